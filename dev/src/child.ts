@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { Failure } from "./fail.ts";
+import { guard, unguard } from "./guardian-client.ts";
+
+export interface ChildOptions {
+  name: string;
+  command: string;
+  args: string[];
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** Where output goes; opened anew at each start. */
+  logFile: string;
+  uid?: number;
+  gid?: number;
+  /** The signal that asks it to end in good order. */
+  stopSignal?: NodeJS.Signals;
+}
+
+export interface Child {
+  name: string;
+  pid: number;
+  logFile: string;
+  /** Resolves when it has ended, with a phrase such as "exit code 1". */
+  exited: Promise<string>;
+  running(): boolean;
+  /** Asks it to end, and kills it and what it started when it has not after `graceMs`. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** The last lines of a log, for the message about a dead part. */
+export function logTail(logFile: string, lines = 5): string {
+  if (!existsSync(logFile)) return "";
+  return readFileSync(logFile, "utf8").trim().split("\n").slice(-lines).join("\n");
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The whole group has ended already.
+  }
+}
+
+/**
+ * Starts a long-running program in a process group of its own, so that the terminal's Ctrl-C reaches only the
+ * supervisor, which then stops children in order. The guardian ends it should the supervisor be killed outright.
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  mkdirSync(dirname(options.logFile), { recursive: true });
+  const log = openSync(options.logFile, "w", 0o600);
+  const stopSignal = options.stopSignal ?? "SIGTERM";
+  const child: ChildProcess = spawn(options.command, options.args, {
+    cwd: options.cwd,
+    env: options.env ?? process.env,
+    stdio: ["ignore", log, log],
+    detached: true,
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
+    ...(options.gid === undefined ? {} : { gid: options.gid }),
+  });
+  closeSync(log);
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (error) => reject(new Failure(`${options.name} could not be started: ${error.message}`)));
+  });
+  const pid = child.pid as number;
+  guard(pid, stopSignal);
+  let ended = false;
+  const exited = new Promise<string>((resolve) =>
+    child.once("exit", (code, signal) => {
+      ended = true;
+      unguard(pid);
+      resolve(signal ? `signal ${signal}` : `exit code ${code}`);
+    }),
+  );
+  return {
+    name: options.name,
+    pid,
+    logFile: options.logFile,
+    exited,
+    running: () => !ended,
+    async stop(graceMs = 8000) {
+      if (!ended) child.kill(stopSignal);
+      const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      await exited;
+      clearTimeout(timer);
+      signalGroup(pid, "SIGKILL");
+    },
+  };
+}

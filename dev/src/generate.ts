@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { filesBelow, root, services, stampDir } from "./paths.ts";
+import { run } from "./run.ts";
+
+interface Target {
+  name: string;
+  /** Files whose content decides whether the work must be done again. */
+  inputs: string[];
+  /** The generated directory. */
+  output: string;
+  generate(): Promise<unknown>;
+}
+
+function protoTarget(): Target | undefined {
+  const dir = join(root, "proto");
+  const template = join(dir, "buf.gen.yaml");
+  if (!existsSync(template)) return undefined;
+  const inputs = filesBelow(dir, (path) => /\.(proto|yaml|lock)$/.test(path)).map((path) => join(dir, path));
+  return {
+    name: "proto",
+    inputs,
+    output: join(dir, "gen"),
+    generate: () => run(join(root, "node_modules/.bin/buf"), ["generate", "--template", "buf.gen.yaml"], { cwd: dir }),
+  };
+}
+
+function prismaTarget(service: string): Target | undefined {
+  const dir = join(root, "services", service);
+  const schema = join(dir, "prisma/schema.prisma");
+  if (!existsSync(schema)) return undefined;
+  // prisma generate wants to download an engine that it does not use; a path that exists stops it.
+  const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true", PRISMA_HIDE_UPDATE_MESSAGE: "1" };
+  return {
+    name: `prisma-${service}`,
+    inputs: [schema],
+    output: join(dir, "src/store/generated"),
+    generate: () => run(join(root, "node_modules/.bin/prisma"), ["generate", "--schema", schema], { cwd: dir, env }),
+  };
+}
+
+function fingerprint(target: Target): string {
+  const hash = createHash("sha256");
+  for (const path of [...target.inputs, join(root, "package-lock.json")]) hash.update(path).update(readFileSync(path));
+  return hash.digest("hex");
+}
+
+/** Makes the stubs of proto/ and the Prisma client of every service, leaving alone what has not changed. Gives the names made. */
+export async function generate(): Promise<string[]> {
+  mkdirSync(stampDir, { recursive: true });
+  const made: string[] = [];
+  const targets = [protoTarget(), ...services.map(prismaTarget)].filter((target) => target !== undefined);
+  for (const target of targets) {
+    const stamp = join(stampDir, `generated-${target.name}`);
+    const wanted = fingerprint(target);
+    if (existsSync(target.output) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) continue;
+    rmSync(stamp, { force: true });
+    await target.generate();
+    writeFileSync(stamp, wanted);
+    made.push(target.name);
+  }
+  return made;
+}

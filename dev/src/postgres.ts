@@ -1,0 +1,116 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { type Child, logTail, startChild } from "./child.ts";
+import { Failure } from "./fail.ts";
+import { postgresDir, type ServiceName, services } from "./paths.ts";
+import { findPostgres, ownDirectory } from "./postgres-binaries.ts";
+import { run } from "./run.ts";
+
+export interface PostgresOptions {
+  /** Names the data directory: each state directory has a cluster of its own. */
+  stateDir: string;
+  port: number;
+  logFile: string;
+  /** For throw-away clusters: does not wait for the disk. */
+  throwAway?: boolean;
+}
+
+export interface Postgres {
+  child: Child;
+  /** Superuser's connection string, database `postgres`. */
+  adminUrl: string;
+  /** Connection string of a service's own role to its own database. */
+  urlOf(service: ServiceName): string;
+}
+
+/** Where the cluster of a state directory lives, outside of the checkout. */
+export function postgresHome(stateDir: string): string {
+  return postgresDir(stateDir);
+}
+
+/** Starts the cluster, initialising it the first time, and waits until it answers. Loopback only, passwords always. */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const binaries = findPostgres();
+  const home = postgresHome(options.stateDir);
+  ownDirectory(home, 0o755);
+  const data = join(home, "data");
+  const passwordFile = join(home, "password");
+  if (!existsSync(join(data, "PG_VERSION"))) {
+    rmSync(data, { recursive: true, force: true });
+    mkdirSync(data, { mode: 0o700 });
+    writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+    if (binaries.user) {
+      for (const path of [data, passwordFile]) chownSync(path, binaries.user.uid, binaries.user.gid);
+    }
+    chmodSync(data, 0o700);
+    await initdb(binaries.initdb, data, passwordFile, binaries.user);
+  }
+  const password = readFileSync(passwordFile, "utf8").trim();
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
+  if (options.throwAway) settings.push("fsync=off", "synchronous_commit=off", "full_page_writes=off");
+  const child = await startChild({
+    name: "postgres",
+    command: binaries.postgres,
+    args: ["-D", data, "-p", String(options.port), ...settings.flatMap((setting) => ["-c", setting])],
+    cwd: home,
+    logFile: options.logFile,
+    stopSignal: "SIGINT",
+    ...binaries.user,
+  });
+  const adminUrl = `postgresql://postgres:${password}@127.0.0.1:${options.port}/postgres`;
+  await waitForAnswer(child, adminUrl);
+  const urlOf = (service: ServiceName) => {
+    const name = `countersign_${service}`;
+    return `postgresql://${name}:${rolePassword(password, service)}@127.0.0.1:${options.port}/${name}`;
+  };
+  return { child, adminUrl, urlOf };
+}
+
+async function initdb(command: string, data: string, passwordFile: string, user?: { uid: number; gid: number }) {
+  const args = [`--pgdata=${data}`, "--auth=scram-sha-256", "--username=postgres", `--pwfile=${passwordFile}`];
+  args.push("--encoding=UTF8", "--locale=C", "--no-instructions");
+  await run(command, args, { cwd: "/", ...(user ? { user } : {}) });
+}
+
+async function waitForAnswer(child: Child, url: string): Promise<void> {
+  for (;;) {
+    const client = new pg.Client({ connectionString: url });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch {
+      if (!child.running()) throw new Failure(`Postgres ended while it started:\n${logTail(child.logFile)}`);
+      await sleep(50);
+    }
+  }
+}
+
+function rolePassword(secret: string, service: ServiceName): string {
+  return createHmac("sha256", secret).update(service).digest("hex").slice(0, 40);
+}
+
+/** Creates what is missing: per service a role and a database that it owns and nobody else may enter. */
+export async function createDatabases(postgres: Postgres): Promise<void> {
+  const client = new pg.Client({ connectionString: postgres.adminUrl });
+  await client.connect();
+  try {
+    for (const service of services) {
+      const name = `countersign_${service}`;
+      const password = new URL(postgres.urlOf(service)).password;
+      const role = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [name]);
+      if (role.rowCount === 0) await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
+      const database = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [name]);
+      if (database.rowCount === 0) {
+        await client.query(`CREATE DATABASE ${name} OWNER ${name}`);
+        await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
+      }
+    }
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,35 @@
+import { spawn } from "node:child_process";
+import { Failure } from "./fail.ts";
+import { root } from "./paths.ts";
+
+export interface RunOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** "inherit" shows the output as it comes; "capture" returns it and shows it only in the failure. */
+  output?: "inherit" | "capture";
+  user?: { uid: number; gid: number };
+}
+
+/** Runs a program to its end and gives what it printed; a Failure with its last lines when it does not exit with 0. */
+export function run(command: string, args: string[], options: RunOptions = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const capture = options.output !== "inherit";
+    const child = spawn(command, args, {
+      cwd: options.cwd ?? root,
+      env: options.env ?? process.env,
+      ...options.user,
+      stdio: ["ignore", capture ? "pipe" : "inherit", capture ? "pipe" : "inherit"],
+    });
+    let text = "";
+    child.stdout?.on("data", (chunk) => (text += chunk));
+    child.stderr?.on("data", (chunk) => (text += chunk));
+    child.on("error", (error) => reject(new Failure(`${command} could not be started: ${error.message}`)));
+    child.on("close", (code, signal) => {
+      if (code === 0) return resolve(text);
+      const tail = text.trim().split("\n").slice(-30).join("\n");
+      reject(
+        new Failure(`\`${[command, ...args].join(" ")}\` ended with ${signal ?? code}${tail ? `:\n${tail}` : ""}`),
+      );
+    });
+  });
+}

@@ -1,0 +1,26 @@
+/** One running process, as stack.json names it. */
+export interface StackProcess {
+  pid: number;
+  /** host:port of gRPC. */
+  grpc?: string;
+  /** Address of Prometheus metrics. */
+  metrics?: string;
+}
+
+/** The content of stack.json: what runs, and how to reach it. Relative paths start at the checkout's root. */
+export interface Stack {
+  gateway: string;
+  identityProvider: {
+    issuer: string;
+    clients: { clientId: string; redirectUri: string; appId: string; appName: string }[];
+  };
+  chains: { chainName: string; accessNode: string; paymaster: string; creator: string }[];
+  nats: string;
+  /** Superuser's connection string. */
+  postgres: string;
+  databases: Record<string, string>;
+  networksFile: string;
+  stateDir: string;
+  processes: Record<string, StackProcess>;
+  tls: { ca: string; clients: Record<string, { cert: string; key: string }> };
+}

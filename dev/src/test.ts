@@ -1,0 +1,16 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { generate } from "./generate.ts";
+import { root } from "./paths.ts";
+import { ensureTools } from "./tools.ts";
+
+/** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
+export async function test(args: string[]): Promise<void> {
+  await generate();
+  // Built here and not in the set-up of the tests, where a build of minutes would look like a hang.
+  await ensureTools((line) => console.log(line));
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+}

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { freePort } from "../ports.ts";
+import { postgresHome, startPostgres } from "../postgres.ts";
+import "./provided.ts";
+
+/** Vitest's global set-up of the `service` project: one throw-away Postgres for the run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const stateDir = mkdtempSync(join(tmpdir(), "countersign-test-"));
+  const remove = () => {
+    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+  };
+  const logFile = join(stateDir, "postgres.log");
+  const postgres = await startPostgres({ stateDir, port: await freePort(), logFile, throwAway: true });
+  project.provide("postgresUrl", postgres.adminUrl);
+  return async () => {
+    await postgres.child.stop();
+    remove();
+  };
+}

@@ -1,0 +1,130 @@
+import { spawn, spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { Failure } from "./fail.ts";
+import { cacheDir, root } from "./paths.ts";
+
+interface Tool {
+  name: string;
+  version: string;
+  /** Environment variable that names a binary to use instead. */
+  variable: string;
+  /** Go package that dev/tools/go.mod pins. */
+  package: string;
+  /** Arguments whose output names the version. */
+  versionArguments: string[];
+}
+
+const tools = {
+  flowEmulator: {
+    name: "flow-emulator",
+    version: "v1.22.0",
+    variable: "CS_FLOW_EMULATOR",
+    package: "github.com/onflow/flow-emulator/cmd/emulator",
+    versionArguments: ["--version"],
+  },
+  natsServer: {
+    name: "nats-server",
+    version: "v2.15.2",
+    variable: "CS_NATS_SERVER",
+    package: "github.com/nats-io/nats-server/v2",
+    versionArguments: ["--version"],
+  },
+} satisfies Record<string, Tool>;
+
+export type ToolPaths = Record<keyof typeof tools, string>;
+
+function executable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A binary of that name on PATH, if its version is the pinned one or cannot be told. */
+function onPath(tool: Tool): string | undefined {
+  for (const dir of (process.env.PATH ?? "").split(delimiter)) {
+    const path = join(dir, tool.name);
+    if (!dir || !executable(path)) continue;
+    const { stdout, stderr } = spawnSync(path, tool.versionArguments, { encoding: "utf8", timeout: 5000 });
+    const version = /v?(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1];
+    if (version === undefined || `v${version}` === tool.version) return path;
+  }
+  return undefined;
+}
+
+/** Whether a Go that can build the tools is on PATH. */
+function goIsThere(): boolean {
+  const { status, stdout } = spawnSync("go", ["version"], { encoding: "utf8" });
+  const [, major, minor] = /go(\d+)\.(\d+)/.exec(stdout ?? "") ?? [];
+  return status === 0 && (Number(major) > 1 || Number(minor) >= 26);
+}
+
+/** Where a tool is, without building: by variable, on PATH, in the cache. */
+function find(tool: Tool): string | undefined {
+  const named = process.env[tool.variable];
+  if (named) {
+    if (!executable(named)) throw new Failure(`${tool.variable}=${named} is not a program that can be run.`);
+    return named;
+  }
+  const cached = cachedPath(tool);
+  return onPath(tool) ?? (existsSync(cached) ? cached : undefined);
+}
+
+function cachedPath(tool: Tool): string {
+  return join(cacheDir(), "bin", `${tool.name}-${tool.version}`);
+}
+
+function threeWays(missing: Tool[]): Failure {
+  const lines = missing.map(
+    (tool) =>
+      `${tool.name} ${tool.version} is missing. Either install Go 1.26 or newer (it is then built for you), ` +
+      `or put \`${tool.name}\` on PATH, or name it by ${tool.variable}=/path/to/${tool.name}.`,
+  );
+  return new Failure(lines.join("\ncountersign: "));
+}
+
+/** Builds into the cache; two builds at once cost time, never a broken file. */
+async function build(tool: Tool, say: (line: string) => void): Promise<string> {
+  const target = cachedPath(tool);
+  const partial = `${target}.${process.pid}`;
+  mkdirSync(join(cacheDir(), "bin"), { recursive: true });
+  const started = performance.now();
+  const elapsed = () => `${Math.round((performance.now() - started) / 1000)} s`;
+  say(`building ${tool.name} ${tool.version} with Go, once (some minutes; then it is cached in ${target}) …`);
+  const timer = setInterval(() => say(`  still building ${tool.name}: ${elapsed()}`), 15_000);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const child = spawn("go", ["build", "-trimpath", "-o", partial, tool.package], {
+        cwd: join(root, "dev/tools"),
+        // Portable: the binary must not depend on instructions of the machine that built it.
+        env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      let errors = "";
+      child.stderr.on("data", (chunk) => (errors = (errors + chunk).slice(-4000)));
+      child.on("error", (error) => reject(new Failure(`go could not be started: ${error.message}`)));
+      child.on("close", (code) =>
+        code === 0 ? resolve() : reject(new Failure(`building ${tool.name} failed:\n${errors.trim()}`)),
+      );
+    });
+    renameSync(partial, target);
+  } finally {
+    clearInterval(timer);
+    rmSync(partial, { force: true });
+  }
+  say(`built ${tool.name} in ${elapsed()}`);
+  return target;
+}
+
+/** Finds or builds every tool. `say` gets a line of progress while something is built. */
+export async function ensureTools(say: (line: string) => void): Promise<ToolPaths> {
+  const found = Object.entries(tools).map(([key, tool]) => ({ key, tool, path: find(tool) }));
+  const missing = found.filter(({ path }) => !path).map(({ tool }) => tool);
+  if (missing.length > 0 && !goIsThere()) throw threeWays(missing);
+  const paths: Record<string, string> = {};
+  for (const { key, tool, path } of found) paths[key] = path ?? (await build(tool, say));
+  return paths as ToolPaths;
+}

@@ -1,0 +1,96 @@
+import type { EventEmitter } from "node:events";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { PrismaPg } from "@prisma/adapter-pg";
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  ColumnTypeEnum,
+  type SqlDriverAdapter,
+  type SqlMigrationAwareDriverAdapterFactory,
+} from "@prisma/driver-adapter-utils";
+import type { SchemaEngine } from "@prisma/schema-engine-wasm";
+import pg from "pg";
+
+interface EngineModule {
+  SchemaEngine: typeof SchemaEngine;
+  __wbg_set_wasm(exports: unknown): void;
+}
+
+/** The part of WebAssembly that is used here: TypeScript has its types only with those of a browser. */
+declare const WebAssembly: {
+  instantiate(source: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
+};
+
+let loaded: Promise<EngineModule> | undefined;
+
+/** Loads Prisma's schema engine by hand: importing a .wasm file as a module still prints a warning in Node 24. */
+async function loadEngine(): Promise<EngineModule> {
+  const dir = dirname(createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm"));
+  const glue = "schema_engine_bg.js";
+  const bindings = (await import(pathToFileURL(join(dir, glue)).href)) as EngineModule;
+  // Where the engine leaves the message of a panic.
+  Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: (text: string) => console.error(text) } });
+  const source = readFileSync(join(dir, "schema_engine_bg.wasm"));
+  const { instance } = await WebAssembly.instantiate(source, { [`./${glue}`]: bindings });
+  bindings.__wbg_set_wasm(instance.exports);
+  (instance.exports.__wbindgen_start as () => void)();
+  return bindings;
+}
+
+const INTERNAL_CHAR = 18;
+const TEXT = 25;
+
+/**
+ * Connects for the engine. adapter-pg does not know Postgres' one-byte "char", of which the engine reads columns
+ * from the catalogue: they pass the adapter as text and are given back as what they are. One connection, so in turn.
+ */
+async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
+  let charColumns: number[] = [];
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => {
+    const { connection } = client as unknown as { connection: EventEmitter };
+    connection.prependListener("rowDescription", ({ fields }: { fields: { dataTypeID: number }[] }) => {
+      charColumns = fields.flatMap((field, index) => (field.dataTypeID === INTERNAL_CHAR ? [index] : []));
+      for (const index of charColumns) fields[index]!.dataTypeID = TEXT;
+    });
+  });
+  const adapter = await new PrismaPg(pool).connect();
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  adapter.queryRaw = async (query) => {
+    const result = await queryRaw(query);
+    for (const index of charColumns) result.columnTypes[index] = ColumnTypeEnum.Character;
+    return result;
+  };
+  return adapter;
+}
+
+/**
+ * Runs `work` with Prisma's schema engine on a database and leaves no connection open.
+ * `shadowUrl` is an empty database for reading migrations; `datamodels` are `[path, content]` pairs of schema files.
+ */
+export async function withSchemaEngine<T>(
+  options: { url: string; shadowUrl?: string; datamodels?: [string, string][] },
+  work: (engine: SchemaEngine) => Promise<T>,
+): Promise<T> {
+  loaded ??= loadEngine();
+  const { SchemaEngine } = await loaded;
+  const pools = [options.url, options.shadowUrl ?? options.url].map(
+    (connectionString) => new pg.Pool({ connectionString, max: 1 }),
+  ) as [pg.Pool, pg.Pool];
+  const factory: SqlMigrationAwareDriverAdapterFactory = {
+    provider: "postgres",
+    adapterName: "@prisma/adapter-pg",
+    connect: () => connect(pools[0]),
+    connectToShadowDb: () => connect(pools[1]),
+  };
+  const adapter = bindMigrationAwareSqlAdapterFactory(factory);
+  const engine = await SchemaEngine.new({ datamodels: options.datamodels }, () => undefined, adapter);
+  try {
+    return await work(engine);
+  } finally {
+    engine.free();
+    await Promise.all(pools.map((pool) => pool.end()));
+  }
+}

@@ -1,0 +1,43 @@
+import { configDefaults, defineConfig } from "vitest/config";
+
+const sources = "{packages,services,gateway,dev,bench}";
+const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: [`${sources}/**/*.test.ts`],
+          exclude: [...exclude, "**/*.service.test.ts"],
+        },
+      },
+      {
+        test: {
+          name: "service",
+          include: [`${sources}/**/*.service.test.ts`],
+          exclude,
+          globalSetup: ["dev/src/testing/postgres-setup.ts"],
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // One stack for all files, on machines with few cores: one file after the other.
+        test: {
+          name: "e2e",
+          include: ["tests/**/*.test.ts"],
+          exclude,
+          globalSetup: ["dev/src/testing/stack-setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
+  },
+});
