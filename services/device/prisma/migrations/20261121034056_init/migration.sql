@@ -1,0 +1,38 @@
+-- CreateTable
+CREATE TABLE "device" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "algorithm" TEXT NOT NULL,
+    "public_key" TEXT NOT NULL,
+    "push_token" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "os_name" TEXT NOT NULL,
+    "os_version" TEXT NOT NULL,
+    "device_manufacturer" TEXT NOT NULL,
+    "device_model" TEXT NOT NULL,
+    "lang" TEXT NOT NULL,
+    "type" TEXT NOT NULL,
+    "sdk_version" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "last_used_at" TIMESTAMPTZ(3) NOT NULL,
+    "removed_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "device_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "outbox" (
+    "id" UUID NOT NULL,
+    "subject" TEXT NOT NULL,
+    "payload" BYTEA NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "published_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "outbox_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE INDEX "device_account_id_idx" ON "device"("account_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "device_live_key" ON "device"("account_id", "public_key") WHERE (removed_at IS NULL);

@@ -1,0 +1,36 @@
+import type { Device, PublicKey } from "./device.ts";
+
+export interface Clock {
+  now(): Date;
+}
+
+/** What happened to a device; it commits with the change that it tells of. */
+export interface DeviceEvent {
+  type: "device-registered" | "device-updated" | "device-removed";
+  device: Device;
+  occurredAt: Date;
+  requestId: string;
+}
+
+/** One account's devices inside one transaction that nobody else shares. */
+export interface AccountDevices {
+  /** The live device with this identity key (canonical hex). */
+  findLive(publicKey: string): Promise<Device | undefined>;
+  /** The device last removed with this identity key (canonical hex). */
+  findRemoved(publicKey: string): Promise<Device | undefined>;
+  countLive(): Promise<number>;
+  /** False where the id is taken, by whichever account. */
+  insert(device: Device): Promise<boolean>;
+  /** Writes attributes and `removedAt`. */
+  update(device: Device): Promise<void>;
+  publish(event: DeviceEvent): Promise<void>;
+}
+
+export interface DeviceStore {
+  /** Runs `work` in one transaction, alone among all replicas for this account; an error undoes everything. */
+  withAccount<T>(accountId: string, work: (devices: AccountDevices) => Promise<T>): Promise<T>;
+  /** Live devices, most recently used first. */
+  listLive(accountId: string): Promise<Device[]>;
+  /** Moves lastUsedAt forward, never backwards; does nothing where no such device lives. */
+  touch(accountId: string, publicKey: PublicKey, usedAt: Date): Promise<void>;
+}

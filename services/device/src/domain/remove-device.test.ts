@@ -1,0 +1,63 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type MemoryDeviceStore, memoryDeviceStore } from "../testing/memory-device-store.ts";
+import { someClock, someRegistration } from "../testing/samples.ts";
+import type { Device } from "./device.ts";
+import { registerDevice } from "./register-device.ts";
+import { removeDevice, YOUNG_FOR_MS } from "./remove-device.ts";
+
+describe("removeDevice", () => {
+  let clock: ReturnType<typeof someClock>;
+  let store: MemoryDeviceStore;
+  let old: Device;
+  let young: Device;
+  const remove = (asker: Device, device: Device) =>
+    removeDevice({ store, clock })({
+      session: { accountId: asker.accountId, sessionKey: asker.publicKey },
+      publicKey: device.publicKey.publicKey,
+      requestId: "test",
+    });
+
+  beforeEach(async () => {
+    clock = someClock();
+    store = memoryDeviceStore();
+    const accountId = v7();
+    const register = registerDevice({ store, clock, maxDevices: 20 });
+    old = await register(someRegistration(accountId));
+    clock.forward(1000);
+    young = await register(someRegistration(accountId));
+    store.events.length = 0;
+  });
+
+  it("removes once and gives the same device on a repeated call", async () => {
+    const removed = await remove(old, young);
+    expect(removed.removedAt).toEqual(clock.now());
+    clock.forward(1000);
+    expect(await remove(old, young)).toEqual(removed);
+    expect(store.events.map(({ type }) => type)).toEqual(["device-removed"]);
+  });
+
+  it("keeps a young device from removing an older one for a day", async () => {
+    clock.forward(YOUNG_FOR_MS - 1);
+    await expect(remove(young, old)).rejects.toMatchObject({ reason: "DeviceTooYoung" });
+    clock.forward(1);
+    await expect(remove(young, old)).resolves.toMatchObject({ id: old.id });
+  });
+
+  it("lets any device remove itself", async () => {
+    await expect(remove(young, young)).resolves.toMatchObject({ id: young.id });
+    await expect(remove(young, young)).resolves.toMatchObject({ id: young.id });
+  });
+
+  it("does not hear a removed device", async () => {
+    await remove(old, young);
+    clock.forward(2 * YOUNG_FOR_MS);
+    await expect(remove(young, old)).rejects.toMatchObject({ reason: "InvalidAccessToken" });
+  });
+
+  it("does not find another account's device", async () => {
+    const stranger = await registerDevice({ store, clock, maxDevices: 20 })(someRegistration(v7()));
+    await expect(remove(old, stranger)).rejects.toMatchObject({ reason: "DeviceNotFound" });
+    expect(store.devices.get(stranger.id)?.removedAt).toBeNull();
+  });
+});

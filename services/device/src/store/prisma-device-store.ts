@@ -1,0 +1,72 @@
+import type { Device, DeviceType, PublicKey } from "../domain/device.ts";
+import type { AccountDevices, DeviceStore } from "../domain/ports.ts";
+import { deviceEventRow } from "./device-event.ts";
+import type { Prisma, PrismaClient, Device as Row } from "./generated/client.ts";
+
+function toDevice(row: Row): Device {
+  const { id, accountId, algorithm, publicKey, createdAt, lastUsedAt, removedAt, type, ...attributes } = row;
+  return {
+    id,
+    accountId,
+    publicKey: { algorithm: algorithm as PublicKey["algorithm"], publicKey },
+    attributes: { ...attributes, type: type as DeviceType },
+    createdAt,
+    lastUsedAt,
+    removedAt,
+  };
+}
+
+const toRow = ({ publicKey, attributes, ...rest }: Device): Row => ({ ...rest, ...publicKey, ...attributes });
+
+function accountDevices(tx: Prisma.TransactionClient, accountId: string): AccountDevices {
+  return {
+    async findLive(publicKey) {
+      const row = await tx.device.findFirst({ where: { accountId, publicKey, removedAt: null } });
+      return row ? toDevice(row) : undefined;
+    },
+    async findRemoved(publicKey) {
+      const row = await tx.device.findFirst({
+        where: { accountId, publicKey, removedAt: { not: null } },
+        orderBy: { removedAt: "desc" },
+      });
+      return row ? toDevice(row) : undefined;
+    },
+    countLive: () => tx.device.count({ where: { accountId, removedAt: null } }),
+    async insert(device) {
+      // ON CONFLICT DO NOTHING: an error would end the transaction.
+      const { count } = await tx.device.createMany({ data: [toRow(device)], skipDuplicates: true });
+      return count === 1;
+    },
+    async update({ id, attributes, removedAt }) {
+      await tx.device.update({ where: { id, accountId }, data: { ...attributes, removedAt } });
+    },
+    async publish(event) {
+      await tx.outbox.create({ data: deviceEventRow(event) });
+    },
+  };
+}
+
+/** Devices in Postgres. */
+export function prismaDeviceStore(prisma: PrismaClient): DeviceStore {
+  return {
+    withAccount: (accountId, work) =>
+      prisma.$transaction(async (tx) => {
+        // One lock per account makes limits and "find, then insert" hold in all replicas.
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
+        return work(accountDevices(tx, accountId));
+      }),
+    async listLive(accountId) {
+      const rows = await prisma.device.findMany({
+        where: { accountId, removedAt: null },
+        orderBy: [{ lastUsedAt: "desc" }, { id: "desc" }],
+      });
+      return rows.map(toDevice);
+    },
+    async touch(accountId, { algorithm, publicKey }, usedAt) {
+      await prisma.device.updateMany({
+        where: { accountId, algorithm, publicKey, removedAt: null, lastUsedAt: { lt: usedAt } },
+        data: { lastUsedAt: usedAt },
+      });
+    },
+  };
+}

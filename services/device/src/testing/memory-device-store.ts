@@ -1,0 +1,35 @@
+import { type Device, type PublicKey, samePublicKey } from "../domain/device.ts";
+import type { DeviceEvent, DeviceStore } from "../domain/ports.ts";
+
+export interface MemoryDeviceStore extends DeviceStore {
+  devices: Map<string, Device>;
+  events: DeviceEvent[];
+}
+
+/** Devices in memory, for tests of commands; one command at a time. */
+export function memoryDeviceStore(): MemoryDeviceStore {
+  const devices = new Map<string, Device>();
+  const events: DeviceEvent[] = [];
+  const ofAccount = (accountId: string) => [...devices.values()].filter((device) => device.accountId === accountId);
+  const live = (accountId: string) => ofAccount(accountId).filter(({ removedAt }) => removedAt === null);
+  const byKey = (key: string) => (device: Device) => device.publicKey.publicKey === key;
+  return {
+    devices,
+    events,
+    withAccount: (accountId, work) =>
+      work({
+        findLive: async (key) => live(accountId).find(byKey(key)),
+        findRemoved: async (key) => ofAccount(accountId).findLast((device) => byKey(key)(device) && device.removedAt),
+        countLive: async () => live(accountId).length,
+        insert: async (device) => !devices.has(device.id) && Boolean(devices.set(device.id, device)),
+        update: async (device) => void devices.set(device.id, device),
+        publish: async (event) => void events.push(event),
+      }),
+    listLive: async (accountId) => live(accountId).sort((a, b) => b.lastUsedAt.getTime() - a.lastUsedAt.getTime()),
+    touch: async (accountId: string, publicKey: PublicKey, usedAt: Date) => {
+      for (const device of live(accountId)) {
+        if (samePublicKey(device.publicKey, publicKey) && device.lastUsedAt < usedAt) device.lastUsedAt = usedAt;
+      }
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { AppError } from "@countersign/errors";
+import type { KeyStore } from "./ports.ts";
+import { type PublicKey, type Registration, SIGN_IN_ORIGINS, samePublicKey } from "./registration.ts";
+
+export interface FindSignInKey {
+  accountId: string;
+  chainName: string;
+  /** An account key or a device's identity key. */
+  publicKey: PublicKey;
+}
+
+/**
+ * The registration that may sign in under this key; an account key goes before a device key, and of one device's keys the
+ * newest. Errors: PleaseRegisterKey, whether the key is unknown, another account's, revoked, or only seen on chain.
+ */
+export function findSignInKey({ store }: { store: KeyStore }) {
+  return async (query: FindSignInKey): Promise<Registration> => {
+    const found = (await store.findByKey(query.accountId, query.chainName, query.publicKey)).filter(
+      (registration) => registration.revokedAt === null && SIGN_IN_ORIGINS.includes(registration.origin),
+    );
+    const registration =
+      found.find(({ accountKey }) => samePublicKey(accountKey, query.publicKey)) ??
+      found.findLast(({ deviceKey }) => samePublicKey(deviceKey, query.publicKey));
+    if (!registration) throw new AppError("PleaseRegisterKey");
+    return registration;
+  };
+}

@@ -1,0 +1,39 @@
+import { AppError } from "@countersign/errors";
+import type { Clock, KeyStore, NewId } from "./ports.ts";
+import { type Registration, samePublicKey } from "./registration.ts";
+
+export type RegisterKey = Omit<Registration, "id" | "createdAt" | "lastUsedAt" | "revokedAt"> & { requestId: string };
+
+export interface RegisterKeyOptions {
+  store: KeyStore;
+  clock: Clock;
+  newId: NewId;
+  /** The most active user keys of one account. */
+  maxUserKeys: number;
+}
+
+/**
+ * Registers a user key for an account. The same account and key again gives the registration that is there, also where it was
+ * revoked in between: a late retry brings nothing back. Errors: InvalidRequest (index of another key), TooManyKeys.
+ */
+export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
+  return ({ requestId, ...command }: RegisterKey): Promise<Registration> =>
+    store.withAccount(command.accountId, async (keys) => {
+      const active = await keys.findActive(command.chainName, command.accountKey.publicKey);
+      if (active && samePublicKey(active.accountKey, command.accountKey)) return active;
+
+      const atIndex = await keys.findAtIndex(command.chainName, command.keyIndex);
+      if (atIndex && samePublicKey(atIndex.accountKey, command.accountKey)) return atIndex;
+      if (active || atIndex) {
+        const field = atIndex ? "key_index" : "account_key.algorithm";
+        throw new AppError("InvalidRequest", { fields: [{ field, description: "belongs to another key" }] });
+      }
+      if ((await keys.countActive()) >= maxUserKeys) throw new AppError("TooManyKeys");
+
+      const now = clock.now();
+      const registration: Registration = { ...command, id: newId(), createdAt: now, lastUsedAt: null, revokedAt: null };
+      await keys.insert(registration);
+      await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
+      return registration;
+    });
+}
