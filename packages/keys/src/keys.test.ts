@@ -1,0 +1,77 @@
+import { sign } from "node:crypto";
+import { p256 } from "@noble/curves/nist.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bytesToHex, KEY_ALGORITHMS, PublicKeyError, parsePublicKey, parseSignature, SignatureError } from "./index.ts";
+import { generateKeyPair, signMessage, verifySignature } from "./node.ts";
+
+const message = new TextEncoder().encode("a message");
+
+describe("public keys", () => {
+  it("every spelling of a P-256 key has one canonical form", () => {
+    const { publicKey } = generateKeyPair();
+    const compressed = p256.Point.fromHex(`04${publicKey.publicKey}`).toHex(true);
+    const spellings = [
+      publicKey.publicKey,
+      publicKey.publicKey.toUpperCase(),
+      `0x${publicKey.publicKey}`,
+      `04${publicKey.publicKey}`,
+      compressed,
+    ];
+    for (const spelling of spellings) expect(parsePublicKey(spelling)).toEqual(publicKey);
+  });
+
+  it.each([
+    ["a point off the curve", "11".repeat(64)],
+    ["infinity", "00".repeat(64)],
+    ["infinity as one byte", "00"],
+    ["a hybrid encoding", `06${generateKeyPair().publicKey.publicKey}`],
+    ["a coordinate above the field", "ff".repeat(64)],
+    ["no bytes", ""],
+    ["no hex", "zz"],
+    ["half a byte", "abc"],
+    ["63 bytes", "11".repeat(63)],
+    ["a small-order point of Ed25519", `01${"00".repeat(31)}`],
+    ["a key of another curve", generateKeyPair("ES256K").publicKey.publicKey],
+  ])("refuses %s", (_, text) => {
+    expect(() => parsePublicKey(text)).toThrow(PublicKeyError);
+  });
+
+  it("32 bytes are Ed25519 whatever algorithm is named", () => {
+    const { publicKey } = generateKeyPair("EdDSA");
+    expect(parsePublicKey(publicKey.publicKey, "ES256")).toEqual(publicKey);
+  });
+});
+
+describe("signatures", () => {
+  it.each(KEY_ALGORITHMS)("%s: verifies its own, refuses another message and another key", (algorithm) => {
+    const pair = generateKeyPair(algorithm);
+    const signature = signMessage(pair.privateKey, message);
+    expect(verifySignature(pair.publicKey, message, signature)).toBe(true);
+    expect(verifySignature(pair.publicKey, message.subarray(1), signature)).toBe(false);
+    expect(verifySignature(generateKeyPair(algorithm).publicKey, message, signature)).toBe(false);
+  });
+
+  it("takes DER, and only the one DER of a signature", () => {
+    const pair = generateKeyPair();
+    for (let i = 0; i < 64; i++) {
+      const der = sign("sha256", message, pair.privateKey);
+      expect(verifySignature(pair.publicKey, message, der)).toBe(true);
+      expect(() => parseSignature(Buffer.concat([der, Buffer.from([0])]))).toThrow(SignatureError);
+    }
+  });
+
+  it("never throws anything but SignatureError on garbage", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
+        try {
+          expect(parseSignature(bytes)).toHaveLength(64);
+        } catch (error) {
+          expect(error, bytesToHex(bytes)).toBeInstanceOf(SignatureError);
+        }
+        expect(verifySignature(generateKeyPair().publicKey, message, bytes)).toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,37 @@
+/** The bytes are not a signature. */
+export class SignatureError extends Error {
+  override readonly name = "SignatureError";
+}
+
+/** One DER INTEGER at `offset`: minimal, positive, at most 32 bytes of value. */
+function derInteger(bytes: Uint8Array, offset: number): { value: Uint8Array; next: number } {
+  const length = bytes[offset + 1];
+  if (bytes[offset] !== 0x02 || length === undefined || length === 0 || length > 33)
+    throw new SignatureError("bad DER");
+  const value = bytes.subarray(offset + 2, offset + 2 + length);
+  if (value.length !== length || value[0]! & 0x80) throw new SignatureError("bad DER");
+  if (length > 1 && value[0] === 0 && !(value[1]! & 0x80)) throw new SignatureError("bad DER");
+  if (length === 33 && value[0] !== 0) throw new SignatureError("bad DER");
+  const padded = new Uint8Array(32);
+  const digits = value[0] === 0 ? value.subarray(1) : value;
+  padded.set(digits, 32 - digits.length);
+  return { value: padded, next: offset + 2 + length };
+}
+
+/**
+ * The raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER (X.690). Throws SignatureError.
+ * Sixty-four bytes are always taken as raw.
+ */
+export function parseSignature(bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 64) return bytes;
+  if (bytes.length < 8 || bytes.length > 72 || bytes[0] !== 0x30 || bytes[1] !== bytes.length - 2) {
+    throw new SignatureError("a signature is 64 bytes r||s or DER");
+  }
+  const r = derInteger(bytes, 2);
+  const s = derInteger(bytes, r.next);
+  if (s.next !== bytes.length) throw new SignatureError("bad DER");
+  const raw = new Uint8Array(64);
+  raw.set(r.value, 0);
+  raw.set(s.value, 32);
+  return raw;
+}
