@@ -1,5 +1,19 @@
 import { spawn, spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { Failure } from "./fail.ts";
 import { cacheDir, root } from "./paths.ts";
@@ -86,6 +100,39 @@ function threeWays(missing: Tool[]): Failure {
   return new Failure(lines.join("\ncountersign: "));
 }
 
+/**
+ * The emulator's debugger listens on all interfaces whatever --host says. We build it from a copy of the module in
+ * which that line says loopback, and fail should the line no longer be there. Gives the arguments for `go build`.
+ */
+function loopbackEmulator(scratch: string): string[] {
+  const module = "github.com/onflow/flow-emulator";
+  const cwd = join(root, "dev/tools");
+  const download = spawnSync("go", ["mod", "download", "-json", module], { cwd, encoding: "utf8" });
+  if (download.status !== 0)
+    throw new Failure(`go could not download ${module}: ${download.stderr || download.stdout}`);
+  const copy = join(scratch, "flow-emulator");
+  cpSync((JSON.parse(download.stdout) as { Dir: string }).Dir, copy, { recursive: true });
+  chmodSync(join(copy, "server/debugger"), 0o755);
+  const source = join(copy, "server/debugger/debugger.go");
+  chmodSync(source, 0o644);
+  const text = readFileSync(source, "utf8");
+  const patched = text.replace('fmt.Sprintf(":%d", d.port)', 'fmt.Sprintf("127.0.0.1:%d", d.port)');
+  if (patched === text) throw new Failure(`the loopback patch no longer fits ${module}/server/debugger/debugger.go`);
+  writeFileSync(source, patched);
+  const modules = readFileSync(join(cwd, "go.mod"), "utf8");
+  writeFileSync(join(scratch, "go.mod"), `${modules}\nreplace ${module} => ${copy}\n`);
+  cpSync(join(cwd, "go.sum"), join(scratch, "go.sum"));
+  return [`-modfile=${join(scratch, "go.mod")}`];
+}
+
+/** Removes a copy of a module, whose directories are read-only. */
+function removeScratch(dir: string): void {
+  for (const path of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    if (path.isDirectory()) chmodSync(join(path.parentPath, path.name), 0o755);
+  }
+  rmSync(dir, { recursive: true, force: true });
+}
+
 /** Builds into the cache; two builds at once cost time, never a broken file. */
 async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   const target = cachedPath(tool);
@@ -95,9 +142,11 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   const elapsed = () => `${Math.round((performance.now() - started) / 1000)} s`;
   say(`building ${tool.name} ${tool.version} with Go, once (some minutes; then it is cached in ${target}) …`);
   const timer = setInterval(() => say(`  still building ${tool.name}: ${elapsed()}`), 15_000);
+  const scratch = mkdtempSync(join(tmpdir(), "countersign-build-"));
   try {
+    const source = tool.name === "flow-emulator" ? loopbackEmulator(scratch) : [];
     await new Promise<void>((resolve, reject) => {
-      const child = spawn("go", ["build", "-trimpath", "-o", partial, tool.package], {
+      const child = spawn("go", ["build", "-trimpath", ...source, "-o", partial, tool.package], {
         cwd: join(root, "dev/tools"),
         // Portable: the binary must not depend on instructions of the machine that built it.
         env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
@@ -114,6 +163,7 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   } finally {
     clearInterval(timer);
     rmSync(partial, { force: true });
+    removeScratch(scratch);
   }
   say(`built ${tool.name} in ${elapsed()}`);
   return target;

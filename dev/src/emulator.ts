@@ -1,0 +1,66 @@
+import { generateKeyPairSync } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Child, logTail, startChild } from "./child.ts";
+import { Failure } from "./fail.ts";
+import { readTrimmed, writePrivate } from "./secrets.ts";
+import type { Ports } from "./settings.ts";
+import { waitFor } from "./wait.ts";
+
+/** The emulator's service account, the funder of everybody else. */
+export const serviceAddress = "f8d6e0586b0a20c7";
+
+/** The service account's private key (P-256 scalar, 64 hex characters), made at the first start. */
+export function ensureServiceKey(stateDir: string): string {
+  const path = join(stateDir, "keys", "flow-service.key");
+  if (!existsSync(path)) {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const { d } = privateKey.export({ format: "jwk" });
+    writePrivate(
+      path,
+      Buffer.from(d as string, "base64url")
+        .toString("hex")
+        .padStart(64, "0"),
+    );
+  }
+  return readTrimmed(path);
+}
+
+/** Starts the emulator with its state on disk and waits until it serves blocks. */
+export async function startEmulator(options: {
+  binary: string;
+  stateDir: string;
+  ports: Ports;
+  logFile: string;
+}): Promise<Child> {
+  const { ports, stateDir } = options;
+  const dir = join(stateDir, "flow");
+  mkdirSync(dir, { recursive: true });
+  const settings: Record<string, string | number> = {
+    host: "127.0.0.1",
+    port: ports.flowGrpc,
+    "rest-port": ports.flowRest,
+    "admin-port": ports.flowAdmin,
+    "debugger-port": ports.flowDebugger,
+    "transaction-expiry": 600,
+    dbpath: join(dir, "db"),
+    "service-priv-key": ensureServiceKey(stateDir),
+  };
+  const child = await startChild({
+    name: "flow-emulator",
+    command: options.binary,
+    args: [
+      "--transaction-fees",
+      "--snapshot",
+      "--persist",
+      ...Object.entries(settings).map(([flag, value]) => `--${flag}=${value}`),
+    ],
+    cwd: dir,
+    logFile: options.logFile,
+    stopSignal: "SIGINT",
+  });
+  await waitFor(child, `http://127.0.0.1:${ports.flowRest}/v1/blocks?height=sealed`, (why) =>
+    Promise.reject(new Failure(`the Flow emulator ${why}:\n${logTail(options.logFile)}`)),
+  );
+  return child;
+}

@@ -1,0 +1,67 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Child, logTail, startChild } from "./child.ts";
+import { Failure } from "./fail.ts";
+import type { ProviderConfig } from "./identity-provider/config.ts";
+import { waitFor } from "./wait.ts";
+
+export interface DevelopmentClient {
+  clientId: string;
+  appId: string;
+  appName: string;
+  redirectUri: string;
+  keyBinding: "optional" | "required";
+}
+
+/** The apps that the development provider knows; auth is told the same. */
+export function developmentClients(gateway: string): DevelopmentClient[] {
+  const redirectUri = `${gateway}/callback`;
+  return [{ clientId: "demo", appId: "demo", appName: "Demo wallet", redirectUri, keyBinding: "optional" }];
+}
+
+/** What auth reads from AUTH_PROVIDERS_FILE. */
+export function authProviders(issuer: string, clients: DevelopmentClient[]): unknown {
+  const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri }) => ({
+    clientId,
+    appId,
+    appName,
+    keyBinding,
+    allowCodeWithoutVerifier: false,
+    redirectUris: [redirectUri],
+  }));
+  return { providers: [{ name: "dev", issuer, clients: entries, allowInsecureHttp: true }] };
+}
+
+/** Starts the provider and waits until it serves its discovery document. */
+export async function startIdentityProvider(options: {
+  stateDir: string;
+  port: number;
+  issuer: string;
+  clients: DevelopmentClient[];
+  logFile: string;
+}): Promise<Child> {
+  const stateDir = join(options.stateDir, "identity-provider");
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const config: ProviderConfig = {
+    issuer: options.issuer,
+    port: options.port,
+    stateDir,
+    clients: options.clients.map(({ clientId, appName, redirectUri }) => ({
+      clientId,
+      appName,
+      redirectUris: [redirectUri],
+    })),
+  };
+  const configFile = join(stateDir, "config.json");
+  writeFileSync(configFile, JSON.stringify(config, null, 2));
+  const child = await startChild({
+    name: "identity-provider",
+    command: process.execPath,
+    args: [join(import.meta.dirname, "identity-provider/main.ts"), configFile],
+    logFile: options.logFile,
+  });
+  await waitFor(child, `http://127.0.0.1:${options.port}/.well-known/openid-configuration`, (why) =>
+    Promise.reject(new Failure(`the identity provider ${why}:\n${logTail(options.logFile)}`)),
+  );
+  return child;
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+
+/** A program that may send people here to log in. All are public clients with PKCE. */
+export interface ProviderClient {
+  clientId: string;
+  appName: string;
+  redirectUris: string[];
+}
+
+export interface ProviderConfig {
+  /** Such as http://localhost:9000. */
+  issuer: string;
+  port: number;
+  /** Keeps signing keys and accounts between starts. */
+  stateDir: string;
+  clients: ProviderClient[];
+}
+
+/** Reads the JSON file that the launcher wrote. */
+export function loadConfig(path: string): ProviderConfig {
+  return JSON.parse(readFileSync(path, "utf8")) as ProviderConfig;
+}

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import Provider, { type Configuration } from "oidc-provider";
+import { Accounts } from "./accounts.ts";
+import type { ProviderConfig } from "./config.ts";
+import { ensureProviderKeys } from "./keys.ts";
+
+/** An OpenID provider for development: a real one (oidc-provider), but anybody logs in as anybody. */
+export function createProvider(config: ProviderConfig): { provider: Provider; accounts: Accounts } {
+  const accounts = new Accounts(join(config.stateDir, "accounts.json"));
+  const { jwks, cookieKeys } = ensureProviderKeys(config.stateDir);
+  const settings: Configuration = {
+    clients: config.clients.map((client) => ({
+      client_id: client.clientId,
+      client_name: client.appName,
+      redirect_uris: client.redirectUris,
+      response_types: ["code"],
+      grant_types: ["authorization_code"],
+      token_endpoint_auth_method: "none",
+    })),
+    jwks,
+    cookies: { keys: cookieKeys },
+    pkce: { required: () => true },
+    scopes: ["openid", "email", "profile"],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },
+    // Without this the claims of a scope appear only at the userinfo endpoint, and sign-up reads the ID token.
+    conformIdTokenClaims: false,
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+    clientBasedCORS: (_ctx, origin) => new URL(origin).hostname === "localhost",
+    ttl: {
+      Session: 86_400,
+      Grant: 86_400,
+      Interaction: 3_600,
+      AccessToken: 3_600,
+      IdToken: 3_600,
+      AuthorizationCode: 60,
+    },
+    findAccount: (_ctx, sub) => {
+      const account = accounts.find(sub);
+      if (!account) return undefined;
+      const { email, name } = account;
+      const claims = { sub, email, email_verified: true, name, picture: `${config.issuer}/picture/${sub}.svg` };
+      return { accountId: sub, claims: () => claims };
+    },
+  };
+  return { provider: new Provider(config.issuer, settings), accounts };
+}

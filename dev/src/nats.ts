@@ -1,0 +1,94 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { dnsName, tlsFiles } from "./certificates.ts";
+import { type Child, logTail, startChild } from "./child.ts";
+import { Failure } from "./fail.ts";
+import { services } from "./paths.ts";
+
+/** What a client of JetStream asks the server: reading streams and consumers of its own, and acknowledging. */
+const jetStreamApi = [
+  "$JS.API.INFO",
+  "$JS.API.STREAM.INFO.*",
+  "$JS.API.STREAM.NAMES",
+  "$JS.API.STREAM.CREATE.*",
+  "$JS.API.STREAM.UPDATE.*",
+  "$JS.API.CONSUMER.CREATE.>",
+  "$JS.API.CONSUMER.DURABLE.CREATE.>",
+  "$JS.API.CONSUMER.INFO.>",
+  "$JS.API.CONSUMER.NAMES.*",
+  "$JS.API.CONSUMER.LIST.*",
+  "$JS.API.CONSUMER.MSG.NEXT.>",
+  "$JS.API.CONSUMER.DELETE.>",
+  "$JS.API.DIRECT.GET.>",
+  "$JS.ACK.>",
+  "$JS.FC.>",
+];
+
+interface Permissions {
+  publish: string[];
+  subscribe: string[];
+}
+
+/** Who may do what, by the DNS name of the certificate. No messages of its own for anybody who only listens. */
+export function natsUsers(): Record<string, Permissions> {
+  const users: Record<string, Permissions> = {};
+  for (const service of services) {
+    users[dnsName(service)] = {
+      publish: [`cs.v1.${service}.>`, ...jetStreamApi],
+      subscribe: ["cs.v1.>", "_INBOX.>"],
+    };
+  }
+  users[dnsName("gateway")] = { publish: jetStreamApi, subscribe: ["cs.v1.>", "_INBOX.>"] };
+  // Sets streams up and looks into them, and is nobody's at run time.
+  users[dnsName("operator")] = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
+  return users;
+}
+
+/** The configuration of nats-server: loopback, JetStream on disk, mutual TLS with the certificate as the user. */
+export function natsConfig(stateDir: string, port: number): string {
+  const tls = tlsFiles(stateDir, "nats");
+  const users = Object.entries(natsUsers()).map(([user, permissions]) => ({ user, permissions }));
+  // NATS' own format takes JSON for values.
+  return [
+    `listen: "127.0.0.1:${port}"`,
+    `server_name: "countersign-dev"`,
+    `jetstream: ${JSON.stringify({ store_dir: join(stateDir, "nats"), max_mem: 67_108_864, max_file: 1_073_741_824 })}`,
+    `tls: ${JSON.stringify({ cert_file: tls.cert, key_file: tls.key, ca_file: tls.ca, verify_and_map: true, timeout: 5 })}`,
+    `authorization: ${JSON.stringify({ users })}`,
+    "",
+  ].join("\n");
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectTcp({ port, host: "127.0.0.1" });
+    socket.once("data", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    setTimeout(() => resolve(false), 1000).unref();
+  }).then((answer) => answer as boolean);
+}
+
+/** Starts nats-server and waits until it greets. */
+export async function startNats(options: {
+  binary: string;
+  stateDir: string;
+  port: number;
+  logFile: string;
+}): Promise<Child> {
+  mkdirSync(options.stateDir, { recursive: true });
+  const config = join(options.stateDir, "nats.conf");
+  writeFileSync(config, natsConfig(options.stateDir, options.port), { mode: 0o600 });
+  const child = await startChild({
+    name: "nats",
+    command: options.binary,
+    args: ["-c", config],
+    logFile: options.logFile,
+  });
+  while (!(await answers(options.port))) {
+    if (!child.running()) throw new Failure(`nats-server ended while it started:\n${logTail(options.logFile)}`);
+    await sleep(50);
+  }
+  return child;
+}

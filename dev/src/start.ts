@@ -1,0 +1,88 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { defaultStateDir } from "./paths.ts";
+import { type RunningStack, startStack } from "./stack.ts";
+import type { Stack } from "./stack-file.ts";
+
+const forceAfterMs = 2000;
+
+/** What runs where, as a table. */
+function table(stack: Stack): string {
+  const addresses: Record<string, string> = {
+    gateway: stack.gateway,
+    "identity-provider": stack.identityProvider.issuer,
+    nats: stack.nats,
+    postgres: new URL(stack.postgres).host,
+    "flow-emulator": stack.chains[0]?.accessNode ?? "",
+  };
+  const rows = Object.entries(stack.processes).map(([name, { pid, grpc, metrics }]) => [
+    name,
+    String(pid),
+    addresses[name] ?? (grpc ? `${grpc} (gRPC)` : ""),
+    metrics ?? "",
+  ]);
+  const all = [["process", "pid", "address", "metrics"], ...rows];
+  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => (row[column] as string).length)));
+  return all
+    .map((row) => `  ${row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ")}`.trimEnd())
+    .join("\n");
+}
+
+/** Stops on signals, and when the bootstrap that started us is gone; asking again after a while kills outright. */
+function stopOnRequest(request: (why: string) => void, force: () => void): void {
+  let first: number | undefined;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      // npm and the terminal both pass one Ctrl-C on: several within a moment are one request.
+      if (first === undefined) {
+        first = performance.now();
+        request(signal);
+      } else if (performance.now() - first > forceAfterMs) force();
+    });
+  }
+  const bootstrap = Number(process.env.CS_BOOTSTRAP_PID);
+  if (!bootstrap) return;
+  setInterval(() => {
+    if (process.ppid !== bootstrap && first === undefined) {
+      first = performance.now();
+      request("the end of the program that started the stack");
+    }
+  }, 500).unref();
+}
+
+/** `npm start`: runs the whole stack until it is asked to stop. */
+export async function start(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { "free-ports": { type: "boolean", default: false }, "state-dir": { type: "string" } },
+  });
+  const started = performance.now();
+  const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
+  const say = (line: string) => console.log(`[${seconds().padStart(5)} s] ${line}`);
+
+  let stopWhy: string | undefined;
+  let stopRequested = () => undefined as void;
+  const asked = new Promise<void>((resolve) => {
+    stopRequested = resolve;
+  });
+  let running: RunningStack | undefined;
+  const request = (why: string) => {
+    stopWhy = why;
+    stopRequested();
+  };
+  stopOnRequest(request, () => running?.supervisor.kill());
+
+  const stateDir = resolve(values["state-dir"] ?? defaultStateDir);
+  const starting = startStack({ stateDir, freePorts: values["free-ports"], throwAway: false, say, cancel: asked });
+  running = await starting;
+  if (stopWhy === undefined) {
+    console.log(
+      `\n${table(running.stack)}\n\n  logs: ${stateDir}/log   details: ${running.stackFile}   stop: Ctrl-C\n`,
+    );
+    console.log(`ready in ${seconds()} s`);
+  }
+  await asked;
+  console.log(`stopping (${stopWhy}) …`);
+  await running.stop();
+  console.log("stopped: no process is left");
+}
