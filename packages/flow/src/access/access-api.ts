@@ -1,0 +1,274 @@
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { readCadence } from "../codec/cadence-json.ts";
+import { type FlowTransaction, type TransactionSignature, transactionId } from "../codec/transaction.ts";
+import * as wire from "./wire.ts";
+
+/** The access node refused, answered nonsense, or did not answer. */
+export class AccessApiError extends Error {
+  override readonly name = "AccessApiError";
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  constructor(message: string, status: number, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+export interface Block {
+  readonly id: string;
+  readonly height: bigint;
+}
+
+export interface ChainKey {
+  readonly index: number;
+  /** 128 hex digits. */
+  readonly publicKey: string;
+  readonly signatureAlgorithm: string;
+  readonly hashAlgorithm: string;
+  readonly weight: number;
+  readonly sequenceNumber: bigint;
+  readonly revoked: boolean;
+}
+
+export interface ChainEvent {
+  readonly type: string;
+  readonly transactionId: string;
+  /** The event's fields as plain data; see readCadence. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface TransactionResult {
+  readonly status: "Unknown" | "Pending" | "Finalized" | "Executed" | "Sealed" | "Expired";
+  /** 0: executed without error. */
+  readonly statusCode: number;
+  readonly errorMessage: string;
+  readonly blockId: string;
+  readonly events: readonly ChainEvent[];
+}
+
+/** What we use of Flow's Access API over REST. Addresses and ids are hex without prefix. */
+export interface AccessApi {
+  latestSealedBlock(signal?: AbortSignal): Promise<Block>;
+  accountKeys(address: string, signal?: AbortSignal): Promise<ChainKey[]>;
+  accountKey(address: string, index: number, signal?: AbortSignal): Promise<ChainKey>;
+  /** Runs a script on the latest sealed block; `args` are JSON-Cadence texts; answers plain data. */
+  executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
+  /** Submits; a transaction that the node has already is no error. Answers its id. */
+  submit(transaction: FlowTransaction, signal?: AbortSignal): Promise<string>;
+  /** The result, or undefined while the node does not know the id. */
+  transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
+  /** Polls until the transaction is sealed or expired; the caller's signal ends it. */
+  waitForSeal(id: string, options: { signal: AbortSignal; pollMs?: number }): Promise<TransactionResult>;
+  /** Events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call. */
+  events(type: string, from: bigint, to: bigint, signal?: AbortSignal): Promise<ChainEvent[]>;
+}
+
+export interface AccessApiOptions {
+  readonly baseUrl: string;
+  /** For one request; the caller's signal may end it sooner. */
+  readonly timeoutMs?: number;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+const MAX_POLL_MS = 500;
+const base64 = (bytes: Uint8Array): string => {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+};
+const utf8 = (text: string): string => base64(new TextEncoder().encode(text));
+const fromBase64 = (text: string): string =>
+  new TextDecoder().decode(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+
+const signatureBody = (entry: TransactionSignature) => ({
+  address: entry.address,
+  key_index: String(entry.keyId),
+  signature: base64(hexToBytes(entry.signature)),
+  ...(entry.extensionData ? { extension_data: base64(hexToBytes(entry.extensionData)) } : {}),
+});
+
+const readEvent = (event: wire.WireEvent): ChainEvent => ({
+  type: event.type,
+  transactionId: event.transaction_id,
+  fields: readCadence(JSON.parse(fromBase64(event.payload))) as Record<string, unknown>,
+});
+
+const readKey = (key: wire.WireKey): ChainKey => ({
+  index: Number(key.index),
+  publicKey: key.public_key.replace(/^0x/, ""),
+  signatureAlgorithm: key.signing_algorithm,
+  hashAlgorithm: key.hashing_algorithm,
+  weight: Number(key.weight),
+  sequenceNumber: BigInt(key.sequence_number),
+  revoked: key.revoked,
+});
+
+const sleep = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+
+/** A client of one access node. Every request has a deadline; replies are checked for their shape before anything is believed. */
+export function createAccessApi({
+  baseUrl,
+  timeoutMs = 10_000,
+  fetch = globalThis.fetch,
+}: AccessApiOptions): AccessApi {
+  async function request<T>(
+    path: string,
+    read: (body: unknown) => T,
+    signal?: AbortSignal,
+    body?: unknown,
+  ): Promise<T> {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(baseUrl + path, {
+        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+        redirect: "error",
+        ...(body === undefined
+          ? {}
+          : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+      });
+      text = await response.text();
+    } catch (cause) {
+      throw new AccessApiError(`no answer from the access node to ${path}`, 0, { cause });
+    }
+    if (!response.ok)
+      throw new AccessApiError(`the access node answered ${response.status}: ${text.slice(0, 500)}`, response.status);
+    try {
+      return read(JSON.parse(text));
+    } catch (cause) {
+      throw new AccessApiError(`the access node's answer to ${path} has an unknown shape`, response.status, { cause });
+    }
+  }
+
+  const api: AccessApi = {
+    latestSealedBlock: (signal) =>
+      request(
+        "/v1/blocks?height=sealed",
+        (body) => {
+          const [block] = wire.blocks(body);
+          return { id: block.header.id, height: BigInt(block.header.height) };
+        },
+        signal,
+      ),
+
+    accountKeys: (address, signal) =>
+      request(`/v1/accounts/${address}?expand=keys`, (body) => wire.account(body).keys.map(readKey), signal),
+
+    accountKey: (address, index, signal) =>
+      request(`/v1/accounts/${address}/keys/${index}`, (body) => readKey(wire.key(body)), signal),
+
+    executeScript: (script, args, signal) =>
+      request(
+        "/v1/scripts?block_height=sealed",
+        (body) => readCadence(JSON.parse(fromBase64(wire.text(body)))),
+        signal,
+        {
+          script: utf8(script),
+          arguments: args.map(utf8),
+        },
+      ),
+
+    async submit(tx, signal) {
+      const id = transactionId(tx);
+      const body = {
+        script: utf8(tx.script),
+        arguments: tx.arguments.map(utf8),
+        reference_block_id: tx.referenceBlockId,
+        gas_limit: String(tx.gasLimit),
+        payer: tx.payer,
+        proposal_key: {
+          address: tx.proposalKey.address,
+          key_index: String(tx.proposalKey.keyId),
+          sequence_number: String(tx.proposalKey.sequenceNumber),
+        },
+        authorizers: tx.authorizers,
+        payload_signatures: tx.payloadSignatures.map(signatureBody),
+        envelope_signatures: tx.envelopeSignatures.map(signatureBody),
+      };
+      try {
+        await request("/v1/transactions", wire.submitted, signal, body);
+      } catch (error) {
+        // Some nodes answer 500 to a transaction that they have: then its result is known.
+        if (!(error instanceof AccessApiError) || error.status < 400) throw error;
+        if (!(await api.transactionResult(id, signal))) throw error;
+      }
+      return id;
+    },
+
+    async transactionResult(id, signal) {
+      try {
+        const result = await request(`/v1/transaction_results/${id}`, wire.result, signal);
+        if (result.status === "" || result.status === "Unknown") return undefined; // an id that the emulator does not know
+        return {
+          status: result.status as TransactionResult["status"],
+          statusCode: result.status_code,
+          errorMessage: result.error_message,
+          blockId: result.block_id,
+          events: result.events.map(readEvent),
+        };
+      } catch (error) {
+        if (error instanceof AccessApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+
+    async waitForSeal(id, { signal, pollMs = 20 }) {
+      for (let wait = pollMs; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
+        signal.throwIfAborted();
+        const result = await api.transactionResult(id, signal);
+        if (result?.status === "Sealed" || result?.status === "Expired") return result;
+        await sleep(wait, signal);
+      }
+    },
+
+    events: (type, from, to, signal) =>
+      request(
+        `/v1/events?type=${encodeURIComponent(type)}&start_height=${from}&end_height=${to}`,
+        (body) => wire.eventBlocks(body).flatMap((block) => block.events.map(readEvent)),
+        signal,
+      ),
+  };
+  return api;
+}
+
+/** The key of a `flow.AccountKeyAdded` event. */
+export interface AddedKey {
+  /** 16 hex digits. */
+  readonly address: string;
+  /** 128 hex digits. */
+  readonly publicKey: string;
+  readonly keyIndex: number;
+  readonly weight: number;
+  /** Raw values; see account-model.ts. */
+  readonly hashAlgorithm: number;
+  readonly signatureAlgorithm: number;
+}
+
+/** The keys that events of a transaction added, in the events' order. */
+export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
+  return events
+    .filter((event) => event.type === "flow.AccountKeyAdded")
+    .map(({ fields }) => {
+      const key = fields.publicKey as { publicKey: string[]; signatureAlgorithm: { rawValue: string } };
+      return {
+        address: (fields.address as string).replace(/^0x/, ""),
+        publicKey: bytesToHex(Uint8Array.from(key.publicKey, Number)),
+        keyIndex: Number(fields.keyIndex),
+        weight: Number(fields.weight),
+        hashAlgorithm: Number((fields.hashAlgorithm as { rawValue: string }).rawValue),
+        signatureAlgorithm: Number(key.signatureAlgorithm.rawValue),
+      };
+    });
+}

@@ -1,0 +1,48 @@
+/** A value in JSON-Cadence, the data format of arguments, events and script results. */
+export interface CadenceValue {
+  readonly type: string;
+  readonly value?: unknown;
+}
+
+export const cadenceString = (value: string): CadenceValue => ({ type: "String", value });
+export const cadenceBool = (value: boolean): CadenceValue => ({ type: "Bool", value });
+/** `address`: 16 hex digits. */
+export const cadenceAddress = (address: string): CadenceValue => ({ type: "Address", value: `0x${address}` });
+/** `amount`: decimal text with eight digits after the point. */
+export const cadenceUFix64 = (amount: string): CadenceValue => ({ type: "UFix64", value: amount });
+export const cadenceUInt8 = (value: number): CadenceValue => ({ type: "UInt8", value: String(value) });
+export const cadenceInt = (value: number | bigint): CadenceValue => ({ type: "Int", value: String(value) });
+export const cadenceArray = (value: readonly CadenceValue[]): CadenceValue => ({ type: "Array", value });
+
+/** The one text of a value: members in the order type, value; no white space. What is compared byte for byte is made by this alone. */
+export function encodeCadence(value: CadenceValue): string {
+  const encode = (entry: CadenceValue): unknown => ({
+    type: entry.type,
+    value: Array.isArray(entry.value) ? entry.value.map(encode) : entry.value,
+  });
+  return JSON.stringify(encode(value));
+}
+
+/** Plain data of a JSON-Cadence value: numbers stay text, composites become objects, optionals their content or null. */
+export function readCadence(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || !("type" in value)) throw new TypeError("not a Cadence value");
+  const { type, value: content } = value as CadenceValue;
+  switch (type) {
+    case "Optional":
+      return content === null ? null : readCadence(content);
+    case "Array":
+      return (content as unknown[]).map(readCadence);
+    case "Dictionary":
+      return (content as { key: unknown; value: unknown }[]).map((e) => [readCadence(e.key), readCadence(e.value)]);
+    case "Event":
+    case "Struct":
+    case "Enum":
+    case "Resource":
+    case "Contract":
+      return Object.fromEntries(
+        (content as { fields: { name: string; value: unknown }[] }).fields.map((f) => [f.name, readCadence(f.value)]),
+      );
+    default:
+      return content;
+  }
+}

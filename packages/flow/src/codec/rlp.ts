@@ -1,0 +1,94 @@
+/** A decoded RLP item: bytes, or a list of items (Ethereum yellow paper, appendix B). */
+export type RlpItem = Uint8Array | readonly RlpItem[];
+
+/** The bytes are not canonical RLP. */
+export class RlpError extends Error {
+  override readonly name = "RlpError";
+}
+
+/** Lists nest this deep at most: an envelope's signature lies at depth four. */
+const MAX_DEPTH = 8;
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    all.set(part, offset);
+    offset += part.length;
+  }
+  return all;
+}
+
+/** Big-endian bytes of an integer without leading zeros; zero has none. */
+export function encodeInteger(value: bigint | number): Uint8Array {
+  let rest = BigInt(value);
+  if (rest < 0n) throw new RlpError("a negative integer");
+  const bytes: number[] = [];
+  for (; rest > 0n; rest >>= 8n) bytes.unshift(Number(rest & 0xffn));
+  return Uint8Array.from(bytes);
+}
+
+function header(length: number, offset: number): Uint8Array {
+  if (length < 56) return Uint8Array.of(offset + length);
+  const digits = encodeInteger(length);
+  return concatBytes(Uint8Array.of(offset + 55 + digits.length), digits);
+}
+
+/** The canonical encoding of an item. */
+export function encodeRlp(item: RlpItem): Uint8Array {
+  if (item instanceof Uint8Array) {
+    return item.length === 1 && item[0]! < 0x80 ? item : concatBytes(header(item.length, 0x80), item);
+  }
+  const body = concatBytes(...item.map(encodeRlp));
+  return concatBytes(header(body.length, 0xc0), body);
+}
+
+/** Where an item's payload lies. */
+interface Extent {
+  readonly list: boolean;
+  readonly start: number;
+  readonly end: number;
+}
+
+function extentAt(bytes: Uint8Array, offset: number, limit: number): Extent {
+  if (offset >= limit) throw new RlpError("an item is missing");
+  const first = bytes[offset]!;
+  if (first < 0x80) return { list: false, start: offset, end: offset + 1 };
+  const list = first >= 0xc0;
+  const short = first - (list ? 0xc0 : 0x80);
+  let start = offset + 1;
+  let length = short;
+  if (short > 55) {
+    const digits = short - 55;
+    // Four bytes of length are gigabytes; more would only overflow.
+    if (digits > 4 || start + digits > limit) throw new RlpError("a length runs out of the message");
+    if (bytes[start] === 0) throw new RlpError("a length with a leading zero");
+    length = 0;
+    for (let i = 0; i < digits; i++) length = length * 256 + bytes[start + i]!;
+    if (length < 56) throw new RlpError("a short length in the long form");
+    start += digits;
+  }
+  const end = start + length;
+  if (end > limit) throw new RlpError("an item runs out of the message");
+  if (!list && length === 1 && short === 1 && bytes[start]! < 0x80) throw new RlpError("a small byte with a header");
+  return { list, start, end };
+}
+
+function decodeAt(bytes: Uint8Array, extent: Extent, depth: number): RlpItem {
+  if (!extent.list) return bytes.subarray(extent.start, extent.end);
+  if (depth >= MAX_DEPTH) throw new RlpError("lists nest too deep");
+  const items: RlpItem[] = [];
+  for (let offset = extent.start; offset < extent.end; ) {
+    const child = extentAt(bytes, offset, extent.end);
+    items.push(decodeAt(bytes, child, depth + 1));
+    offset = child.end;
+  }
+  return items;
+}
+
+/** Decodes exactly one canonical item; anything after it, or in another spelling, throws RlpError. */
+export function decodeRlp(bytes: Uint8Array): RlpItem {
+  const extent = extentAt(bytes, 0, bytes.length);
+  if (extent.end !== bytes.length) throw new RlpError("bytes after the item");
+  return decodeAt(bytes, extent, 0);
+}

@@ -1,0 +1,96 @@
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { sha3_256 } from "@noble/hashes/sha3.js";
+import { concatBytes, encodeInteger, encodeRlp, type RlpItem } from "./rlp.ts";
+
+/** Who proposes, with the sequence number that the transaction consumes. */
+export interface ProposalKey {
+  /** 16 hex digits. */
+  readonly address: string;
+  readonly keyId: number;
+  readonly sequenceNumber: bigint;
+}
+
+/** A signature of one account key. */
+export interface TransactionSignature {
+  /** 16 hex digits. */
+  readonly address: string;
+  readonly keyId: number;
+  /** Raw r||s, 128 hex digits. */
+  readonly signature: string;
+  /** FLIP 264: scheme byte and scheme data, hex; absent for a plain signature. */
+  readonly extensionData?: string;
+}
+
+/** What is signed as the payload of a Flow transaction. */
+export interface TransactionPayload {
+  readonly script: string;
+  /** Arguments in JSON-Cadence, each the exact text that goes on chain. */
+  readonly arguments: readonly string[];
+  /** Block id, 64 hex digits. */
+  readonly referenceBlockId: string;
+  readonly gasLimit: bigint;
+  readonly proposalKey: ProposalKey;
+  /** 16 hex digits. */
+  readonly payer: string;
+  readonly authorizers: readonly string[];
+}
+
+/** A payload with what was signed over it. */
+export interface FlowTransaction extends TransactionPayload {
+  readonly payloadSignatures: readonly TransactionSignature[];
+  readonly envelopeSignatures: readonly TransactionSignature[];
+}
+
+/** The 32 bytes before every signed transaction: "FLOW-V0.0-transaction", right-padded with zeros. */
+export const TRANSACTION_TAG: Uint8Array = (() => {
+  const tag = new Uint8Array(32);
+  tag.set(new TextEncoder().encode("FLOW-V0.0-transaction"));
+  return tag;
+})();
+
+const utf8 = new TextEncoder();
+
+const payloadItem = (tx: TransactionPayload): RlpItem => [
+  utf8.encode(tx.script),
+  tx.arguments.map((argument) => utf8.encode(argument)),
+  hexToBytes(tx.referenceBlockId),
+  encodeInteger(tx.gasLimit),
+  hexToBytes(tx.proposalKey.address),
+  encodeInteger(tx.proposalKey.keyId),
+  encodeInteger(tx.proposalKey.sequenceNumber),
+  hexToBytes(tx.payer),
+  tx.authorizers.map(hexToBytes),
+];
+
+/** Proposer, payer and authorizers, each once, in the order that signer indexes count. */
+export const signerList = (tx: TransactionPayload): string[] => [
+  ...new Set([tx.proposalKey.address, tx.payer, ...tx.authorizers]),
+];
+
+function signatureItems(tx: TransactionPayload, signatures: readonly TransactionSignature[]): RlpItem {
+  const signers = signerList(tx);
+  return signatures
+    .map((entry) => ({ ...entry, index: signers.indexOf(entry.address) }))
+    .sort((a, b) => a.index - b.index || a.keyId - b.keyId)
+    .map(({ address, index, keyId, signature, extensionData }) => {
+      if (index < 0) throw new TypeError(`${address} is no signer of this transaction`);
+      const item = [encodeInteger(index), encodeInteger(keyId), hexToBytes(signature)];
+      return extensionData ? [...item, hexToBytes(extensionData)] : item;
+    });
+}
+
+/** What proposer and authorizers sign: tag and RLP of the payload. */
+export const payloadMessage = (tx: TransactionPayload): Uint8Array =>
+  concatBytes(TRANSACTION_TAG, encodeRlp(payloadItem(tx)));
+
+/** What the payer signs: tag and RLP of payload and payload signatures. */
+export const envelopeMessage = (tx: TransactionPayload & Pick<FlowTransaction, "payloadSignatures">): Uint8Array =>
+  concatBytes(TRANSACTION_TAG, encodeRlp([payloadItem(tx), signatureItems(tx, tx.payloadSignatures)]));
+
+/** The transaction's id, 64 hex digits: SHA3-256 of payload and both lists of signatures. */
+export const transactionId = (tx: FlowTransaction): string =>
+  bytesToHex(
+    sha3_256(
+      encodeRlp([payloadItem(tx), signatureItems(tx, tx.payloadSignatures), signatureItems(tx, tx.envelopeSignatures)]),
+    ),
+  );

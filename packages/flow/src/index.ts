@@ -1,0 +1,41 @@
+export {
+  type AccessApi,
+  AccessApiError,
+  type AccessApiOptions,
+  type AddedKey,
+  addedKeys,
+  type Block,
+  type ChainEvent,
+  type ChainKey,
+  createAccessApi,
+  type TransactionResult,
+} from "./access/access-api.ts";
+export {
+  type CadenceValue,
+  cadenceAddress,
+  cadenceArray,
+  cadenceBool,
+  cadenceInt,
+  cadenceString,
+  cadenceUFix64,
+  cadenceUInt8,
+  encodeCadence,
+  readCadence,
+} from "./codec/cadence-json.ts";
+export { type DecodedMessage, decodeMessage, InvalidMessageError, MAX_MESSAGE_BYTES } from "./codec/decode-message.ts";
+export { decodeRlp, encodeRlp, RlpError, type RlpItem } from "./codec/rlp.ts";
+export {
+  envelopeMessage,
+  type FlowTransaction,
+  type ProposalKey,
+  payloadMessage,
+  signerList,
+  TRANSACTION_TAG,
+  type TransactionPayload,
+  type TransactionSignature,
+  transactionId,
+} from "./codec/transaction.ts";
+export * from "./templates/account-model.ts";
+export { ADD_USER_KEY_SCRIPT, addUserKeyArguments } from "./templates/add-user-key.ts";
+export { type AccountToCreate, createAccountsArguments, createAccountsScript } from "./templates/create-accounts.ts";
+export { evmAddressesScript } from "./templates/evm-addresses.ts";

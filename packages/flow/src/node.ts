@@ -1,0 +1,32 @@
+import type { KeyObject } from "node:crypto";
+import { bytesToHex } from "@countersign/keys";
+import { type SignatureHash, signMessage } from "@countersign/keys/node";
+import { envelopeMessage, type FlowTransaction, payloadMessage } from "./codec/transaction.ts";
+
+/** A private key and where it stands on chain. */
+export interface ChainSigner {
+  /** 16 hex digits. */
+  readonly address: string;
+  readonly keyId: number;
+  readonly privateKey: KeyObject;
+  /** The hash that the key was registered with. */
+  readonly hash: SignatureHash;
+}
+
+/** The transaction with one more signature over its payload. */
+export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
+  const signature = bytesToHex(signMessage(signer.privateKey, payloadMessage(tx), signer.hash));
+  return {
+    ...tx,
+    payloadSignatures: [...tx.payloadSignatures, { address: signer.address, keyId: signer.keyId, signature }],
+  };
+}
+
+/** The transaction with one more signature over its envelope. */
+export function withEnvelopeSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
+  const signature = bytesToHex(signMessage(signer.privateKey, envelopeMessage(tx), signer.hash));
+  return {
+    ...tx,
+    envelopeSignatures: [...tx.envelopeSignatures, { address: signer.address, keyId: signer.keyId, signature }],
+  };
+}

@@ -1,0 +1,12 @@
+/** A script `(addresses: [Address]): [String?]`: the EVM address of each account's published Cadence-owned account, 40 hex digits. */
+export const evmAddressesScript = (evmContract: string): string => `import EVM from 0x${evmContract}
+
+access(all) fun main(addresses: [Address]): [String?] {
+    let result: [String?] = []
+    for address in addresses {
+        result.append(getAccount(address).capabilities
+            .borrow<&EVM.CadenceOwnedAccount>(/public/evm)?.address()?.toString())
+    }
+    return result
+}
+`;
