@@ -22,3 +22,5 @@ const [verb, ...args] = process.argv.slice(2);
 const work = verbs[verb ?? ""];
 if (!work) reportFailure(new Failure(`usage: npm run ${Object.keys(verbs).join("|")}`));
 else await work(args).catch(reportFailure);
+// Connections that are kept alive must not keep a finished command alive.
+process.exit();

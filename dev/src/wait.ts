@@ -1,5 +1,18 @@
+import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Child } from "./child.ts";
+
+/** Answers a GET's status, or 0. Not fetch: that refuses port 6000, which the gateway's health is on. */
+export function statusOf(url: string): Promise<number> {
+  return new Promise((resolve) => {
+    const request = get(url, { timeout: 2000, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.on("timeout", () => request.destroy());
+    request.on("error", () => resolve(0));
+  });
+}
 
 /** Polls `url` until it answers 200; calls `failed` when the child ends first or after `timeoutMs`. */
 export async function waitFor(
@@ -12,13 +25,7 @@ export async function waitFor(
   for (;;) {
     if (!child.running()) return failed(`ended with ${await child.exited}`);
     if (performance.now() > deadline) return failed(`was not ready after ${timeoutMs / 1000} s`);
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
-      await response.arrayBuffer();
-      if (response.ok) return;
-    } catch {
-      // Not listening yet.
-    }
+    if ((await statusOf(url)) === 200) return;
     await sleep(80);
   }
 }
