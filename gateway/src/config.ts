@@ -1,0 +1,77 @@
+import {
+  type Env,
+  listenAddress,
+  loadEnv,
+  loadTlsFromEnv,
+  sharedEnv,
+  type TlsMaterial,
+} from "@countersign/service-kit";
+import { z } from "zod";
+
+/** The gateway's settings. It keeps no secret but its certificate's key. */
+export interface GatewayConfig {
+  /** host:port of HTTP for clients. */
+  listen: string;
+  tls: TlsMaterial;
+  /** host:port to dial; the TLS name is `<service>.countersign.internal`. */
+  addresses: { auth: string; device: string; key: string; account: string; signer: string };
+  /** Auth's HTTPS listener for its public keys. */
+  authHttpAddress: string;
+  /** `iss` of access tokens. */
+  issuer: string;
+  allowedOrigins: string[];
+  trustedProxies: string[];
+  requireLoginToken: boolean;
+}
+
+/** A comma-separated list; absent is empty. */
+const list = z
+  .string()
+  .default("")
+  .transform((value) =>
+    value
+      .split(",")
+      .map((entry) => entry.trim())
+      .filter(Boolean),
+  );
+
+const origins = list.refine(
+  (entries) => entries.every((entry) => URL.canParse(entry) && new URL(entry).origin === entry),
+  "must be origins such as https://app.example.com, separated by commas",
+);
+
+const schema = z.object({
+  ...sharedEnv.shape,
+  GATEWAY_LISTEN: listenAddress.default("127.0.0.1:8080"),
+  GATEWAY_ALLOWED_ORIGINS: origins,
+  GATEWAY_TRUSTED_PROXIES: list,
+  CS_AUTH_ADDRESS: listenAddress.default("127.0.0.1:5001"),
+  CS_DEVICE_ADDRESS: listenAddress.default("127.0.0.1:5002"),
+  CS_KEY_ADDRESS: listenAddress.default("127.0.0.1:5003"),
+  CS_ACCOUNT_ADDRESS: listenAddress.default("127.0.0.1:5004"),
+  CS_SIGNER_ADDRESS: listenAddress.default("127.0.0.1:5005"),
+  CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
+  AUTH_ISSUER: z.string().min(1),
+  AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
+});
+
+/** Reads the settings. Errors: ConfigError, with all problems at once. */
+export function loadConfig(env: Env): GatewayConfig {
+  const settings = loadEnv(schema, env, { prefix: "GATEWAY_" });
+  return {
+    listen: settings.GATEWAY_LISTEN,
+    tls: loadTlsFromEnv(settings),
+    addresses: {
+      auth: settings.CS_AUTH_ADDRESS,
+      device: settings.CS_DEVICE_ADDRESS,
+      key: settings.CS_KEY_ADDRESS,
+      account: settings.CS_ACCOUNT_ADDRESS,
+      signer: settings.CS_SIGNER_ADDRESS,
+    },
+    authHttpAddress: settings.CS_AUTH_HTTP_ADDRESS,
+    issuer: settings.AUTH_ISSUER,
+    allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
+    trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
+    requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
+  };
+}

@@ -1,0 +1,130 @@
+import { AppError } from "@countersign/errors";
+import cors from "cors";
+import express, { type Express, type RequestHandler, type Response } from "express";
+import helmet from "helmet";
+import { refuseLargeBodies } from "./limits.ts";
+import { handleProblems } from "./problems.ts";
+import { identifyRequest, type RequestIdentity } from "./request-id.ts";
+import { type RequestLogger, type Route, toExpressHandler } from "./route.ts";
+import type { TokenVerifier } from "./session.ts";
+
+/** Counts one answered request; `route` is the path pattern, never the path. */
+export type ObserveRequest = (sample: { method: string; route: string; status: number; seconds: number }) => void;
+
+/** A path that answers something else than a row's JSON: a page, a document, what a proxy brings. Always GET. */
+export interface Page {
+  path: string;
+  respond: RequestHandler;
+}
+
+/** What the HTTP application is made of. */
+export interface AppParts {
+  routes: readonly Route[];
+  pages: readonly Page[];
+  verifier: TokenVerifier;
+  logger: RequestLogger;
+  observe: ObserveRequest;
+  /** Origins of browsers that may call; empty: none. */
+  allowedOrigins: readonly string[];
+  /** Addresses and networks (CIDR) whose X-Forwarded-For is believed; empty: nobody's. */
+  trustedProxies: readonly string[];
+}
+
+/** The express application: what every request passes, then the table, then the answers for what is not in it. */
+export function createApp(parts: AppParts): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("case sensitive routing", true);
+  app.set("query parser", "simple");
+  app.set("trust proxy", parts.trustedProxies.length === 0 ? false : [...parts.trustedProxies]);
+
+  app.use(identify, observeRequests(parts.logger, parts.observe), securityHeaders(), crossOrigin(parts.allowedOrigins));
+  app.use(refuseLargeBodies);
+  for (const [path, handlers] of byPath(parts)) {
+    const pattern = path.replace(/\{(\w+)\}/g, ":$1");
+    const route = app.route(pattern).all((_request, response, next) => {
+      response.locals.route = path;
+      next();
+    });
+    for (const [method, handler] of Object.entries(handlers) as [Route["method"], RequestHandler][]) {
+      route[method](handler);
+    }
+    route.all((_request, response) => refuseMethod(response, Object.keys(handlers)));
+  }
+  app.use(() => {
+    throw new AppError("RouteNotFound");
+  });
+  app.use(handleProblems(parts.logger));
+  return app;
+}
+
+function byPath({ routes, pages, verifier }: AppParts): Map<string, Partial<Record<Route["method"], RequestHandler>>> {
+  const paths = new Map<string, Partial<Record<Route["method"], RequestHandler>>>();
+  for (const row of routes) {
+    const handlers = paths.get(row.path) ?? {};
+    if (handlers[row.method]) throw new Error(`${row.method} ${row.path} stands twice in the route table`);
+    handlers[row.method] = toExpressHandler(row, verifier);
+    paths.set(row.path, handlers);
+  }
+  for (const page of pages) paths.set(page.path, { get: page.respond });
+  return paths;
+}
+
+function refuseMethod(response: Response, methods: string[]): void {
+  const allowed = methods.flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
+  response.set("Allow", allowed.join(", "));
+  throw new AppError("MethodNotAllowed", { detail: `This path knows ${allowed.join(", ")}` });
+}
+
+const identify: RequestHandler = (request, response, next) => {
+  const identity = identifyRequest(request.headers);
+  Object.assign(response.locals, identity);
+  response.set("X-Request-Id", identity.requestId);
+  // Answers carry tokens and personal data.
+  response.set("Cache-Control", "no-store");
+  next();
+};
+
+function observeRequests(logger: RequestLogger, observe: ObserveRequest): RequestHandler {
+  return (request, response, next) => {
+    const started = process.hrtime.bigint();
+    const method = request.method;
+    response.once("close", () => {
+      const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+      const route = (response.locals.route as string | undefined) ?? "none";
+      // 499, as nginx has it: the client did not wait for the answer.
+      const status = response.writableFinished ? response.statusCode : 499;
+      observe({ method, route, status, seconds });
+      const { requestId, traceparent } = response.locals as RequestIdentity;
+      const traceId = traceparent.split("-")[1];
+      logger.info({ requestId, traceId, method, route, status, durationMs: Math.round(seconds * 1e3) }, "request");
+    });
+    next();
+  };
+}
+
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    referrerPolicy: { policy: "no-referrer" },
+    crossOriginResourcePolicy: { policy: "cross-origin" },
+  });
+}
+
+function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
+  return cors({
+    origin: allowedOrigins.length === 0 ? false : [...allowedOrigins],
+    methods: ["GET", "POST", "PUT", "DELETE"],
+    allowedHeaders: [
+      "Authorization",
+      "Content-Type",
+      "Idempotency-Key",
+      "X-Request-Id",
+      "traceparent",
+      "Last-Event-ID",
+    ],
+    exposedHeaders: ["X-Request-Id", "Retry-After", "WWW-Authenticate"],
+    maxAge: 600,
+  });
+}

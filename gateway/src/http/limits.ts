@@ -1,0 +1,85 @@
+import type { ServerOptions } from "node:http";
+import { AppError } from "@countersign/errors";
+import express, { type Request, type RequestHandler, type Response } from "express";
+
+/** The largest body that is read, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+/** The deepest nesting of a body; the deepest documented one has four levels. */
+export const MAX_JSON_DEPTH = 16;
+
+const readRaw = express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false });
+
+/** Options of a server that slow clients cannot hold: 5 s for the headers, 15 s for the whole request. Answers may take longer. */
+export const SLOW_CLIENT_LIMITS: ServerOptions = {
+  headersTimeout: 5_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16 * 1024,
+};
+
+/** Refuses a declared length over the limit before anything of the body is read, also where no body is expected. */
+export const refuseLargeBodies: RequestHandler = (request, _response, next) => {
+  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw new AppError("PayloadTooLarge");
+  next();
+};
+
+/**
+ * Reads a request's JSON body.
+ * Errors: UnsupportedMediaType, PayloadTooLarge, InvalidRequest (empty, not UTF-8, not JSON, nested too deeply).
+ */
+export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
+  requireJson(request);
+  await new Promise<void>((resolve, reject) => {
+    readRaw(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+  });
+  if (!Buffer.isBuffer(request.body) || request.body.length === 0) throw invalidBody("A JSON body is required");
+  return parseJson(request.body);
+}
+
+function requireJson(request: Request): void {
+  const header = request.headers["content-type"];
+  const hasBody =
+    request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+  if (header === undefined && !hasBody) return;
+  const [type = "", ...parameters] = (header ?? "").split(";").map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
+  if (type !== "application/json" || (charset !== undefined && !["utf-8", '"utf-8"', "utf8"].includes(charset))) {
+    throw new AppError("UnsupportedMediaType", { detail: "Send application/json in UTF-8" });
+  }
+}
+
+/** Parses strict JSON of bounded depth from UTF-8. Errors: InvalidRequest. */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw invalidBody("The body is not UTF-8");
+  }
+  if (nestingDepth(text) > MAX_JSON_DEPTH) throw invalidBody("The body is nested too deeply");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidBody("The body is not JSON");
+  }
+}
+
+/** The deepest bracket nesting of a JSON text, brackets inside strings aside. */
+export function nestingDepth(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (inString) {
+      if (character === "\\") index++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === "{" || character === "[") deepest = Math.max(deepest, ++depth);
+    else if (character === "}" || character === "]") depth--;
+  }
+  return deepest;
+}
+
+const invalidBody = (detail: string): AppError => new AppError("InvalidRequest", { detail });

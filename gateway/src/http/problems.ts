@@ -1,0 +1,91 @@
+import { AppError, REASONS, type Reason } from "@countersign/errors";
+import type { ErrorRequestHandler, Response } from "express";
+import type { RequestLogger } from "./route.ts";
+
+/** One field that is not valid: a JSON pointer (RFC 6901) into the body, or the name of a parameter as `/name`. */
+export interface FieldProblem {
+  pointer: string;
+  detail: string;
+}
+
+/** A problem document (RFC 9457) with this API's extension members. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** The request id. */
+  instance: string;
+  /** The stable code. */
+  error: Reason;
+  errors?: FieldProblem[];
+  /** For SigningRefused: the rule that refused. */
+  reason?: string;
+  /** For delays: when the same request will be granted. */
+  availableAt?: string;
+}
+
+/** The problem document of an error. Nothing of an error that is not an AppError gets out. */
+export function problemOf(error: AppError, requestId: string): Problem {
+  const { http, title } = REASONS[error.reason];
+  const problem: Problem = {
+    type: `urn:countersign:error:${error.reason}`,
+    title,
+    status: http,
+    detail: error.detail,
+    instance: requestId,
+    error: error.reason,
+  };
+  if (error.fields.length > 0) problem.errors = error.fields.map(({ pointer, detail }) => ({ pointer, detail }));
+  if (error.metadata.reason !== undefined) problem.reason = error.metadata.reason;
+  if (error.metadata.availableAt !== undefined) problem.availableAt = error.metadata.availableAt;
+  return problem;
+}
+
+/** Sends an error as problem+json with the headers that belong to it. */
+export function sendProblem(response: Response, error: AppError): void {
+  const problem = problemOf(error, response.locals.requestId as string);
+  if (error.retryAfterSeconds !== undefined)
+    response.set("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
+  else if (problem.status === 429) response.set("Retry-After", "1");
+  const challenge = bearerChallenge(problem);
+  if (challenge !== undefined) response.set("WWW-Authenticate", challenge);
+  // The rest of a body that was refused is not worth reading.
+  if (problem.status === 413) response.set("Connection", "close");
+  response.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
+}
+
+/** RFC 6750, section 3: what the client should do about its token. */
+function bearerChallenge(problem: Problem): string | undefined {
+  const realm = 'Bearer realm="countersign"';
+  if (problem.error === "InsufficientScope") return `${realm}, error="insufficient_scope"`;
+  if (problem.status !== 401) return undefined;
+  const aboutToken = problem.error === "InvalidAccessToken" || problem.error === "AccessTokenExpired";
+  return aboutToken ? `${realm}, error="invalid_token", error_description="${problem.title}"` : realm;
+}
+
+/** Turns whatever was thrown into a problem document; what nobody foresaw is logged and answered as Internal. */
+export function handleProblems(logger: RequestLogger): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    if (response.headersSent) return next(error);
+    const known = toAppError(error);
+    if (known.reason === "Internal") {
+      logger.error({ requestId: response.locals.requestId, err: error }, "request failed unexpectedly");
+    }
+    sendProblem(response, known);
+  };
+}
+
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  // Errors of body-parser carry a type, those of the router for a broken %-sequence a status.
+  const { type, status } = (typeof error === "object" && error !== null ? error : {}) as {
+    type?: string;
+    status?: number;
+  };
+  if (type === "entity.too.large") return new AppError("PayloadTooLarge");
+  if (type === "encoding.unsupported" || type === "charset.unsupported") return new AppError("UnsupportedMediaType");
+  if (type?.startsWith("request.") || type?.startsWith("entity.") || status === 400)
+    return new AppError("InvalidRequest");
+  return new AppError("Internal");
+}

@@ -1,0 +1,153 @@
+import { AppError, type Reason } from "@countersign/errors";
+import type { VerifiedToken } from "@countersign/service-kit";
+import type { Request, RequestHandler, Response } from "express";
+import type { z } from "zod";
+import { readIdempotencyKey } from "./idempotency-key.ts";
+import { readJsonBody } from "./limits.ts";
+import type { FieldProblem } from "./problems.ts";
+import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
+
+export type Method = "get" | "post" | "put" | "delete";
+
+/** The part of a pino logger that requests need. */
+export interface RequestLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What a handler knows of the HTTP request besides its validated input, and passes on to the services. */
+export interface HttpCall {
+  requestId: string;
+  traceparent: string;
+  clientIp: string;
+  /** From the Idempotency-Key header; "" without one. */
+  idempotencyKey: string;
+  /** The verified access token, and the same as it came. Absent where the route needs none and none was sent. */
+  token?: VerifiedToken;
+  rawToken?: string;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+}
+
+/** A request's validated parts. */
+export interface Input<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+}
+
+/** The limit that guards a route; the services count, the table says which. */
+export type LimitName = "sign-up" | "challenge" | "two-factor" | "signatures";
+
+interface RouteBase {
+  method: Method;
+  /** As in OpenAPI: `/device/v1/devices/{publicKey}`. */
+  path: string;
+  operationId: string;
+  summary: string;
+  token: TokenKind;
+  /** Whether a session of a recovery key may use it. */
+  recover: boolean;
+  status: 200 | 204;
+  limit?: LimitName;
+  idempotencyKey: boolean;
+  /** The reasons that are this route's own; those of every route are added in the OpenAPI document. */
+  errors: readonly Reason[];
+  request: { params?: z.ZodType; query?: z.ZodType; body?: z.ZodType };
+  /** Absent for 204. */
+  response?: z.ZodType;
+}
+
+/** A row of the table as the router sees it. */
+export interface Route extends RouteBase {
+  handler(input: Input<unknown, unknown, unknown>, call: HttpCall): Promise<unknown>;
+}
+
+/** A row as it is written: everything with a default may be left out, and the handler's types follow from the schemas. */
+export interface RouteDefinition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>
+  extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "token">,
+    Partial<Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors">> {
+  request?: { params?: P; query?: Q; body?: B };
+  response?: R;
+  handler(input: Input<z.output<P>, z.output<Q>, z.output<B>>, call: HttpCall): Promise<z.input<R> | undefined>;
+}
+
+/** Makes a row. With a response schema it answers 200 and that; without, 204. */
+export function route<
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+  R extends z.ZodType = z.ZodUndefined,
+>(definition: RouteDefinition<P, Q, B, R>): Route {
+  return {
+    recover: false,
+    idempotencyKey: false,
+    errors: [],
+    status: definition.response === undefined ? 204 : 200,
+    ...definition,
+    request: definition.request ?? {},
+    handler: definition.handler as Route["handler"],
+  };
+}
+
+/** Makes the express handler of a row: authenticate, read, validate, call, answer. */
+export function toExpressHandler(row: Route, verifier: TokenVerifier): RequestHandler {
+  return async (request, response) => {
+    const session = await authenticate(row, request.headers.authorization, verifier);
+    const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
+    const input = await readInput(row, request, response);
+    const answer = await row.handler(input, {
+      requestId: response.locals.requestId as string,
+      traceparent: response.locals.traceparent as string,
+      clientIp: clientIp(request),
+      idempotencyKey,
+      signal: abortedByClient(response),
+      ...(session && { token: session.token, rawToken: session.raw }),
+    });
+    if (row.status === 204) response.status(204).end();
+    else response.status(row.status).json(answer);
+  };
+}
+
+async function readInput(row: Route, request: Request, response: Response): Promise<Input<unknown, unknown, unknown>> {
+  const body = row.request.body === undefined ? undefined : await readJsonBody(request, response);
+  const problems: FieldProblem[] = [];
+  const input = {
+    params: check(row.request.params, request.params, problems),
+    query: check(row.request.query, request.query, problems),
+    body: check(row.request.body, body, problems),
+  };
+  if (problems.length > 0) {
+    throw new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: problems.slice(0, 20) });
+  }
+  return input;
+}
+
+function check(schema: z.ZodType | undefined, value: unknown, problems: FieldProblem[]): unknown {
+  if (schema === undefined) return undefined;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    problems.push({ pointer: jsonPointer(issue.path), detail: issue.message });
+  }
+  return undefined;
+}
+
+/** RFC 6901. */
+function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/** The client's address, as far as trusted proxies vouch for it; IPv4 without its IPv6 mapping. */
+function clientIp(request: Request): string {
+  return (request.ip ?? "").replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+function abortedByClient(response: Response): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

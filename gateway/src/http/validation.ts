@@ -1,0 +1,51 @@
+import { z } from "zod";
+
+/**
+ * A string field of at most `max` UTF-16 units. Lone surrogates and NUL are refused here, since neither protobuf nor Postgres
+ * keeps them as they came.
+ */
+export const text = (max = 256) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => value.isWellFormed() && !value.includes("\0"), "Not a well-formed string");
+
+/** As `text`, but not empty. */
+export const requiredText = (max = 256) => text(max).min(1);
+
+/** A string that may be left out; absent is "". */
+export const optionalText = (max = 256) => text(max).default("");
+
+/** Hex of 1 to `maxBytes` bytes, in either case, with or without 0x; gives the bytes. */
+export const hexBytes = (maxBytes: number) =>
+  z
+    .string()
+    .max(2 + maxBytes * 2)
+    .regex(/^(?:0[xX])?(?:[0-9a-fA-F]{2})+$/, "Expected hex")
+    .transform((value) => Buffer.from(value.replace(/^0x/i, ""), "hex"));
+
+/** Base64 or base64url of at most `maxLength` characters; gives the bytes. */
+export const base64Bytes = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .regex(/^[A-Za-z0-9+/_-]+={0,2}$/, "Expected base64")
+    .transform((value) => Buffer.from(value.replaceAll("-", "+").replaceAll("_", "/"), "base64"));
+
+/** A UUID of any version, as ids are. */
+export const uuid = () => z.uuid().transform((value) => value.toLowerCase());
+
+/** A query parameter that is "true" or "false"; absent is false. */
+export const queryFlag = () =>
+  z
+    .enum(["true", "false"])
+    .default("false")
+    .transform((value) => value === "true");
+
+/** Lower-case hex without a prefix, as answers carry it; "" for no bytes. */
+export const toHex = (bytes: Uint8Array | undefined): string =>
+  bytes === undefined ? "" : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+
+/** ISO 8601 in UTC with milliseconds; "" for none. */
+export const toTimestamp = (date: Date | undefined): string => date?.toISOString() ?? "";

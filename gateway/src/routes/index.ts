@@ -1,0 +1,30 @@
+import type { Route } from "../http/route.ts";
+import { type AccountClients, accountRoutes } from "./account.ts";
+import { type AuthClients, authRoutes } from "./auth.ts";
+import { type DeviceClients, deviceRoutes } from "./device.ts";
+import { type KeyClients, keyRoutes } from "./key.ts";
+import { notAvailableRoutes } from "./not-available.ts";
+import { type SignClients, signRoutes } from "./sign.ts";
+import { type SignInClients, signInRoutes } from "./sign-in.ts";
+
+/** Every service as the routes see it. */
+export type RouteClients = AuthClients & SignInClients & DeviceClients & KeyClients & AccountClients & SignClients;
+
+/** What of the configuration changes a schema. */
+export interface RouteOptions {
+  /** False only in development: a challenge may come without a login token. */
+  requireLoginToken: boolean;
+}
+
+/** The table of all routes: the router, the validation and the OpenAPI document are made from it. */
+export function createRoutes(clients: RouteClients, options: RouteOptions): Route[] {
+  return [
+    ...authRoutes(clients),
+    ...signInRoutes(clients, options),
+    ...deviceRoutes(clients),
+    ...keyRoutes(clients),
+    ...accountRoutes(clients),
+    ...signRoutes(clients),
+    ...notAvailableRoutes(),
+  ];
+}

@@ -1,0 +1,42 @@
+import { AppError } from "@countersign/errors";
+import { KEY_ALGORITHMS, type KeyAlgorithm, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import type { PublicKey } from "@countersign/proto/common/v1/types.ts";
+import { publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
+import { z } from "zod";
+import { text } from "../../http/validation.ts";
+
+/** A public key as text; what it means is `fromPublicKey`'s to say, with an error of its own. */
+export const publicKeySchema = text(256).min(1);
+
+export const algorithmSchema = z.enum(KEY_ALGORITHMS);
+
+/**
+ * The canonical form of a public key from a body: hex of 64, 65, 33 or 32 bytes, P-256 unless `algorithm` says otherwise.
+ * Errors: InvalidPublicKey.
+ */
+export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, pointer: string): PublicKey {
+  try {
+    return publicKeyToProto(parsePublicKey(hex, algorithm));
+  } catch (error) {
+    if (!(error instanceof PublicKeyError)) throw error;
+    throw new AppError("InvalidPublicKey", { detail: error.message, fields: [{ pointer, detail: error.message }] });
+  }
+}
+
+/**
+ * The canonical bytes of a key that only names something registered: where no algorithm is given, a point of either curve will do.
+ * Errors: InvalidPublicKey.
+ */
+export function fromKeyName(hex: string, algorithm: KeyAlgorithm | undefined, pointer: string): Buffer {
+  try {
+    return fromPublicKey(hex, algorithm, pointer).bytes;
+  } catch (error) {
+    if (algorithm !== undefined) throw error;
+    return fromPublicKey(hex, "ES256K", pointer).bytes;
+  }
+}
+
+/** The JOSE name of a key's algorithm; "" for none. */
+export function toAlgorithm(key: PublicKey | undefined): KeyAlgorithm | "" {
+  return key === undefined ? "" : publicKeyFromProto(key).algorithm;
+}

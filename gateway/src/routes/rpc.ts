@@ -1,0 +1,13 @@
+import type { HttpCall } from "../http/route.ts";
+
+/** How a route calls a service: on behalf of an HTTP call, with a deadline. */
+export interface RpcOptions {
+  call: HttpCall;
+  deadlineMs: number;
+}
+
+/** One unary RPC, as the routes see it. Rejects with an AppError. */
+export type Rpc<Request, Response> = (request: Request, options: RpcOptions) => Promise<Response>;
+
+/** Deadlines in milliseconds. A sign-up waits for the chain, up to 20 s. */
+export const DEADLINES = { unary: 3_000, signUp: 25_000, signer: 2_000 } as const;

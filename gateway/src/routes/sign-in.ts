@@ -1,0 +1,126 @@
+import { AppError } from "@countersign/errors";
+import {
+  ChallengeType,
+  type IssueChallengeRequest,
+  type IssueChallengeResponse,
+  type RespondChallengeRequest,
+  type RespondChallengeResponse,
+} from "@countersign/proto/auth/v1/sign_in.ts";
+import { z } from "zod";
+import { type Route, route } from "../http/route.ts";
+import { base64Bytes, hexBytes, requiredText, text, toHex, toTimestamp } from "../http/validation.ts";
+import { signedInSchema, toSignedIn } from "./resources/account.ts";
+import { fromLogin, loginMembers, optionalLoginMembers } from "./resources/login.ts";
+import { algorithmSchema, fromPublicKey, publicKeySchema } from "./resources/public-key.ts";
+import { DEADLINES, type Rpc } from "./rpc.ts";
+
+/** What of auth these routes call. */
+export interface SignInClients {
+  signIn: {
+    issueChallenge: Rpc<IssueChallengeRequest, IssueChallengeResponse>;
+    respondChallenge: Rpc<RespondChallengeRequest, RespondChallengeResponse>;
+  };
+}
+
+const challengeType = z.enum(["deviceKey", "passKey"]);
+
+/** The body of a challenge; a development stack may do without a login token. */
+function challengeBody(requireLoginToken: boolean) {
+  const login = requireLoginToken ? loginMembers : optionalLoginMembers;
+  return z.object({
+    challengeType,
+    request: z.object({ ...login, chainName: requiredText(64) }),
+    publicKey: publicKeySchema.optional(),
+    algorithm: algorithmSchema.optional(),
+    passKey: z.object({ username: text(320).optional() }).nullish(),
+  });
+}
+
+const respondBody = z.object({
+  challengeType,
+  challengeData: hexBytes(64),
+  deviceKey: z.object({ signature: hexBytes(256) }).nullish(),
+  passKey: z
+    .object({
+      clientDataJSON: requiredText(8_192),
+      authenticatorData: base64Bytes(4_096),
+      signature: base64Bytes(512),
+    })
+    .nullish(),
+});
+
+/** Signing in on a known device. */
+export function signInRoutes(
+  { signIn }: SignInClients,
+  { requireLoginToken }: { requireLoginToken: boolean },
+): Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/auth/v1/signin/challenge",
+      operationId: "issueChallenge",
+      summary: "Issues a challenge for a registered key; valid for five minutes and one answer",
+      token: "none",
+      limit: "challenge",
+      request: { body: challengeBody(requireLoginToken) },
+      response: z.object({ challengeData: z.string(), expiresAt: z.string() }),
+      errors: [
+        "InvalidLoginToken",
+        "UnknownProvider",
+        "IdentityProviderUnavailable",
+        "UnknownChain",
+        "InvalidPublicKey",
+        "PleaseRegisterKey",
+        "KeyBindingRequired",
+      ],
+      handler: async ({ body }, call) => {
+        if (body.challengeType === "passKey") throw passkeysNotYet();
+        if (body.publicKey === undefined) throw missing("/publicKey");
+        const request = {
+          challengeType: ChallengeType.CHALLENGE_TYPE_DEVICE_KEY,
+          login: fromLogin(body.request),
+          chainName: body.request.chainName,
+          publicKey: fromPublicKey(body.publicKey, body.algorithm, "/publicKey"),
+          passkeyUsername: "",
+        };
+        const answer = await signIn.issueChallenge(request, { call, deadlineMs: DEADLINES.unary });
+        return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/auth/v1/signin/challenge/respond",
+      operationId: "respondChallenge",
+      summary: "Answers a challenge and opens a session",
+      token: "none",
+      limit: "challenge",
+      request: { body: respondBody },
+      response: signedInSchema,
+      errors: [
+        "UnknownChallenge",
+        "ChallengeExpired",
+        "ChallengeTypeMismatch",
+        "InvalidSignature",
+        "PleaseRegisterKey",
+      ],
+      handler: async ({ body }, call) => {
+        if (body.challengeType === "passKey") throw passkeysNotYet();
+        if (!body.deviceKey) throw missing("/deviceKey");
+        const request = {
+          challengeType: ChallengeType.CHALLENGE_TYPE_DEVICE_KEY,
+          challengeData: body.challengeData,
+          deviceKey: { signature: body.deviceKey.signature },
+        };
+        return toSignedIn(await signIn.respondChallenge(request, { call, deadlineMs: DEADLINES.unary }));
+      },
+    }),
+  ];
+}
+
+const passkeysNotYet = () => new AppError("NotImplemented", { detail: "Passkey challenges are not available yet" });
+
+const missing = (pointer: string) =>
+  new AppError("InvalidRequest", {
+    detail: "Some fields are not valid",
+    fields: [{ pointer, detail: "Required for this challengeType" }],
+  });

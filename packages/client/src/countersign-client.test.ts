@@ -1,0 +1,124 @@
+import { verifySignature } from "@countersign/keys/node";
+import { describe, expect, it } from "vitest";
+import { CountersignClient } from "./countersign-client.ts";
+import { generateDeviceKey } from "./node/device-key.ts";
+import { ProblemError } from "./problem-error.ts";
+
+interface Seen {
+  method: string;
+  path: string;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+/** A server that answers from a list, one answer per request, and remembers what it was asked. */
+function server(...answers: [status: number, body?: unknown, headers?: Record<string, string>][]) {
+  const seen: Seen[] = [];
+  const fetch = async (input: string | URL | Request, init?: RequestInit) => {
+    const url = new URL(String(input));
+    seen.push({
+      method: init?.method ?? "GET",
+      path: url.pathname + url.search,
+      headers: new Headers(init?.headers),
+      body: init?.body ? JSON.parse(String(init.body)) : {},
+    });
+    const [status, body, headers] = answers.shift() ?? [500];
+    return new Response(body === undefined ? null : JSON.stringify(body), { status, ...(headers && { headers }) });
+  };
+  return { seen, fetch };
+}
+
+const deviceKey = generateDeviceKey();
+const credentials = { accessToken: "access-1", refreshToken: "refresh-1" };
+const next = { accessToken: "access-2", refreshToken: "refresh-2" };
+const baseUrl = "http://gateway.test/";
+const login = { method: "id_token_channel", token: "id-token" } as const;
+const expired = { error: "AccessTokenExpired", title: "The access token has expired", instance: "r-1" };
+
+describe("CountersignClient", () => {
+  it("signs up with the device's key and keeps the tokens", async () => {
+    const { seen, fetch } = server([200, { account: {}, transaction: {}, credentials }]);
+    const kept: unknown[] = [];
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch, onCredentials: (pair) => kept.push(pair) });
+    await client.signUp({ login, chainName: "flow-emulator", device: { name: "Phone" }, idempotencyKey: "once" });
+    expect(seen[0]).toMatchObject({
+      method: "POST",
+      path: "/auth/v1/signup",
+      body: {
+        ...login,
+        chainName: "flow-emulator",
+        userKey: { type: "device", publicKey: deviceKey.publicKey, algorithm: "ES256", device: { name: "Phone" } },
+      },
+    });
+    expect(seen[0]!.headers.get("idempotency-key")).toBe("once");
+    expect(seen[0]!.headers.has("authorization")).toBe(false);
+    expect(kept).toEqual([credentials]);
+    expect(client.credentials).toEqual(credentials);
+  });
+
+  it("answers a challenge with a signature over its bytes", async () => {
+    const challengeData = "000102030405060708090a0b0c0d0e0f";
+    const { seen, fetch } = server(
+      [200, { challengeData, expiresAt: "" }],
+      [200, { account: {}, transaction: {}, credentials }],
+    );
+    await new CountersignClient({ baseUrl, deviceKey, fetch }).signIn({ login, chainName: "flow-emulator" });
+    const { deviceKey: answer } = seen[1]!.body as { deviceKey: { signature: string } };
+    const signature = Buffer.from(answer.signature, "hex");
+    expect(verifySignature(deviceKey, Buffer.from(challengeData, "hex"), signature)).toBe(true);
+  });
+
+  it("refreshes an expired token once for all calls, and repeats them", async () => {
+    const { seen, fetch } = server(
+      [401, expired],
+      [401, expired],
+      [200, { credentials: next }],
+      [200, { devices: [] }],
+      [200, { keys: [] }],
+    );
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
+    await Promise.all([client.devices(), client.keys()]);
+    expect(seen.map(({ path }) => path).filter((path) => path.endsWith("refresh"))).toHaveLength(1);
+    expect(seen.slice(3).map(({ headers }) => headers.get("authorization"))).toEqual(Array(2).fill("Bearer access-2"));
+  });
+
+  it("does not refresh for ever", async () => {
+    const { fetch } = server([401, expired], [200, { credentials: next }], [401, expired]);
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
+    await expect(client.me()).rejects.toMatchObject({ error: "AccessTokenExpired" });
+  });
+
+  it("turns problem documents into errors", async () => {
+    const document = {
+      error: "SigningRefused",
+      reason: "GasLimit",
+      title: "No",
+      detail: "too much gas",
+      instance: "r-9",
+    };
+    const { fetch } = server([403, document, { "retry-after": "7" }]);
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
+    const error = await client.signTransaction("00").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ProblemError);
+    expect(error).toMatchObject({
+      status: 403,
+      error: "SigningRefused",
+      reason: "GasLimit",
+      requestId: "r-9",
+      retryAfterSeconds: 7,
+    });
+  });
+
+  it("survives an answer that is no problem document", async () => {
+    const fetch = async () => new Response("<html>", { status: 502 });
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
+    await expect(client.me()).rejects.toMatchObject({ status: 502, error: "Unknown" });
+  });
+
+  it("forgets the tokens when signed out", async () => {
+    const { fetch } = server([204]);
+    const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
+    await client.signOut();
+    expect(client.credentials).toBeUndefined();
+  });
+});

@@ -1,0 +1,42 @@
+import { toProblemError } from "./problem-error.ts";
+
+export type Fetch = typeof globalThis.fetch;
+
+/** One request of the API. */
+export interface ApiRequest {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  path: string;
+  body?: unknown;
+  accessToken?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+/** How long an answer may take, in milliseconds: a sign-up waits for the chain. */
+const TIMEOUT_MS = 30_000;
+
+/** Sends requests and reads answers. Rejects with ProblemError for whatever is not a success. */
+export class ApiTransport {
+  readonly #baseUrl: string;
+  readonly #fetch: Fetch;
+
+  constructor(baseUrl: string, fetch: Fetch) {
+    this.#baseUrl = baseUrl.replace(/\/+$/, "");
+    this.#fetch = fetch;
+  }
+
+  async send<Answer>({ method, path, body, accessToken, headers = {} }: ApiRequest): Promise<Answer> {
+    const response = await this.#fetch(this.#baseUrl + path, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (!response.ok) throw await toProblemError(response);
+    return (response.status === 204 ? undefined : await response.json()) as Answer;
+  }
+}

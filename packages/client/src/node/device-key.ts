@@ -1,0 +1,31 @@
+import { createPrivateKey, type JsonWebKey, type KeyObject } from "node:crypto";
+import type { KeyAlgorithm } from "@countersign/keys";
+import { generateKeyPair, publicKeyOf, signMessage } from "@countersign/keys/node";
+import type { DeviceKey } from "../resources.ts";
+
+/** A private key as RFC 7517 has it. */
+export type DeviceKeyJwk = JsonWebKey;
+
+/** A device key in the memory of a program: for tests, tools and the demo, since phones keep theirs in hardware. */
+export interface NodeDeviceKey extends DeviceKey {
+  /** The private key. It is the account's second factor: whoever stores it guards it. */
+  toJwk(): DeviceKeyJwk;
+}
+
+/** A new key, P-256 by default. */
+export function generateDeviceKey(algorithm: KeyAlgorithm = "ES256"): NodeDeviceKey {
+  return fromPrivateKey(generateKeyPair(algorithm).privateKey);
+}
+
+/** The key that `toJwk` gave out. */
+export function deviceKeyFromJwk(jwk: DeviceKeyJwk): NodeDeviceKey {
+  return fromPrivateKey(createPrivateKey({ format: "jwk", key: jwk }));
+}
+
+function fromPrivateKey(privateKey: KeyObject): NodeDeviceKey {
+  return {
+    ...publicKeyOf(privateKey),
+    sign: async (message) => signMessage(privateKey, message),
+    toJwk: () => privateKey.export({ format: "jwk" }),
+  };
+}

@@ -1,0 +1,46 @@
+/** One field that the server did not like. */
+export interface FieldProblem {
+  pointer: string;
+  detail: string;
+}
+
+/** What the server answered instead of a result: a problem document (RFC 9457). */
+export class ProblemError extends Error {
+  override readonly name = "ProblemError";
+  /** HTTP status. */
+  readonly status: number;
+  /** The stable code, such as `PleaseRegisterKey`. */
+  readonly error: string;
+  /** For SigningRefused: the rule that refused; "" otherwise. */
+  readonly reason: string;
+  readonly title: string;
+  readonly detail: string;
+  /** For the server's logs. */
+  readonly requestId: string;
+  readonly errors: FieldProblem[];
+  /** From Retry-After, if there was one. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, document: Partial<Record<string, unknown>>, retryAfter: string | null) {
+    const text = (name: string) => (typeof document[name] === "string" ? (document[name] as string) : "");
+    const error = text("error") || "Unknown";
+    const reason = text("reason");
+    super(`${status} ${error}${reason && ` (${reason})`}: ${text("detail") || text("title")}`);
+    this.status = status;
+    this.error = error;
+    this.reason = reason;
+    this.title = text("title");
+    this.detail = text("detail");
+    this.requestId = text("instance");
+    this.errors = Array.isArray(document.errors) ? (document.errors as FieldProblem[]) : [];
+    const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
+    this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;
+  }
+}
+
+/** Makes the error of an answer that is not a success; whatever the body is. */
+export async function toProblemError(response: Response): Promise<ProblemError> {
+  const document = await response.json().catch(() => ({}));
+  const members = typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {};
+  return new ProblemError(response.status, members, response.headers.get("retry-after"));
+}

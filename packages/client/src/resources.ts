@@ -1,0 +1,123 @@
+import type { KeyAlgorithm } from "@countersign/keys";
+
+/** The device's key: it never leaves the device, so the client only asks for signatures. */
+export interface DeviceKey {
+  /** Hex: 64 bytes x||y, or the 32 bytes of Ed25519. */
+  readonly publicKey: string;
+  readonly algorithm: KeyAlgorithm;
+  /** Signs `message` itself: ECDSA over its SHA-256, or Ed25519. Raw r||s, 64 bytes. */
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+/** What the client got from its identity provider. */
+export interface Login {
+  method: "id_token_channel" | "redirect_code_channel";
+  /** The ID token, or the code of the redirect. */
+  token: string;
+  provider?: string;
+  redirectUri?: string;
+  codeVerifier?: string;
+  nonce?: string;
+}
+
+export interface Address {
+  address: string;
+  profileImageUrl: string;
+  domainName: string;
+  chainName: string;
+  chainId: number;
+  chainType: "cadence" | "evm";
+}
+
+export interface Account {
+  id: string;
+  addresses: Address[];
+  parent: Address[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface TransactionReference {
+  id: string;
+  chainName: string;
+  refUrl: string;
+}
+
+export interface Credentials {
+  accessToken: string;
+  refreshToken: string;
+}
+
+export interface SignedIn {
+  account: Account;
+  transaction: TransactionReference;
+  credentials: Credentials;
+}
+
+export interface DeviceAttributes {
+  pushToken?: string;
+  name?: string;
+  osName?: string;
+  osVersion?: string;
+  deviceManufacturer?: string;
+  deviceModel?: string;
+  lang?: string;
+  type?: "mobile" | "browser" | "desktop";
+  sdkVersion?: string;
+}
+
+/** What may be changed of a device. */
+export type DeviceChange = Omit<DeviceAttributes, "type"> & { id?: string };
+
+export interface Device extends Required<DeviceAttributes> {
+  id: string;
+  publicKey: string;
+  algorithm: KeyAlgorithm;
+  createdAt: string;
+  lastUsedAt: string;
+}
+
+export interface App {
+  appId: string;
+  appName: string;
+}
+
+export interface Session {
+  id: string;
+  app: App;
+  publicKey: string;
+  createdAt: string;
+  lastUsedAt: string;
+  expiresAt: string;
+  current: boolean;
+}
+
+export interface Key {
+  publicKey: string;
+  algorithm: KeyAlgorithm;
+  accountId: string;
+  appId: string;
+  chainName: string;
+  type: "user-key" | "recover-key";
+  name: string;
+  keyIndex: number;
+  userKey: { type: "device" | "passkey"; device: Device | null; app: App } | null;
+  recoverKey: { type: string; cloudKey: { accountName: string } } | null;
+  pending: boolean;
+  createdAt: string;
+  lastUsedAt: string;
+  revokedAt: string;
+}
+
+/** A composite signature: what Flow's client library calls it. */
+export interface CompositeSignature {
+  addr: string;
+  keyId: number;
+  signature: string;
+}
+
+export interface Challenge {
+  /** Hex of 16 bytes. */
+  challengeData: string;
+  expiresAt: string;
+}

@@ -1,0 +1,87 @@
+import {
+  type AccessApi,
+  cadenceString,
+  decodeMessage,
+  envelopeMessage,
+  type FlowTransaction,
+  payloadMessage,
+} from "@countersign/flow";
+import { hexToBytes } from "@countersign/keys";
+import { verifySignature } from "@countersign/keys/node";
+import { describe, expect, it } from "vitest";
+import { CountersignClient } from "./countersign-client.ts";
+import { generateDeviceKey } from "./node/device-key.ts";
+import { sendTransaction, TransactionFailedError } from "./send-transaction.ts";
+
+const account = "01cf0e2f2f715450";
+const paymaster = "179b6b1cb6755e31";
+const network = { chainName: "flow-emulator", accessNode: "http://node.test", paymaster: `0x${paymaster}` };
+const deviceKey = generateDeviceKey();
+const serverSignature = { addr: `0x${account}`, keyId: 0, signature: "aa".repeat(64) };
+const payerSignature = { addr: `0x${paymaster}`, keyId: 3, signature: "bb".repeat(64) };
+
+function setUp({ errorMessage = "" } = {}) {
+  const messages: Record<string, string> = {};
+  const submitted: FlowTransaction[] = [];
+  const fetch = async (input: string | URL | Request, init?: RequestInit) => {
+    const { pathname } = new URL(String(input));
+    if (pathname === "/account/v1/me") {
+      const addresses = [
+        { chainName: "flow-emulator", chainType: "evm", address: "0x00" },
+        { chainName: "flow-emulator", chainType: "cadence", address: `0x${account}` },
+      ];
+      return Response.json({ account: { addresses } });
+    }
+    messages[pathname] = (JSON.parse(String(init?.body)) as { message: string }).message;
+    return Response.json({ signature: pathname.endsWith("paymaster") ? payerSignature : serverSignature });
+  };
+  const key = { signatureAlgorithm: "", hashAlgorithm: "", weight: 1, sequenceNumber: 5n };
+  const accessApi = {
+    latestSealedBlock: async () => ({ id: "cd".repeat(32), height: 9n }),
+    accountKeys: async () => [
+      { ...key, index: 1, publicKey: deviceKey.publicKey, revoked: true },
+      { ...key, index: 2, publicKey: deviceKey.publicKey, revoked: false },
+    ],
+    submit: async (transaction: FlowTransaction) => {
+      submitted.push(transaction);
+      return "ef".repeat(32);
+    },
+    waitForSeal: async () => ({
+      status: "Sealed",
+      statusCode: errorMessage ? 1 : 0,
+      errorMessage,
+      blockId: "",
+      events: [],
+    }),
+  } as unknown as AccessApi;
+  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch });
+  const options = { network, accessApi, cadence: "transaction {}", args: [cadenceString("x")] };
+  return { client, options, messages, submitted };
+}
+
+describe("sendTransaction", () => {
+  it("collects the device's, the server's and the payer's signatures", async () => {
+    const { client, options, messages, submitted } = setUp();
+    const { id } = await sendTransaction(client, options);
+    expect(id).toBe("ef".repeat(32));
+    const [transaction] = submitted;
+    expect(transaction).toMatchObject({
+      payer: paymaster,
+      authorizers: [account],
+      proposalKey: { address: account, keyId: 2, sequenceNumber: 5n },
+      envelopeSignatures: [{ address: paymaster, keyId: 3 }],
+    });
+    const payload = payloadMessage(transaction!);
+    expect(messages["/sign/v1/cadence/transaction"]).toBe(Buffer.from(payload).toString("hex"));
+    const envelope = Buffer.from(envelopeMessage(transaction!)).toString("hex");
+    expect(messages["/sign/v1/cadence/paymaster"]).toBe(envelope);
+    expect(decodeMessage(hexToBytes(envelope))).toMatchObject({ kind: "envelope", arguments: [expect.any(String)] });
+    const device = transaction!.payloadSignatures.find(({ keyId }) => keyId === 2);
+    expect(verifySignature(deviceKey, payload, hexToBytes(device!.signature))).toBe(true);
+  });
+
+  it("rejects when the chain refused", async () => {
+    const { client, options } = setUp({ errorMessage: "panic" });
+    await expect(sendTransaction(client, options)).rejects.toBeInstanceOf(TransactionFailedError);
+  });
+});

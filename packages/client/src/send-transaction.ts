@@ -1,0 +1,132 @@
+import {
+  type AccessApi,
+  type CadenceValue,
+  createAccessApi,
+  encodeCadence,
+  envelopeMessage,
+  type FlowTransaction,
+  payloadMessage,
+  type TransactionPayload,
+  type TransactionResult,
+  type TransactionSignature,
+} from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import type { CountersignClient } from "./countersign-client.ts";
+import type { CompositeSignature } from "./resources.ts";
+
+/** The chain as a client must know it. */
+export interface ClientNetwork {
+  chainName: string;
+  /** REST address of an access node. */
+  accessNode: string;
+  /** Who pays; with or without 0x. */
+  paymaster: string;
+}
+
+export interface SendTransactionOptions {
+  network: ClientNetwork;
+  cadence: string;
+  args?: readonly CadenceValue[];
+  /** The account; default: the session's, as `me()` shows it on this chain. */
+  address?: string;
+  /** Computation; default 1000. */
+  gasLimit?: bigint;
+  /** Ends the wait for the seal; default: after 60 s. */
+  signal?: AbortSignal;
+  accessApi?: AccessApi;
+}
+
+export interface SentTransaction {
+  id: string;
+  result: TransactionResult;
+}
+
+const SEAL_TIMEOUT_MS = 60_000;
+
+/** The transaction was refused by the chain, or ran out of time there. */
+export class TransactionFailedError extends Error {
+  override readonly name = "TransactionFailedError";
+  readonly transactionId: string;
+  readonly result: TransactionResult;
+
+  constructor(transactionId: string, result: TransactionResult) {
+    super(`transaction ${transactionId} failed: ${result.errorMessage || result.status}`);
+    this.transactionId = transactionId;
+    this.result = result;
+  }
+}
+
+/**
+ * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and waits for the seal.
+ * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses.
+ */
+export async function sendTransaction(
+  client: CountersignClient,
+  options: SendTransactionOptions,
+): Promise<SentTransaction> {
+  const { network } = options;
+  const access = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
+  const signal = options.signal ?? AbortSignal.timeout(SEAL_TIMEOUT_MS);
+  const address = plain(options.address ?? (await cadenceAddress(client, network.chainName)));
+  const [block, key] = await Promise.all([
+    access.latestSealedBlock(signal),
+    deviceKeyOnChain(access, address, client.deviceKey.publicKey, signal),
+  ]);
+  const payload: TransactionPayload = {
+    script: options.cadence,
+    arguments: (options.args ?? []).map(encodeCadence),
+    referenceBlockId: block.id,
+    gasLimit: options.gasLimit ?? 1000n,
+    proposalKey: { address, keyId: key.index, sequenceNumber: key.sequenceNumber },
+    payer: plain(network.paymaster),
+    authorizers: [address],
+  };
+  const transaction = await signTransaction(client, payload, network.chainName);
+  const id = await access.submit(transaction, signal);
+  const result = await access.waitForSeal(id, { signal });
+  if (result.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") {
+    throw new TransactionFailedError(id, result);
+  }
+  return { id, result };
+}
+
+/** Collects the three signatures: device and server over the payload, then the paymaster over the envelope. */
+export async function signTransaction(
+  client: CountersignClient,
+  payload: TransactionPayload,
+  chainName: string,
+): Promise<FlowTransaction> {
+  const message = payloadMessage(payload);
+  const [device, server] = await Promise.all([
+    client.deviceKey.sign(message),
+    client.signTransaction(bytesToHex(message), chainName),
+  ]);
+  const { address, keyId } = payload.proposalKey;
+  const payloadSignatures = [{ address, keyId, signature: bytesToHex(device) }, toSignature(server)];
+  const envelope = envelopeMessage({ ...payload, payloadSignatures });
+  const payer = await client.signPaymaster(bytesToHex(envelope), chainName);
+  return { ...payload, payloadSignatures, envelopeSignatures: [toSignature(payer)] };
+}
+
+async function cadenceAddress(client: CountersignClient, chainName: string): Promise<string> {
+  const { addresses } = await client.me();
+  const found = addresses.find((entry) => entry.chainName === chainName && entry.chainType === "cadence");
+  if (!found) throw new Error(`the account has no address on ${chainName} yet`);
+  return found.address;
+}
+
+async function deviceKeyOnChain(access: AccessApi, address: string, publicKey: string, signal: AbortSignal) {
+  const keys = await access.accountKeys(address, signal);
+  const key = keys.find((entry) => !entry.revoked && entry.publicKey === publicKey);
+  if (!key) throw new Error(`this device's key is not on the account 0x${address}`);
+  return key;
+}
+
+const toSignature = ({ addr, keyId, signature }: CompositeSignature): TransactionSignature => ({
+  address: plain(addr),
+  keyId,
+  signature,
+});
+
+/** 16 hex digits without 0x, as the codec wants them. */
+const plain = (address: string): string => address.replace(/^0x/i, "").toLowerCase();
