@@ -1,8 +1,4 @@
-/** A public key in canonical form: 128 hex digits x||y, or 64 of Ed25519, lower case. */
-export interface PublicKey {
-  algorithm: "ES256" | "ES256K" | "EdDSA";
-  publicKey: string;
-}
+import type { PublicKey } from "@countersign/keys";
 
 /** What a client tells about a device; "" where it told nothing. */
 export interface DeviceAttributes {
@@ -39,6 +35,3 @@ export interface Session {
   /** Identity key of the device that signed in. */
   sessionKey: PublicKey;
 }
-
-export const samePublicKey = (a: PublicKey, b: PublicKey): boolean =>
-  a.algorithm === b.algorithm && a.publicKey === b.publicKey;

@@ -1,24 +1,25 @@
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryDeviceStore } from "../testing/memory-device-store.ts";
-import { someClock, someRegistration } from "../testing/samples.ts";
+import { someRegistration } from "../testing/samples.ts";
 import { listDevices } from "./list-devices.ts";
 import { noteDeviceUsed } from "./note-device-used.ts";
 import { registerDevice } from "./register-device.ts";
 
 it("orders devices by their last use, which never moves back nor beyond now", async () => {
-  const clock = someClock();
+  const clock = new FixedClock();
   const store = memoryDeviceStore();
   const register = registerDevice({ store, clock, maxDevices: 20 });
   const note = noteDeviceUsed({ store, clock });
   const accountId = v7();
   const first = await register(someRegistration(accountId));
-  clock.forward(1000);
+  clock.advance(1000);
   const second = await register(someRegistration(accountId));
   const ids = async () => (await listDevices({ store })({ accountId })).map(({ id }) => id);
   expect(await ids()).toEqual([second.id, first.id]);
 
-  clock.forward(1000);
+  clock.advance(1000);
   const used = clock.now();
   await note({ accountId, publicKey: first.publicKey, usedAt: used });
   await note({ accountId, publicKey: first.publicKey, usedAt: new Date(used.getTime() - 500) });

@@ -1,5 +1,6 @@
-import type { PublicKey } from "./device.ts";
-import type { Clock, DeviceStore } from "./ports.ts";
+import type { PublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { DeviceStore } from "./ports.ts";
 
 export interface NoteDeviceUsed {
   accountId: string;
@@ -11,8 +12,7 @@ export interface NoteDeviceUsed {
 /** Remembers when a device last signed in. May be told twice and late: the time only moves forward, and never beyond now. */
 export function noteDeviceUsed({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: NoteDeviceUsed): Promise<void> => {
-    const now = clock.now();
-    const usedAt = command.usedAt > now ? now : command.usedAt;
+    const usedAt = new Date(Math.min(command.usedAt.getTime(), clock.now().getTime()));
     return store.touch(command.accountId, command.publicKey, usedAt);
   };
 }

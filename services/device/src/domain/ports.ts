@@ -1,8 +1,5 @@
-import type { Device, PublicKey } from "./device.ts";
-
-export interface Clock {
-  now(): Date;
-}
+import type { PublicKey } from "@countersign/keys";
+import type { Device } from "./device.ts";
 
 /** What happened to a device; it commits with the change that it tells of. */
 export interface DeviceEvent {

@@ -1,14 +1,15 @@
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../testing/memory-device-store.ts";
-import { someAttributes, someClock, someRegistration } from "../testing/samples.ts";
+import { someAttributes, someRegistration } from "../testing/samples.ts";
 import { registerDevice } from "./register-device.ts";
 
 describe("registerDevice", () => {
   const accountId = v7();
   const setUp = (maxDevices = 20) => {
     const store = memoryDeviceStore();
-    return { store, register: registerDevice({ store, clock: someClock(), maxDevices }) };
+    return { store, register: registerDevice({ store, clock: new FixedClock(), maxDevices }) };
   };
 
   it("registers a device and tells of it", async () => {

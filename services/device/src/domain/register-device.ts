@@ -1,6 +1,8 @@
 import { AppError } from "@countersign/errors";
-import { type Device, type DeviceAttributes, type PublicKey, samePublicKey } from "./device.ts";
-import type { Clock, DeviceStore } from "./ports.ts";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { Device, DeviceAttributes } from "./device.ts";
+import type { DeviceStore } from "./ports.ts";
 
 export interface RegisterDevice {
   accountId: string;

@@ -1,13 +1,14 @@
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type MemoryDeviceStore, memoryDeviceStore } from "../testing/memory-device-store.ts";
-import { someClock, someRegistration } from "../testing/samples.ts";
+import { someRegistration } from "../testing/samples.ts";
 import type { Device } from "./device.ts";
 import { registerDevice } from "./register-device.ts";
 import { removeDevice, YOUNG_FOR_MS } from "./remove-device.ts";
 
 describe("removeDevice", () => {
-  let clock: ReturnType<typeof someClock>;
+  let clock: FixedClock;
   let store: MemoryDeviceStore;
   let old: Device;
   let young: Device;
@@ -19,12 +20,12 @@ describe("removeDevice", () => {
     });
 
   beforeEach(async () => {
-    clock = someClock();
+    clock = new FixedClock();
     store = memoryDeviceStore();
     const accountId = v7();
     const register = registerDevice({ store, clock, maxDevices: 20 });
     old = await register(someRegistration(accountId));
-    clock.forward(1000);
+    clock.advance(1000);
     young = await register(someRegistration(accountId));
     store.events.length = 0;
   });
@@ -32,15 +33,15 @@ describe("removeDevice", () => {
   it("removes once and gives the same device on a repeated call", async () => {
     const removed = await remove(old, young);
     expect(removed.removedAt).toEqual(clock.now());
-    clock.forward(1000);
+    clock.advance(1000);
     expect(await remove(old, young)).toEqual(removed);
     expect(store.events.map(({ type }) => type)).toEqual(["device-removed"]);
   });
 
   it("keeps a young device from removing an older one for a day", async () => {
-    clock.forward(YOUNG_FOR_MS - 1);
+    clock.advance(YOUNG_FOR_MS - 1);
     await expect(remove(young, old)).rejects.toMatchObject({ reason: "DeviceTooYoung" });
-    clock.forward(1);
+    clock.advance(1);
     await expect(remove(young, old)).resolves.toMatchObject({ id: old.id });
   });
 
@@ -51,7 +52,7 @@ describe("removeDevice", () => {
 
   it("does not hear a removed device", async () => {
     await remove(old, young);
-    clock.forward(2 * YOUNG_FOR_MS);
+    clock.advance(2 * YOUNG_FOR_MS);
     await expect(remove(young, old)).rejects.toMatchObject({ reason: "InvalidAccessToken" });
   });
 

@@ -1,6 +1,8 @@
 import { AppError } from "@countersign/errors";
-import { type Device, type Session, samePublicKey } from "./device.ts";
-import type { Clock, DeviceStore } from "./ports.ts";
+import { samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { Device, Session } from "./device.ts";
+import type { DeviceStore } from "./ports.ts";
 
 export interface RemoveDevice {
   session: Session;

@@ -1,13 +1,14 @@
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type MemoryDeviceStore, memoryDeviceStore } from "../testing/memory-device-store.ts";
-import { someClock, someRegistration } from "../testing/samples.ts";
+import { someRegistration } from "../testing/samples.ts";
 import type { Device, Session } from "./device.ts";
 import { registerDevice } from "./register-device.ts";
 import { updateDevice } from "./update-device.ts";
 
 describe("updateDevice", () => {
-  const clock = someClock();
+  const clock = new FixedClock();
   let store: MemoryDeviceStore;
   let own: Device;
   let other: Device;

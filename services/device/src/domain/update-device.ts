@@ -1,6 +1,8 @@
 import { AppError } from "@countersign/errors";
-import { type Device, type DeviceAttributes, type Session, samePublicKey } from "./device.ts";
-import type { Clock, DeviceStore } from "./ports.ts";
+import { samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { Device, DeviceAttributes, Session } from "./device.ts";
+import type { DeviceStore } from "./ports.ts";
 
 /** What may be changed; a device stays of the type that it registered as. */
 export type DeviceChanges = Partial<Omit<DeviceAttributes, "type">>;
@@ -28,7 +30,7 @@ export function updateDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       const device = await devices.findLive(command.publicKey);
       if (!device) throw new AppError("DeviceNotFound");
       if (command.id !== undefined && command.id.toLowerCase() !== device.id) {
-        throw new AppError("InvalidRequest", { fields: [{ field: "id", description: "is not the device's own" }] });
+        throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is not the device's own" }] });
       }
       const own = samePublicKey(device.publicKey, command.session.sessionKey);
       if (command.changes.pushToken !== undefined && !own) throw new AppError("PushTokenNotYours");

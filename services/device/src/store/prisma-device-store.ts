@@ -1,4 +1,5 @@
-import type { Device, DeviceType, PublicKey } from "../domain/device.ts";
+import type { PublicKey } from "@countersign/keys";
+import type { Device, DeviceType } from "../domain/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/ports.ts";
 import { deviceEventRow } from "./device-event.ts";
 import type { Prisma, PrismaClient, Device as Row } from "./generated/client.ts";

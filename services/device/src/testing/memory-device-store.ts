@@ -1,4 +1,5 @@
-import { type Device, type PublicKey, samePublicKey } from "../domain/device.ts";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Device } from "../domain/device.ts";
 import type { DeviceEvent, DeviceStore } from "../domain/ports.ts";
 
 export interface MemoryDeviceStore extends DeviceStore {

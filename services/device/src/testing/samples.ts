@@ -1,13 +1,10 @@
-import { generateKeyPairSync } from "node:crypto";
+import type { PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
-import type { DeviceAttributes, PublicKey } from "../domain/device.ts";
+import type { DeviceAttributes } from "../domain/device.ts";
 
 /** A new P-256 public key. */
-export function somePublicKey(): PublicKey {
-  const jwk = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" });
-  const hex = (part = "") => Buffer.from(part, "base64url").toString("hex");
-  return { algorithm: "ES256", publicKey: hex(jwk.x) + hex(jwk.y) };
-}
+export const somePublicKey = (): PublicKey => generateKeyPair().publicKey;
 
 export const someAttributes: DeviceAttributes = {
   pushToken: "",
@@ -29,14 +26,3 @@ export const someRegistration = (accountId: string, publicKey = somePublicKey())
   attributes: someAttributes,
   requestId: "test",
 });
-
-/** A clock that the test moves. */
-export function someClock(start = "2026-11-20T10:00:00.000Z") {
-  let time = Date.parse(start);
-  return {
-    now: () => new Date(time),
-    forward(milliseconds: number) {
-      time += milliseconds;
-    },
-  };
-}

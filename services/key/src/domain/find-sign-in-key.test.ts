@@ -1,17 +1,19 @@
+import type { PublicKey } from "@countersign/keys";
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type MemoryKeyStore, memoryKeyStore } from "../testing/memory-key-store.ts";
-import { someClock, someKey, somePublicKey } from "../testing/samples.ts";
+import { someKey, somePublicKey } from "../testing/samples.ts";
 import { findSignInKey } from "./find-sign-in-key.ts";
 import { registerKey } from "./register-key.ts";
-import type { KeyOrigin, PublicKey } from "./registration.ts";
+import type { KeyOrigin } from "./registration.ts";
 
 describe("findSignInKey", () => {
   const key = someKey();
   const { accountId, chainName } = key;
   let store: MemoryKeyStore;
   const register = (changes = {}) =>
-    registerKey({ store, clock: someClock(), newId: v7, maxUserKeys: 20 })({ ...key, ...changes });
+    registerKey({ store, clock: new FixedClock(), newId: v7, maxUserKeys: 20 })({ ...key, ...changes });
   const find = (publicKey: PublicKey, changes = {}) =>
     findSignInKey({ store })({ accountId, chainName, publicKey, ...changes });
   const pleaseRegister = { reason: "PleaseRegisterKey" };

@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { KeyStore } from "./ports.ts";
-import { type PublicKey, type Registration, SIGN_IN_ORIGINS, samePublicKey } from "./registration.ts";
+import { type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
 
 export interface FindSignInKey {
   accountId: string;

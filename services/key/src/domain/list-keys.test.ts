@@ -1,13 +1,14 @@
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryKeyStore } from "../testing/memory-key-store.ts";
-import { someClock, someKey } from "../testing/samples.ts";
+import { someKey } from "../testing/samples.ts";
 import { listKeys } from "./list-keys.ts";
 import { registerKey } from "./register-key.ts";
 
 it("lists an account's keys with their devices, revoked ones only when asked", async () => {
   const store = memoryKeyStore();
-  const register = registerKey({ store, clock: someClock(), newId: v7, maxUserKeys: 20 });
+  const register = registerKey({ store, clock: new FixedClock(), newId: v7, maxUserKeys: 20 });
   const first = await register(someKey());
   const { accountId } = first;
   const second = await register(someKey({ accountId, keyIndex: 2 }));

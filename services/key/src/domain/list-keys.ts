@@ -1,5 +1,6 @@
+import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { DeviceDirectory, KeyStore } from "./ports.ts";
-import { type PublicKey, type Registration, samePublicKey } from "./registration.ts";
+import type { Registration } from "./registration.ts";
 
 export interface ListKeys<Session> {
   accountId: string;

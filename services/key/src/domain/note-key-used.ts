@@ -1,5 +1,6 @@
-import type { Clock, KeyStore } from "./ports.ts";
-import type { PublicKey } from "./registration.ts";
+import type { PublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { KeyStore } from "./ports.ts";
 
 export interface NoteKeyUsed {
   accountId: string;
@@ -10,8 +11,7 @@ export interface NoteKeyUsed {
 /** Remembers when a key last opened a session. May be told twice and late: the time only moves forward, and never beyond now. */
 export function noteKeyUsed({ store, clock }: { store: KeyStore; clock: Clock }) {
   return (command: NoteKeyUsed): Promise<void> => {
-    const now = clock.now();
-    const usedAt = command.usedAt > now ? now : command.usedAt;
+    const usedAt = new Date(Math.min(command.usedAt.getTime(), clock.now().getTime()));
     return store.touch(command.accountId, command.accountKey, usedAt);
   };
 }

@@ -1,8 +1,5 @@
-import type { PublicKey, Registration } from "./registration.ts";
-
-export interface Clock {
-  now(): Date;
-}
+import type { PublicKey } from "@countersign/keys";
+import type { Registration } from "./registration.ts";
 
 /** Makes ids (UUIDv7). */
 export type NewId = () => string;

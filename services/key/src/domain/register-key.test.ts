@@ -1,13 +1,14 @@
+import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { memoryKeyStore } from "../testing/memory-key-store.ts";
-import { someClock, someKey } from "../testing/samples.ts";
+import { someKey } from "../testing/samples.ts";
 import { registerKey } from "./register-key.ts";
 
 describe("registerKey", () => {
   const setUp = (maxUserKeys = 20) => {
     const store = memoryKeyStore();
-    return { store, register: registerKey({ store, clock: someClock(), newId: v7, maxUserKeys }) };
+    return { store, register: registerKey({ store, clock: new FixedClock(), newId: v7, maxUserKeys }) };
   };
 
   it("registers a key and tells of it", async () => {

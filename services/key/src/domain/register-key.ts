@@ -1,6 +1,8 @@
 import { AppError } from "@countersign/errors";
-import type { Clock, KeyStore, NewId } from "./ports.ts";
-import { type Registration, samePublicKey } from "./registration.ts";
+import { samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { KeyStore, NewId } from "./ports.ts";
+import type { Registration } from "./registration.ts";
 
 export type RegisterKey = Omit<Registration, "id" | "createdAt" | "lastUsedAt" | "revokedAt"> & { requestId: string };
 
@@ -25,8 +27,8 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       const atIndex = await keys.findAtIndex(command.chainName, command.keyIndex);
       if (atIndex && samePublicKey(atIndex.accountKey, command.accountKey)) return atIndex;
       if (active || atIndex) {
-        const field = atIndex ? "key_index" : "account_key.algorithm";
-        throw new AppError("InvalidRequest", { fields: [{ field, description: "belongs to another key" }] });
+        const pointer = atIndex ? "/keyIndex" : "/accountKey/algorithm";
+        throw new AppError("InvalidRequest", { fields: [{ pointer, detail: "belongs to another key" }] });
       }
       if ((await keys.countActive()) >= maxUserKeys) throw new AppError("TooManyKeys");
 

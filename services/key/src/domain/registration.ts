@@ -1,8 +1,4 @@
-/** A public key in canonical form: 128 hex digits x||y, or 64 of Ed25519, lower case. */
-export interface PublicKey {
-  algorithm: "ES256" | "ES256K" | "EdDSA";
-  publicKey: string;
-}
+import type { PublicKey } from "@countersign/keys";
 
 export type UserKeyType = "device" | "passkey";
 
@@ -34,6 +30,3 @@ export interface Registration {
   /** null while the key is active. */
   revokedAt: Date | null;
 }
-
-export const samePublicKey = (a: PublicKey, b: PublicKey): boolean =>
-  a.algorithm === b.algorithm && a.publicKey === b.publicKey;

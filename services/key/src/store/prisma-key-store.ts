@@ -1,5 +1,6 @@
+import type { PublicKey } from "@countersign/keys";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
-import type { KeyOrigin, PublicKey, Registration, UserKeyType } from "../domain/registration.ts";
+import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
 import { keyEventRow } from "./key-event.ts";
 

@@ -1,5 +1,6 @@
+import { samePublicKey } from "@countersign/keys";
 import type { KeyEvent, KeyStore } from "../domain/ports.ts";
-import { type Registration, samePublicKey } from "../domain/registration.ts";
+import type { Registration } from "../domain/registration.ts";
 
 export interface MemoryKeyStore extends KeyStore {
   registrations: Registration[];

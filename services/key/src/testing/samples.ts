@@ -1,14 +1,10 @@
-import { generateKeyPairSync } from "node:crypto";
+import type { PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import type { RegisterKey } from "../domain/register-key.ts";
-import type { PublicKey } from "../domain/registration.ts";
 
 /** A new P-256 public key. */
-export function somePublicKey(): PublicKey {
-  const jwk = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" });
-  const hex = (part = "") => Buffer.from(part, "base64url").toString("hex");
-  return { algorithm: "ES256", publicKey: hex(jwk.x) + hex(jwk.y) };
-}
+export const somePublicKey = (): PublicKey => generateKeyPair().publicKey;
 
 /** A registration as sign-up sends it. */
 export const someKey = (changes: Partial<RegisterKey> = {}): RegisterKey => ({
@@ -24,14 +20,3 @@ export const someKey = (changes: Partial<RegisterKey> = {}): RegisterKey => ({
   requestId: "test",
   ...changes,
 });
-
-/** A clock that the test moves. */
-export function someClock(start = "2026-11-20T10:00:00.000Z") {
-  let time = Date.parse(start);
-  return {
-    now: () => new Date(time),
-    forward(milliseconds: number) {
-      time += milliseconds;
-    },
-  };
-}

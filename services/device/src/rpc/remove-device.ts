@@ -1,0 +1,16 @@
+import type { RemoveDeviceRequest, RemoveDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
+import type { CallContext } from "@countersign/service-kit";
+import { z } from "zod";
+import type { removeDevice } from "../domain/remove-device.ts";
+import { identityKey, parseRequest, sessionOf, toWireDevice } from "./messages.ts";
+
+const shape = z.object({ publicKey: identityKey });
+
+/** device.v1.Devices/RemoveDevice */
+export const removeDeviceRpc =
+  (remove: ReturnType<typeof removeDevice>) =>
+  async (request: RemoveDeviceRequest, call: CallContext): Promise<RemoveDeviceResponse> => {
+    const session = sessionOf(call);
+    const { publicKey } = parseRequest(shape, request);
+    return { device: toWireDevice(await remove({ session, publicKey, requestId: call.requestId })) };
+  };

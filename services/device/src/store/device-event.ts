@@ -1,0 +1,23 @@
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyToProto } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import type { DeviceEvent } from "../domain/ports.ts";
+
+const payloads = {
+  "device-registered": ({ device }: DeviceEvent) => ({
+    deviceRegistered: { deviceId: device.id, deviceKey: publicKeyToProto(device.publicKey) },
+  }),
+  "device-updated": ({ device }: DeviceEvent) => ({ deviceUpdated: { deviceId: device.id } }),
+  "device-removed": ({ device }: DeviceEvent) => ({
+    deviceRemoved: { deviceId: device.id, deviceKey: publicKeyToProto(device.publicKey) },
+  }),
+};
+
+/** The outbox row of an event: subject cs.v1.device.<account id>.<type>. */
+export function deviceEventRow(event: DeviceEvent) {
+  const { type, device, occurredAt, requestId } = event;
+  const { accountId } = device;
+  const id = v7();
+  const message: Event = { id, occurredAt, accountId, requestId, ...payloads[type](event) };
+  return { id, subject: `cs.v1.device.${accountId}.${type}`, payload: Uint8Array.from(Event.encode(message).finish()) };
+}

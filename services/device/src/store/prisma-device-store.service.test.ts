@@ -1,0 +1,153 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createPrismaAdapter, FixedClock } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { listDevices } from "../domain/list-devices.ts";
+import { noteDeviceUsed } from "../domain/note-device-used.ts";
+import { registerDevice } from "../domain/register-device.ts";
+import { removeDevice, YOUNG_FOR_MS } from "../domain/remove-device.ts";
+import { updateDevice } from "../domain/update-device.ts";
+import { someAttributes, someRegistration } from "../testing/samples.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaDeviceStore } from "./prisma-device-store.ts";
+
+describe("devices in Postgres", () => {
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+  let clock: FixedClock;
+  let accountId: string;
+
+  beforeAll(async () => {
+    database = await createTestDatabase("device");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+  });
+  afterAll(async () => {
+    await prisma.$disconnect();
+    await database.drop();
+  });
+  beforeEach(() => {
+    clock = new FixedClock();
+    accountId = v7();
+  });
+
+  const commands = () => {
+    const options = { store: prismaDeviceStore(prisma), clock, maxDevices: 20 };
+    return {
+      register: registerDevice(options),
+      list: listDevices(options),
+      update: updateDevice(options),
+      remove: removeDevice(options),
+      note: noteDeviceUsed(options),
+    };
+  };
+  const eventsOf = async (account: string) => {
+    const rows = await prisma.outbox.findMany({ where: { subject: { contains: account } }, orderBy: { id: "asc" } });
+    return rows.map(({ id, subject, payload }) => ({ id, subject, event: Event.decode(payload) }));
+  };
+
+  it("registers one device when the same key asks twice at once", async () => {
+    const { register } = commands();
+    const command = someRegistration(accountId);
+    const [first, second] = await Promise.all([register(command), register({ ...command, deviceId: v7() })]);
+    expect(second).toEqual(first);
+    expect(await prisma.device.count({ where: { accountId } })).toBe(1);
+    const [only, ...more] = await eventsOf(accountId);
+    expect(more).toEqual([]);
+    expect(only).toMatchObject({
+      subject: `cs.v1.device.${accountId}.device-registered`,
+      event: { id: only?.id, accountId, requestId: "test", deviceRegistered: { deviceId: first?.id } },
+    });
+  });
+
+  it("lets one of two accounts have a device id", async () => {
+    const { register } = commands();
+    const command = someRegistration(accountId);
+    const other = { ...someRegistration(v7()), deviceId: command.deviceId };
+    const results = await Promise.allSettled([register(command), register(other)]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const refused = results.find((result) => result.status === "rejected");
+    expect(refused?.reason).toMatchObject({ reason: "DeviceConflict" });
+  });
+
+  it("keeps the limit of twenty among 25 registrations at once", async () => {
+    const { register, list } = commands();
+    const results = await Promise.allSettled(Array.from({ length: 25 }, () => register(someRegistration(accountId))));
+    const refused = results.filter((result) => result.status === "rejected");
+    expect(refused).toHaveLength(5);
+    for (const { reason } of refused) expect(reason).toMatchObject({ reason: "TooManyDevices" });
+    expect(await list({ accountId })).toHaveLength(20);
+    expect(await eventsOf(accountId)).toHaveLength(20);
+  });
+
+  it("lists the most recently used first, whose time never moves back", async () => {
+    const { register, list, note } = commands();
+    const first = await register(someRegistration(accountId));
+    clock.advance(1000);
+    const second = await register(someRegistration(accountId));
+    clock.advance(1000);
+    const usedAt = clock.now();
+    await note({ accountId, publicKey: first.publicKey, usedAt });
+    await note({ accountId, publicKey: first.publicKey, usedAt: new Date(usedAt.getTime() - 500) });
+    await note({ accountId: v7(), publicKey: second.publicKey, usedAt });
+    const listed = await list({ accountId });
+    expect(listed.map(({ id, lastUsedAt }) => ({ id, lastUsedAt }))).toEqual([
+      { id: first.id, lastUsedAt: usedAt },
+      { id: second.id, lastUsedAt: second.createdAt },
+    ]);
+  });
+
+  it("changes what is present, and only of the session's account", async () => {
+    const { register, update, list } = commands();
+    const own = await register(someRegistration(accountId));
+    const stranger = await register(someRegistration(v7()));
+    const session = { accountId, sessionKey: own.publicKey };
+    const changes = { name: "Nörd’s 📱", pushToken: "p".repeat(4096), lang: "" };
+    await update({ session, publicKey: own.publicKey.publicKey, changes, requestId: "update" });
+    expect(await list({ accountId })).toEqual([{ ...own, attributes: { ...someAttributes, ...changes } }]);
+    expect((await eventsOf(accountId)).map(({ subject }) => subject.split(".").at(-1))).toEqual([
+      "device-registered",
+      "device-updated",
+    ]);
+
+    const other = update({ session, publicKey: stranger.publicKey.publicKey, changes: { name: "x" }, requestId: "x" });
+    await expect(other).rejects.toMatchObject({ reason: "DeviceNotFound" });
+    expect(await list({ accountId: stranger.accountId })).toEqual([stranger]);
+  });
+
+  it("lets one of two old devices win that remove each other at once", async () => {
+    const { register, remove, list } = commands();
+    const devices = [await register(someRegistration(accountId)), await register(someRegistration(accountId))];
+    clock.advance(YOUNG_FOR_MS);
+    const byEachOther = devices.map((asker, index) =>
+      remove({
+        session: { accountId, sessionKey: asker.publicKey },
+        publicKey: devices[1 - index]!.publicKey.publicKey,
+        requestId: "test",
+      }),
+    );
+    const results = await Promise.allSettled(byEachOther);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await list({ accountId })).toHaveLength(1);
+  });
+
+  it("removes once, tells once, and lets the key be registered again", async () => {
+    const { register, remove, list } = commands();
+    const command = someRegistration(accountId);
+    const device = await register(command);
+    const removal = {
+      session: { accountId, sessionKey: device.publicKey },
+      publicKey: device.publicKey.publicKey,
+      requestId: "test",
+    };
+    const [first, second] = await Promise.all([remove(removal), remove(removal)]);
+    expect(first).toEqual(second);
+    expect(await list({ accountId })).toEqual([]);
+    const events = (await eventsOf(accountId)).map(({ event }) => event.deviceRemoved?.deviceId).filter(Boolean);
+    expect(events).toEqual([device.id]);
+
+    await expect(register(command)).rejects.toMatchObject({ reason: "DeviceConflict" });
+    const again = await register({ ...command, deviceId: v7() });
+    expect(await list({ accountId })).toEqual([again]);
+  });
+});

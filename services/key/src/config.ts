@@ -1,0 +1,50 @@
+import { type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
+import { z } from "zod";
+
+const positive = z.coerce.number().int().positive();
+
+const schema = z.object({
+  ...sharedEnv.shape,
+  CS_NATS_URL: z.string(),
+  CS_AUTH_ADDRESS: listenAddress,
+  CS_DEVICE_ADDRESS: listenAddress,
+  AUTH_ISSUER: z.url(),
+  CS_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+  KEY_DATABASE_URL: z.string(),
+  KEY_LISTEN: listenAddress.default("127.0.0.1:5003"),
+  KEY_MAX_USER_KEYS: positive.default(20),
+  // Multiplies limits: the development stack lets load programs through.
+  KEY_LIMIT_SCALE: positive.default(1),
+});
+
+export interface Config {
+  listen: string;
+  natsUrl: string;
+  authAddress: string;
+  deviceAddress: string;
+  peersFile: string;
+  tls: { ca: string; cert: string; key: string };
+  /** `iss` of the access tokens that are believed. */
+  tokenIssuer: string;
+  logLevel: string;
+  /** The most active user keys of one account. */
+  maxUserKeys: number;
+  secrets: { databaseUrl: string };
+}
+
+/** The key service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
+export function loadConfig(env: Env): Config {
+  const settings = loadEnv(schema, env, { prefix: "KEY_" });
+  return {
+    listen: settings.KEY_LISTEN,
+    natsUrl: settings.CS_NATS_URL,
+    authAddress: settings.CS_AUTH_ADDRESS,
+    deviceAddress: settings.CS_DEVICE_ADDRESS,
+    peersFile: settings.CS_PEERS_FILE,
+    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
+    tokenIssuer: settings.AUTH_ISSUER,
+    logLevel: settings.CS_LOG_LEVEL,
+    maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
+    secrets: { databaseUrl: settings.KEY_DATABASE_URL },
+  };
+}

@@ -1,0 +1,20 @@
+import type { FindSignInKeyRequest, FindSignInKeyResponse } from "@countersign/proto/key/v1/keys.ts";
+import { publicKeyToProto } from "@countersign/service-kit";
+import { z } from "zod";
+import type { findSignInKey } from "../domain/find-sign-in-key.ts";
+import { chainName, parseRequest, publicKey, toWireOrigin, toWireType, uuid } from "./messages.ts";
+
+const shape = z.object({ accountId: uuid, chainName, publicKey: publicKey("/publicKey") });
+
+/** key.v1.Keys/FindSignInKey */
+export const findSignInKeyRpc =
+  (find: ReturnType<typeof findSignInKey>) =>
+  async (request: FindSignInKeyRequest): Promise<FindSignInKeyResponse> => {
+    const { type, accountKey, deviceKey, origin } = await find(parseRequest(shape, request));
+    return {
+      type: toWireType(type),
+      accountKey: publicKeyToProto(accountKey),
+      deviceKey: publicKeyToProto(deviceKey),
+      origin: toWireOrigin(origin),
+    };
+  };

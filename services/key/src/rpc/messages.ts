@@ -1,0 +1,91 @@
+import { AppError } from "@countersign/errors";
+import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import {
+  type Device,
+  type PublicKey as WirePublicKey,
+  UserKeyType as WireType,
+} from "@countersign/proto/common/v1/types.ts";
+import { type Key, KeyOrigin as WireOrigin } from "@countersign/proto/key/v1/keys.ts";
+import { type CallContext, isUuid, publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
+import { z } from "zod";
+import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
+
+/** What the shape says of a decoded request. Errors: InvalidRequest with every field at fault. */
+export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
+  const result = shape.safeParse(request);
+  if (result.success) return result.data;
+  const fields = result.error.issues.map(({ path, message }) => ({ pointer: `/${path.join("/")}`, detail: message }));
+  throw new AppError("InvalidRequest", { fields });
+}
+
+export const uuid = z.string().refine(isUuid, "is not a UUID in lower case");
+
+/** At most 256 UTF-16 units, none of them a control character. */
+export const text = z
+  .string()
+  .max(256, "has more than 256 characters")
+  .regex(/^\P{Cc}*$/u, "has control characters");
+
+export const chainName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "is not the name of a chain");
+
+/** common.v1.PublicKey, checked to be on its curve. Errors: InvalidPublicKey. */
+export const publicKey = (pointer: string) =>
+  z.custom<WirePublicKey | undefined>().transform((wire): PublicKey => {
+    const key = publicKeyFromProto(wire, pointer);
+    try {
+      return parsePublicKey(key.publicKey, key.algorithm);
+    } catch (error) {
+      if (!(error instanceof PublicKeyError)) throw error;
+      throw new AppError("InvalidPublicKey", { fields: [{ pointer, detail: error.message }], cause: error });
+    }
+  });
+
+const wireTypes = {
+  device: WireType.USER_KEY_TYPE_DEVICE,
+  passkey: WireType.USER_KEY_TYPE_PASSKEY,
+} as const satisfies Record<UserKeyType, WireType>;
+
+const wireOrigins = {
+  "sign-up": WireOrigin.KEY_ORIGIN_SIGN_UP,
+  "two-factor": WireOrigin.KEY_ORIGIN_TWO_FACTOR,
+  recovery: WireOrigin.KEY_ORIGIN_RECOVERY,
+  chain: WireOrigin.KEY_ORIGIN_CHAIN,
+} as const satisfies Record<KeyOrigin, WireOrigin>;
+
+/** A member of a wire enum as the name that the domain gives it; unspecified and unknown members are refused. */
+function named<Name extends string>(members: Record<Name, number>) {
+  const names = Object.keys(members) as Name[];
+  return z.number().transform((value, context): Name => {
+    const name = names.find((each) => members[each] === value);
+    if (name) return name;
+    context.addIssue({ code: "custom", message: "is not specified" });
+    return z.NEVER;
+  });
+}
+
+export const userKeyType = named<UserKeyType>(wireTypes);
+export const keyOrigin = named<KeyOrigin>(wireOrigins);
+export const toWireType = (type: UserKeyType): WireType => wireTypes[type];
+export const toWireOrigin = (origin: KeyOrigin): WireOrigin => wireOrigins[origin];
+
+/** The account that asks; peers.json lets nobody without a token of full scope come here. */
+export function accountOf({ token }: CallContext): string {
+  if (!token) throw new AppError("Unauthenticated");
+  return token.accountId;
+}
+
+export function toWireKey(registration: Registration, device: Device | undefined): Key {
+  const { accountId, chainName, app, name, keyIndex, createdAt } = registration;
+  return {
+    accountKey: publicKeyToProto(registration.accountKey),
+    accountId,
+    chainName,
+    app,
+    userKey: { type: toWireType(registration.type), deviceKey: publicKeyToProto(registration.deviceKey), device },
+    name,
+    keyIndex,
+    lastUsedAt: registration.lastUsedAt ?? undefined,
+    revokedAt: registration.revokedAt ?? undefined,
+    createdAt,
+  };
+}

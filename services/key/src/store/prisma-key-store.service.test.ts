@@ -1,0 +1,107 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createPrismaAdapter, FixedClock } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findSignInKey } from "../domain/find-sign-in-key.ts";
+import { noteKeyUsed } from "../domain/note-key-used.ts";
+import { registerKey } from "../domain/register-key.ts";
+import { someKey } from "../testing/samples.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaKeyStore } from "./prisma-key-store.ts";
+
+describe("keys in Postgres", () => {
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+  let accountId: string;
+  const clock = new FixedClock();
+
+  beforeAll(async () => {
+    database = await createTestDatabase("key");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+  });
+  afterAll(async () => {
+    await prisma.$disconnect();
+    await database.drop();
+  });
+  beforeEach(() => {
+    accountId = v7();
+  });
+
+  const commands = () => {
+    const store = prismaKeyStore(prisma);
+    return {
+      store,
+      register: registerKey({ store, clock, newId: v7, maxUserKeys: 20 }),
+      find: findSignInKey({ store }),
+      note: noteKeyUsed({ store, clock }),
+    };
+  };
+
+  it("registers one key when the same key asks twice at once, and tells once", async () => {
+    const { register } = commands();
+    const command = someKey({ accountId });
+    const [first, second] = await Promise.all([register(command), register(command)]);
+    expect(second).toEqual(first);
+    expect(await prisma.registration.count({ where: { accountId } })).toBe(1);
+    const rows = await prisma.outbox.findMany({ where: { subject: `cs.v1.key.${accountId}.key-registered` } });
+    expect(rows).toHaveLength(1);
+    expect(Event.decode(rows[0]!.payload)).toMatchObject({
+      id: rows[0]!.id,
+      accountId,
+      requestId: "test",
+      keyRegistered: { chainName: "flow-emulator", keyIndex: 1 },
+    });
+  });
+
+  it("keeps the limit of twenty among 25 registrations at once", async () => {
+    const { register, store } = commands();
+    const keys = Array.from({ length: 25 }, (_, index) => register(someKey({ accountId, keyIndex: index + 1 })));
+    const refused = (await Promise.allSettled(keys)).filter((result) => result.status === "rejected");
+    expect(refused).toHaveLength(5);
+    for (const { reason } of refused) expect(reason).toMatchObject({ reason: "TooManyKeys" });
+    expect(await store.list(accountId, { includeRevoked: true })).toHaveLength(20);
+  });
+
+  it("finds by either key, of that account and chain alone", async () => {
+    const { register, find } = commands();
+    const command = someKey({ accountId });
+    const { chainName, accountKey, deviceKey } = command;
+    const registration = await register(command);
+    expect(await find({ accountId, chainName, publicKey: accountKey })).toEqual(registration);
+    expect(await find({ accountId, chainName, publicKey: deviceKey })).toEqual(registration);
+    for (const query of [
+      { accountId: v7(), chainName, publicKey: accountKey },
+      { accountId, chainName: "flow-testnet", publicKey: accountKey },
+      { accountId, chainName, publicKey: { ...accountKey, algorithm: "ES256K" as const } },
+    ]) {
+      await expect(find(query)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    }
+  });
+
+  it("hides revoked keys unless asked, and registers their key anew at another index only", async () => {
+    const { register, find, store } = commands();
+    const command = someKey({ accountId });
+    const { id } = await register(command);
+    await prisma.registration.update({ where: { id }, data: { revokedAt: clock.now() } });
+    const { chainName, accountKey } = command;
+    const query = { accountId, chainName, publicKey: accountKey };
+    await expect(find(query)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    expect(await store.list(accountId, { includeRevoked: false })).toEqual([]);
+    expect(await store.list(accountId, { includeRevoked: true })).toHaveLength(1);
+
+    expect((await register(command)).id).toBe(id);
+    await expect(find(query)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    await register({ ...command, keyIndex: 2 });
+    expect(await find(query)).toMatchObject({ keyIndex: 2 });
+  });
+
+  it("moves the last use forward, never back", async () => {
+    const { register, note, store } = commands();
+    const { accountKey } = await register(someKey({ accountId }));
+    const used = clock.now();
+    await note({ accountId, accountKey, usedAt: used });
+    await note({ accountId, accountKey, usedAt: new Date(used.getTime() - 1000) });
+    expect((await store.list(accountId, { includeRevoked: false }))[0]?.lastUsedAt).toEqual(used);
+  });
+});
