@@ -61,13 +61,18 @@ export function natsConfig(stateDir: string, port: number): string {
   ].join("\n");
 }
 
+/** Whether the server greets: it speaks first. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connectTcp({ port, host: "127.0.0.1" });
-    socket.once("data", () => resolve(true));
-    socket.once("error", () => resolve(false));
-    setTimeout(() => resolve(false), 1000).unref();
-  }).then((answer) => answer as boolean);
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("data", () => done(true));
+    socket.once("error", () => done(false));
+    socket.setTimeout(1000, () => done(false));
+  });
 }
 
 /** Starts nats-server and waits until it greets. */

@@ -22,7 +22,6 @@ export async function reset(args: string[]): Promise<void> {
   const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
   if (pid && alive(pid)) throw new Failure(`the stack runs (pid ${pid}): stop it first.`);
   rmSync(stateDir, { recursive: true, force: true });
-  // The directory in /var/tmp also holds the copy of Postgres' programs, which need not be copied again.
-  for (const name of ["data", "password"]) rmSync(join(postgresHome(stateDir), name), { recursive: true, force: true });
+  rmSync(postgresHome(stateDir), { recursive: true, force: true });
   console.log("reset: the next start begins with an empty chain and empty databases");
 }

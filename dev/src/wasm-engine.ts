@@ -77,7 +77,7 @@ export async function withSchemaEngine<T>(
   loaded ??= loadEngine();
   const { SchemaEngine } = await loaded;
   const pools = [options.url, options.shadowUrl ?? options.url].map(
-    (connectionString) => new pg.Pool({ connectionString, max: 1 }),
+    (connectionString) => new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0 }),
   ) as [pg.Pool, pg.Pool];
   const factory: SqlMigrationAwareDriverAdapterFactory = {
     provider: "postgres",
