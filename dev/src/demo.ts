@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Address, CountersignClient, sendTransaction } from "@countersign/client";
+import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
+import { cadenceAddress, cadenceString, createAccessApi, encodeCadence } from "@countersign/flow";
+import { Failure } from "./fail.ts";
+import { root } from "./paths.ts";
+import type { Stack } from "./stack-file.ts";
+
+const STORE_GREETING = `transaction(greeting: String) {
+    prepare(account: auth(LoadValue, SaveValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
+        account.storage.load<String>(from: /storage/greeting)
+        account.storage.save(greeting, to: /storage/greeting)
+        account.capabilities.unpublish(/public/greeting)
+        account.capabilities.publish(
+            account.capabilities.storage.issue<&String>(/storage/greeting), at: /public/greeting)
+    }
+}`;
+
+const READ_GREETING = `access(all) fun main(address: Address): String? {
+    if let greeting = getAccount(address).capabilities.borrow<&String>(/public/greeting) { return *greeting }
+    return nil
+}`;
+
+function readStack(): Stack {
+  const file = join(root, ".local/stack.json");
+  if (!existsSync(file)) throw new Failure("no stack is running: run `npm start` in another terminal first.");
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+/** Prints a line for a step with the time it took. */
+async function step<T>(title: string, work: () => Promise<T>, show: (result: T) => string = () => ""): Promise<T> {
+  const start = performance.now();
+  const result = await work();
+  const text = `${title.padEnd(46)} ${show(result)}`.trimEnd();
+  console.log(
+    `${Math.round(performance.now() - start)
+      .toString()
+      .padStart(6)} ms  ${text}`,
+  );
+  return result;
+}
+
+const addressOf = (addresses: readonly Address[], type: Address["chainType"]): string =>
+  addresses.find((entry) => entry.chainType === type)?.address ?? "(not there yet)";
+
+/** Plays a phone against the running stack: sign-up, sign-in, one co-signed and sponsored transaction. */
+export async function demo(): Promise<void> {
+  const stack = readStack();
+  const [chain] = stack.chains;
+  const [application] = stack.identityProvider.clients;
+  if (!chain || !application) throw new Failure("the running stack has no chain or no client; run `npm run reset`.");
+  const { chainName } = chain;
+  const { issuer } = stack.identityProvider;
+  const email = `demo-${Date.now()}@example.com`;
+  const started = performance.now();
+
+  const phone = new CountersignClient({ baseUrl: stack.gateway, deviceKey: generateDeviceKey() });
+  const logIn = async () => {
+    const code = await loginAtDevelopmentProvider({ issuer, ...application, email });
+    const { idToken } = await exchangeCode(issuer, code);
+    return { method: "id_token_channel" as const, token: idToken, nonce: code.nonce };
+  };
+
+  const login = await step("log in at the identity provider", logIn, () => email);
+  const { account, transaction } = await step(
+    "sign up: account deployed, key registered",
+    () =>
+      phone.signUp({ login, chainName, device: { name: "Demo phone", type: "mobile", osName: "demo", lang: "en" } }),
+    (signedUp) => `account ${signedUp.account.id}`,
+  );
+  console.log(`           Flow address  ${addressOf(account.addresses, "cadence")}`);
+  console.log(`           EVM address   ${addressOf(account.addresses, "evm")}`);
+  console.log(`           deployed by   ${transaction.refUrl}`);
+
+  await step("sign in again: answer a challenge", () => phone.signIn({ login, chainName }));
+  const me = await step("read account/me", () => phone.me());
+  const greeting = `hello from ${me.id.slice(-12)}`;
+  const sent = await step(
+    "store a string: co-signed, sponsored, sealed",
+    () =>
+      sendTransaction(phone, {
+        network: { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster },
+        cadence: STORE_GREETING,
+        args: [cadenceString(greeting)],
+      }),
+    ({ id }) => `transaction ${id.slice(0, 16)}…`,
+  );
+  const address = addressOf(me.addresses, "cadence").slice(2);
+  const read = await step(
+    "read it back from the chain",
+    () =>
+      createAccessApi({ baseUrl: chain.accessNode }).executeScript(READ_GREETING, [
+        encodeCadence(cadenceAddress(address)),
+      ]),
+    (text) => JSON.stringify(text),
+  );
+  if (read !== greeting) throw new Failure(`the chain holds ${JSON.stringify(read)} instead of ${greeting}.`);
+  await step("sign out", () => phone.signOut());
+  console.log(`done in ${((performance.now() - started) / 1000).toFixed(1)} s; sealed as ${sent.id}`);
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { call, chainName, logIn, newPhone, problemOf, signUpPerson } from "./person.ts";
+
+describe("sign-in by challenge", () => {
+  it("opens another session of the same account", async () => {
+    const { client, login, signedUp } = await signUpPerson();
+    const challenge = await client.requestChallenge({ login, chainName });
+    expect(challenge.challengeData).toMatch(/^[0-9a-f]{32}$/);
+    const signedIn = await client.respondChallenge(challenge);
+    expect(signedIn.account).toEqual(signedUp.account);
+    expect(signedIn.transaction).toEqual(signedUp.transaction);
+    expect(await client.sessions()).toHaveLength(2);
+  });
+
+  it("succeeds once, also under concurrent answers", async () => {
+    const { client, login } = await signUpPerson();
+    const challenge = await client.requestChallenge({ login, chainName });
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.respondChallenge(challenge)));
+    expect(answers.filter((answer) => answer.status === "fulfilled")).toHaveLength(1);
+    expect(await problemOf(client.respondChallenge(challenge))).toMatchObject({
+      status: 400,
+      error: "UnknownChallenge",
+    });
+  });
+
+  it("a wrong signature is refused, the fifth ends the challenge", async () => {
+    const { client, login } = await signUpPerson();
+    const challenge = await client.requestChallenge({ login, chainName });
+    for (let i = 0; i < 5; i++) {
+      expect(await problemOf(newPhone().client.respondChallenge(challenge))).toMatchObject({
+        status: 401,
+        error: "InvalidSignature",
+      });
+    }
+    expect(await problemOf(client.respondChallenge(challenge))).toMatchObject({
+      status: 400,
+      error: "UnknownChallenge",
+    });
+  });
+
+  it("a key that is not the identity's is not registered, whoever else's it is", async () => {
+    const [one, other] = await Promise.all([signUpPerson(), signUpPerson()]);
+    expect(await problemOf(newPhone().client.requestChallenge({ login: one.login, chainName }))).toMatchObject({
+      status: 400,
+      error: "PleaseRegisterKey",
+    });
+    expect(await problemOf(one.client.requestChallenge({ login: other.login, chainName }))).toMatchObject({
+      status: 400,
+      error: "PleaseRegisterKey",
+    });
+  });
+
+  it("needs a login token", async () => {
+    const { client } = await signUpPerson();
+    const answer = await call("POST", "/auth/v1/signin/challenge", {
+      body: { challengeType: "deviceKey", request: { chainName }, publicKey: client.deviceKey.publicKey },
+    });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.status).toBeLessThan(500);
+  });
+});
+
+describe("sessions", () => {
+  it("refresh rotates; a quick retry gets the same successor; an old token ends the session", async () => {
+    const { client, signedUp } = await signUpPerson();
+    const first = signedUp.credentials.refreshToken;
+    const refresh = (refreshToken: string) => call("POST", "/auth/v1/token/refresh", { body: { refreshToken } });
+    const second = await refresh(first);
+    expect(second.status).toBe(200);
+    const retry = await refresh(first);
+    expect(retry.body.credentials.refreshToken).toBe(second.body.credentials.refreshToken);
+    const third = await refresh(second.body.credentials.refreshToken);
+    expect(third.status).toBe(200);
+    expect(await refresh(first)).toMatchObject({ status: 401, body: { error: "RefreshTokenReused" } });
+    expect((await refresh(third.body.credentials.refreshToken)).status).toBe(401);
+    expect(client.credentials).toBeDefined();
+  });
+
+  it("an ended session's access token stops working within two seconds", async () => {
+    const { client, login } = await signUpPerson();
+    const old = client.credentials!.accessToken;
+    await client.signIn({ login, chainName });
+    const other = (await client.sessions()).find((session) => !session.current)!;
+    await client.endSession(other.id);
+    const me = () => call("GET", "/account/v1/me", { token: old });
+    await expect.poll(async () => (await me()).status, { timeout: 2000, interval: 50 }).toBe(401);
+    expect((await me()).body.error).toBe("InvalidAccessToken");
+    expect((await client.me()).addresses).toHaveLength(2);
+  });
+
+  it("sign-out ends the own session", async () => {
+    const { client } = await signUpPerson();
+    const { accessToken, refreshToken } = client.credentials!;
+    await client.signOut();
+    expect((await call("POST", "/auth/v1/token/refresh", { body: { refreshToken } })).status).toBe(401);
+    const status = async () => (await call("GET", "/account/v1/me", { token: accessToken })).status;
+    await expect.poll(status, { timeout: 2000, interval: 50 }).toBe(401);
+  });
+
+  it("another account's session is not found", async () => {
+    const [one, other] = await Promise.all([signUpPerson(), signUpPerson()]);
+    const [session] = await other.client.sessions();
+    expect(await problemOf(one.client.endSession(session!.id))).toMatchObject({
+      status: 404,
+      error: "SessionNotFound",
+    });
+    expect((await other.client.me()).id).toBe(other.signedUp.account.id);
+  });
+
+  it("the published keys verify the access token", async () => {
+    const { client } = await signUpPerson();
+    const { keys } = (await call("GET", "/.well-known/jwks.json")).body;
+    const [header] = client.credentials!.accessToken.split(".");
+    const { kid, alg, typ } = JSON.parse(Buffer.from(header!, "base64url").toString());
+    expect({ alg, typ }).toEqual({ alg: "ES256", typ: "at+jwt" });
+    expect(keys).toContainEqual(expect.objectContaining({ kid, kty: "EC", crv: "P-256" }));
+    for (const key of keys) expect(key).not.toHaveProperty("d");
+  });
+
+  it.each([
+    ["no token", undefined, "Unauthenticated"],
+    ["garbage", "garbage", "InvalidAccessToken"],
+    ["alg none", `${btoa('{"alg":"none","typ":"at+jwt"}')}.${btoa("{}")}.`, "InvalidAccessToken"],
+  ])("%s does not open account/me", async (_, token, error) => {
+    const answer = await call("GET", "/account/v1/me", { token });
+    expect(answer).toMatchObject({ status: 401, body: { error } });
+    expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
+  });
+});
+
+describe("devices", () => {
+  it("a device is renamed; another account's is not found", async () => {
+    const [one, other] = await Promise.all([signUpPerson(), signUpPerson()]);
+    const device = await one.client.updateDevice({ name: "Renamed", pushToken: "push-1" });
+    expect(device).toMatchObject({ name: "Renamed", pushToken: "push-1", type: "mobile" });
+    expect(await one.client.devices()).toEqual([device]);
+    expect(await problemOf(one.client.updateDevice({ name: "Mine now" }, other.deviceKey.publicKey))).toMatchObject({
+      status: 404,
+      error: "DeviceNotFound",
+    });
+  });
+
+  it("what is not there yet says so", async () => {
+    const { client } = await signUpPerson();
+    const token = client.credentials!.accessToken;
+    for (const [method, path] of [
+      ["GET", "/device/v1/events"],
+      ["POST", "/account/v1/freeze"],
+      ["POST", "/account/v1/parent"],
+      ["GET", "/device/v1/2fa?status=pending"],
+    ] as const) {
+      expect(await call(method, path, { token })).toMatchObject({ status: 501, body: { error: "NotImplemented" } });
+    }
+  });
+});
+
+it("a login token that was read a second time still signs in", async () => {
+  const { client, email, signedUp } = await signUpPerson();
+  const { account } = await client.signIn({ login: await logIn(email), chainName });
+  expect(account.id).toBe(signedUp.account.id);
+});
