@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { cadenceInt, cadenceString, cadenceUFix64 } from "@countersign/flow";
 import { ensureServiceKey, serviceAddress } from "./emulator.ts";
 import { Failure } from "./fail.ts";
 import { root } from "./paths.ts";
 import { run } from "./run.ts";
-import { countKeys, ServiceAccount } from "./service-account.ts";
+import { ServiceAccount } from "./service-account.ts";
 import { stateFiles } from "./service-environment.ts";
 import type { Ports } from "./settings.ts";
 
@@ -90,12 +91,9 @@ export async function setUpChain(options: {
   const funder = new ServiceAccount(accessNode, ensureServiceKey(stateDir));
 
   const ensure = async (address: string | undefined, publicKey: string, keyCount: number): Promise<string> => {
-    if (address && (await countKeys(accessNode, address, publicKey)) >= keyCount) return address;
-    const events = await funder.run(createFundedAccount, [
-      { type: "String", value: publicKey },
-      { type: "Int", value: String(keyCount) },
-      { type: "UFix64", value: funds },
-    ]);
+    if (address && (await funder.countKeys(address, publicKey)) >= keyCount) return address;
+    const args = [cadenceString(publicKey), cadenceInt(keyCount), cadenceUFix64(funds)];
+    const events = await funder.run(createFundedAccount, args);
     const created = events.find((event) => event.type === "flow.AccountCreated")?.fields.address;
     if (typeof created !== "string")
       throw new Failure("the Flow emulator sealed an account creation without its event.");

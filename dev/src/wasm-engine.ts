@@ -33,7 +33,15 @@ async function loadEngine(): Promise<EngineModule> {
   // Where the engine leaves the message of a panic.
   Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: (text: string) => console.error(text) } });
   const source = readFileSync(join(dir, "schema_engine_bg.wasm"));
-  const { instance } = await WebAssembly.instantiate(source, { [`./${glue}`]: bindings });
+  const imports = Object.fromEntries(
+    Object.entries(bindings).map(([name, value]) =>
+      // The engine's time limit of ten seconds for a lock must not keep a finished program alive.
+      name.startsWith("__wbg_setTimeout")
+        ? [name, (work: () => void, ms: number) => setTimeout(work, ms).unref()]
+        : [name, value],
+    ),
+  );
+  const { instance } = await WebAssembly.instantiate(source, { [`./${glue}`]: imports });
   bindings.__wbg_set_wasm(instance.exports);
   (instance.exports.__wbindgen_start as () => void)();
   return bindings;
