@@ -22,7 +22,12 @@ function protoTarget(): Target | undefined {
     name: "proto",
     inputs,
     output: join(dir, "gen"),
-    generate: () => run(join(root, "node_modules/.bin/buf"), ["generate", "--template", "buf.gen.yaml"], { cwd: dir }),
+    generate: async () => {
+      const buf = join(root, "node_modules/.bin/buf");
+      await run(buf, ["generate", "--template", "buf.gen.yaml"], { cwd: dir });
+      // For gRPC reflection; a plugin cannot write it, its output must be text.
+      await run(buf, ["build", "-o", "gen/descriptors.binpb"], { cwd: dir });
+    },
   };
 }
 

@@ -1,0 +1,44 @@
+import { REASONS, type Reason } from "./reasons.ts";
+
+/** One field that is not valid; `pointer` is a JSON pointer (RFC 6901) into the request. */
+export interface FieldError {
+  pointer: string;
+  detail: string;
+}
+
+export interface AppErrorOptions {
+  /** For people; goes to the client, so nothing secret belongs in it. Default: the reason's title. */
+  detail?: string | undefined;
+  fields?: readonly FieldError[] | undefined;
+  /** Seconds after which the same request may succeed. */
+  retryAfterSeconds?: number | undefined;
+  /** Further members for programs; goes to the client. */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** What led here; logged, never sent. */
+  cause?: unknown;
+}
+
+/** An error that a client may see: one reason of the closed table. Everything else that is thrown becomes `Internal`. */
+export class AppError extends Error {
+  readonly reason: Reason;
+  readonly detail: string;
+  readonly fields: readonly FieldError[];
+  readonly retryAfterSeconds: number | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+
+  constructor(reason: Reason, options: AppErrorOptions = {}) {
+    const detail = options.detail ?? REASONS[reason].title;
+    super(`${reason}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AppError";
+    this.reason = reason;
+    this.detail = detail;
+    this.fields = options.fields ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.metadata = options.metadata ?? {};
+  }
+}
+
+/** Whether `error` is an AppError, optionally of one of these reasons. */
+export function isAppError(error: unknown, ...reasons: Reason[]): error is AppError {
+  return error instanceof AppError && (reasons.length === 0 || reasons.includes(error.reason));
+}

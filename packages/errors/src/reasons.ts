@@ -1,0 +1,115 @@
+/**
+ * The closed table of error reasons: gRPC code (google.rpc.Code) and HTTP status of each, with the title that people read.
+ * `proto/errors/v1/reasons.proto` publishes the same table to other languages; a test compares the two.
+ */
+export const REASONS = {
+  InvalidRequest: { grpc: "INVALID_ARGUMENT", http: 400, title: "The request is not valid" },
+  Unauthenticated: { grpc: "UNAUTHENTICATED", http: 401, title: "Authentication is required" },
+  InvalidAccessToken: { grpc: "UNAUTHENTICATED", http: 401, title: "The access token is not valid" },
+  AccessTokenExpired: { grpc: "UNAUTHENTICATED", http: 401, title: "The access token has expired" },
+  InsufficientScope: { grpc: "PERMISSION_DENIED", http: 403, title: "The token does not open this operation" },
+  CallerNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The caller may not use this operation" },
+  InvalidLoginToken: { grpc: "UNAUTHENTICATED", http: 401, title: "The login token was not accepted" },
+  UnknownProvider: { grpc: "INVALID_ARGUMENT", http: 400, title: "No such identity provider" },
+  IdentityProviderUnavailable: { grpc: "UNAVAILABLE", http: 503, title: "The identity provider did not answer" },
+  UnknownChain: { grpc: "INVALID_ARGUMENT", http: 400, title: "No such chain" },
+  UnsupportedKey: { grpc: "INVALID_ARGUMENT", http: 400, title: "The chain cannot carry this key" },
+  InvalidPublicKey: { grpc: "INVALID_ARGUMENT", http: 400, title: "The public key is not valid" },
+  KeyBindingRequired: { grpc: "PERMISSION_DENIED", http: 403, title: "The login is not bound to this key" },
+  AccountExists: { grpc: "ALREADY_EXISTS", http: 409, title: "The identity has an account already" },
+  AccountNotFound: { grpc: "NOT_FOUND", http: 404, title: "There is no account for this identity" },
+  AccountNotReady: { grpc: "FAILED_PRECONDITION", http: 409, title: "The account is not deployed yet" },
+  AccountFrozen: { grpc: "PERMISSION_DENIED", http: 403, title: "The account is frozen" },
+  DeploymentFailed: { grpc: "ABORTED", http: 502, title: "The chain refused the deployment" },
+  IdempotencyKeyReused: {
+    grpc: "INVALID_ARGUMENT",
+    http: 422,
+    title: "The idempotency key was used with another body",
+  },
+  RequestInProgress: { grpc: "ABORTED", http: 409, title: "The same request is still being worked on" },
+  PleaseRegisterKey: { grpc: "INVALID_ARGUMENT", http: 400, title: "The key is not registered" },
+  InvalidSignature: { grpc: "UNAUTHENTICATED", http: 401, title: "The signature does not verify" },
+  UnknownChallenge: { grpc: "INVALID_ARGUMENT", http: 400, title: "The challenge is unknown or used" },
+  ChallengeExpired: { grpc: "INVALID_ARGUMENT", http: 400, title: "The challenge has expired" },
+  ChallengeTypeMismatch: { grpc: "INVALID_ARGUMENT", http: 400, title: "The challenge was issued for another type" },
+  InvalidRefreshToken: { grpc: "UNAUTHENTICATED", http: 401, title: "The refresh token is not valid" },
+  RefreshTokenReused: { grpc: "UNAUTHENTICATED", http: 401, title: "The refresh token was used before" },
+  RefreshProofRequired: {
+    grpc: "UNAUTHENTICATED",
+    http: 401,
+    title: "This session refreshes with a proof by the device key only",
+  },
+  SessionNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such session" },
+  DeviceNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such device" },
+  DeviceConflict: { grpc: "ALREADY_EXISTS", http: 409, title: "The device key belongs to another registration" },
+  TooManyDevices: { grpc: "RESOURCE_EXHAUSTED", http: 409, title: "The account has its most devices" },
+  TooManyKeys: { grpc: "RESOURCE_EXHAUSTED", http: 409, title: "The account has its most user keys" },
+  PushTokenNotYours: {
+    grpc: "PERMISSION_DENIED",
+    http: 403,
+    title: "Only the device itself may change its push token",
+  },
+  DeviceTooYoung: { grpc: "PERMISSION_DENIED", http: 403, title: "A young device cannot remove an older one" },
+  KeyNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such key" },
+  KeyAlreadyRegistered: { grpc: "ALREADY_EXISTS", http: 409, title: "The key is the account's already" },
+  TwoFactorAuthNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such request" },
+  TwoFactorAuthPending: { grpc: "FAILED_PRECONDITION", http: 409, title: "The request is not approved yet" },
+  TwoFactorAuthRejected: { grpc: "PERMISSION_DENIED", http: 403, title: "The request was rejected" },
+  TwoFactorAuthExpired: { grpc: "FAILED_PRECONDITION", http: 410, title: "The request has expired" },
+  TwoFactorAuthFinished: { grpc: "FAILED_PRECONDITION", http: 409, title: "The request was finished before" },
+  TwoFactorAuthNotPending: { grpc: "FAILED_PRECONDITION", http: 409, title: "The request is not pending any more" },
+  TwoFactorAuthClosed: {
+    grpc: "PERMISSION_DENIED",
+    http: 403,
+    title: "New requests are closed after several rejections",
+  },
+  MessageRenewed: { grpc: "FAILED_PRECONDITION", http: 409, title: "The message was renewed" },
+  TransactionMismatch: {
+    grpc: "INVALID_ARGUMENT",
+    http: 422,
+    title: "The transaction is not the one that was asked for",
+  },
+  TransactionPending: { grpc: "FAILED_PRECONDITION", http: 409, title: "The transaction is not sealed yet" },
+  ParentNotLinked: { grpc: "FAILED_PRECONDITION", http: 409, title: "The chain shows no parent" },
+  InvalidMessage: { grpc: "INVALID_ARGUMENT", http: 400, title: "Not a Flow transaction message" },
+  SigningRefused: { grpc: "PERMISSION_DENIED", http: 403, title: "The signer refuses to sign this" },
+  SignerNotCurrent: { grpc: "UNAVAILABLE", http: 503, title: "The signer has lost sight of ended sessions" },
+  RateLimited: { grpc: "RESOURCE_EXHAUSTED", http: 429, title: "Too many requests" },
+  PayloadTooLarge: { grpc: "INVALID_ARGUMENT", http: 413, title: "The body is too large" },
+  UnsupportedMediaType: { grpc: "INVALID_ARGUMENT", http: 415, title: "The content type is not supported" },
+  RouteNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such path" },
+  MethodNotAllowed: { grpc: "INVALID_ARGUMENT", http: 405, title: "The path does not know this verb" },
+  NotImplemented: { grpc: "UNIMPLEMENTED", http: 501, title: "This operation is not available yet" },
+  ChainUnavailable: { grpc: "UNAVAILABLE", http: 503, title: "The chain did not answer" },
+  Unavailable: { grpc: "UNAVAILABLE", http: 503, title: "A part of the service did not answer" },
+  DeadlineExceeded: { grpc: "DEADLINE_EXCEEDED", http: 504, title: "The answer took too long" },
+  Internal: { grpc: "INTERNAL", http: 500, title: "Something went wrong here" },
+} as const satisfies Record<string, { grpc: GrpcCodeName; http: number; title: string }>;
+
+/** The name of a reason, as it stands in `error` of a problem document. */
+export type Reason = keyof typeof REASONS;
+
+/** google.rpc.Code by name. */
+export const GRPC_CODES = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const;
+export type GrpcCodeName = keyof typeof GRPC_CODES;
+
+/** Whether a string from the wire is one of the reasons. */
+export const isReason = (name: string): name is Reason => Object.hasOwn(REASONS, name);

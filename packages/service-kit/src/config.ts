@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Settings that are wrong or missing; names them all at once and never shows a value. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`wrong settings:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+export interface LoadEnvOptions {
+  /** For example "AUTH_": a variable with this prefix that the schema does not know stops the start. */
+  prefix?: string;
+}
+
+/**
+ * Reads the variables that `schema` names from `env`; an empty variable counts as absent.
+ * Errors: ConfigError with every problem. `<prefix>ADMIN_LISTEN` belongs to `runService` and is always known.
+ */
+export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, options: LoadEnvOptions = {}): z.output<S> {
+  const known = Object.keys(schema.shape);
+  const input: Record<string, string> = {};
+  for (const name of known) {
+    const value = env[name];
+    if (value !== undefined && value !== "") input[name] = value;
+  }
+  const problems: string[] = [];
+  const { prefix } = options;
+  if (prefix !== undefined) {
+    for (const name of Object.keys(env)) {
+      if (!name.startsWith(prefix) || name === `${prefix}ADMIN_LISTEN` || known.includes(name)) continue;
+      problems.push(`${name}: no such setting`);
+    }
+  }
+  const result = schema.safeParse(input);
+  if (!result.success) {
+    for (const { path, message } of result.error.issues) {
+      const name = path.map(String).join(".");
+      problems.push(input[name] === undefined ? `${name}: is missing` : `${name}: ${message}`);
+    }
+  }
+  if (!result.success || problems.length > 0) throw new ConfigError(problems);
+  return result.data;
+}
+
+/** "host:port"; port 0 lets the system choose. */
+export const listenAddress = z.string().regex(/^(\[[0-9a-f:]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, "must be host:port");
+
+/** The variables that every service shares. Spread `sharedEnv.shape` into a service's own schema. */
+export const sharedEnv = z.object({
+  CS_TLS_CA: z.string(),
+  CS_TLS_CERT: z.string(),
+  CS_TLS_KEY: z.string(),
+  CS_PEERS_FILE: z.string().default("deploy/peers.json"),
+});
+
+/** The content of a secret's file without the line end. Errors: ConfigError where it is missing or empty. */
+export function readSecretFile(path: string): string {
+  let content: string;
+  try {
+    content = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new ConfigError([`secret file ${path}: ${(error as NodeJS.ErrnoException).code ?? "cannot be read"}`]);
+  }
+  const secret = content.replace(/\r?\n$/, "");
+  if (secret === "") throw new ConfigError([`secret file ${path}: is empty`]);
+  return secret;
+}
+
+/** Reads and validates a JSON file. Errors: ConfigError that names the file and the places in it. */
+export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new ConfigError([`${path}: ${(error as NodeJS.ErrnoException).code ?? "is no JSON"}`]);
+  }
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  throw new ConfigError(
+    result.error.issues.map(({ path: at, message }) => `${path}: ${at.map(String).join(".")}: ${message}`),
+  );
+}

@@ -1,0 +1,63 @@
+export { type AdminServer, type ReadyCheck, splitAddress, startAdminServer } from "./admin.ts";
+export { type Clock, FixedClock, systemClock } from "./clock.ts";
+export {
+  ConfigError,
+  type Env,
+  type LoadEnvOptions,
+  listenAddress,
+  loadEnv,
+  readJsonFile,
+  readSecretFile,
+  sharedEnv,
+} from "./config.ts";
+export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
+export { createLogger, type Logger, type LoggerOptions, scrub } from "./log.ts";
+export { createMetrics, type Metrics } from "./metrics.ts";
+export { loadNetworks, type Network } from "./networks.ts";
+export {
+  loadPeers,
+  type PeerRule,
+  type Peers,
+  type PeersFile,
+  parsePeers,
+  type TokenMode,
+  type TokenScope,
+} from "./peers.ts";
+export {
+  type RunningService,
+  type RunServiceOptions,
+  runService,
+  type ServiceProcess,
+  startService,
+} from "./process.ts";
+export {
+  type CanonicalPublicKey,
+  isCanonicalPublicKey,
+  type KeyAlgorithmName,
+  publicKeyFromProto,
+  publicKeyLength,
+  publicKeyToProto,
+} from "./proto-keys.ts";
+export {
+  type ClientMethod,
+  createRpcClient,
+  type RpcCallOptions,
+  type RpcClient,
+  type RpcClientOptions,
+} from "./rpc/client.ts";
+export { type CallContext, requireToken } from "./rpc/context.ts";
+export type { RequestOf, ResponseOf, ServiceDefinition } from "./rpc/definition.ts";
+export { decodeError, encodeError, toAppError } from "./rpc/errors.ts";
+export { backoffMs, sleepUntil } from "./rpc/retry.ts";
+export { createRpcServer, type Handler, type Handlers, type RpcServer, type RpcServerOptions } from "./rpc/server.ts";
+export { childTrace, type TraceParent, traceFrom, traceHeader } from "./rpc/trace.ts";
+export { internalName, loadTls, loadTlsFromEnv, type TlsMaterial, type TlsPaths } from "./tls.ts";
+export { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type AccessTokenClaims } from "./token/claims.ts";
+export { createTokenState, MAX_STATE_AGE_MS, type TokenState, type WritableTokenState } from "./token/state.ts";
+export {
+  createTokenVerifier,
+  type TokenVerifier,
+  type TokenVerifierOptions,
+  type VerifiedToken,
+} from "./token/verifier.ts";
+export { type WatchedTokenState, watchTokenState } from "./token/watch.ts";

@@ -1,0 +1,160 @@
+import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
+
+export type Logger = PinoLogger;
+
+/** What may stand in a log line. Everything else is left out, and its name listed under `dropped`. */
+const LOG_FIELDS = [
+  "name",
+  "component",
+  "requestId",
+  "traceId",
+  "rpc",
+  "caller",
+  "callee",
+  "code",
+  "reason",
+  "rule",
+  "durationMs",
+  "attempt",
+  "attempts",
+  "accountId",
+  "sessionId",
+  "deviceId",
+  "appId",
+  "signUpId",
+  "requestState",
+  "eventId",
+  "subject",
+  "stream",
+  "durable",
+  "kid",
+  "keyIndex",
+  "chainName",
+  "network",
+  "transactionId",
+  "blockHeight",
+  "batchSize",
+  "count",
+  "status",
+  "state",
+  "step",
+  "from",
+  "to",
+  "event",
+  "method",
+  "route",
+  "port",
+  "address",
+  "signal",
+  "check",
+  "checks",
+  "delayMs",
+  "ageMs",
+  "limit",
+  "sequence",
+  "operation",
+  "verdict",
+  "scriptHash",
+  "messageHash",
+  "provider",
+  "job",
+  "version",
+  "err",
+] as const;
+
+const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9\-._~+/]+=*/gi;
+const JWT = /\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*(\.[A-Za-z0-9_-]*)?/g;
+const EMAIL = /[^\s@"'<>()=,;:]{1,64}@[^\s@"'<>()=,;:]{1,253}\.[A-Za-z]{2,}/g;
+const PEM = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
+const URL_PASSWORD = /(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g;
+
+/** Takes credentials and e-mail addresses out of a text, for messages of errors that other code made. */
+export function scrub(text: string): string {
+  return text
+    .replace(PEM, "[private key]")
+    .replace(URL_PASSWORD, "$1[password]@")
+    .replace(BEARER, "$1 [token]")
+    .replace(JWT, "[token]")
+    .replace(EMAIL, "[e-mail]");
+}
+
+interface LoggedError {
+  type: string;
+  message: string;
+  stack?: string;
+  code?: string;
+  reason?: string;
+  cause?: LoggedError;
+}
+
+function loggedError(value: unknown, depth = 0): LoggedError {
+  if (!(value instanceof Error)) return { type: typeof value, message: scrub(String(value)).slice(0, 2000) };
+  const { code, reason } = value as { code?: unknown; reason?: unknown };
+  const logged: LoggedError = { type: value.name, message: scrub(value.message).slice(0, 2000) };
+  if (value.stack !== undefined) logged.stack = scrub(value.stack).slice(0, 8000);
+  if (typeof code === "string" || typeof code === "number") logged.code = String(code);
+  if (typeof reason === "string") logged.reason = scrub(reason);
+  if (value.cause !== undefined && depth < 4) logged.cause = loggedError(value.cause, depth + 1);
+  return logged;
+}
+
+function loggedValue(value: unknown): unknown {
+  if (typeof value === "string") return scrub(value);
+  if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.slice(0, 50).map(loggedValue);
+  return "[object]";
+}
+
+function allowed(fields: ReadonlySet<string>, line: Record<string, unknown>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  const dropped: string[] = [];
+  for (const [name, value] of Object.entries(line)) {
+    if (value === undefined) continue;
+    if (!fields.has(name)) dropped.push(name);
+    else kept[name] = name === "err" ? loggedError(value) : loggedValue(value);
+  }
+  if (dropped.length > 0) kept.dropped = dropped;
+  return kept;
+}
+
+export interface LoggerOptions {
+  name: string;
+  /** trace, debug, info, warn, error, fatal or silent. Default info. */
+  level?: string | undefined;
+  /** Further field names that this process may log. */
+  fields?: readonly string[];
+  /** Default: standard output. */
+  destination?: DestinationStream;
+}
+
+/** JSON lines built from an allow-list of fields; texts lose tokens, private keys, passwords and e-mail addresses. */
+export function createLogger(options: LoggerOptions): Logger {
+  const fields = new Set<string>([...LOG_FIELDS, ...(options.fields ?? [])]);
+  const settings = {
+    level: options.level ?? "info",
+    base: { name: options.name },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // pino's own serializer of `err` would run after ours and log every member of an error.
+    serializers: { err: (value: unknown) => value },
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      bindings: (bindings: Record<string, unknown>) => allowed(fields, bindings),
+      log: (line: Record<string, unknown>) => allowed(fields, line),
+    },
+    hooks: {
+      logMethod(this: Logger, args: Parameters<Logger["info"]>, method: (...all: unknown[]) => void) {
+        // Also `logger.error(error)`: pino would otherwise take its raw message for the line's text.
+        const [first, ...rest] = args as unknown[];
+        const given =
+          first instanceof Error ? [{ err: first }, rest[0] ?? "failed", ...rest.slice(1)] : [first, ...rest];
+        method.apply(
+          this,
+          given.map((each) => (typeof each === "string" ? scrub(each) : each)),
+        );
+      },
+    },
+  };
+  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+}

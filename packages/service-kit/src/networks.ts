@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { readJsonFile } from "./config.ts";
+
+const cadenceAddress = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 lower-case hex digits");
+
+const network = z.strictObject({
+  chainName: z.string().min(1),
+  chainType: z.literal("flow"),
+  network: z.enum(["emulator", "testnet", "mainnet"]),
+  evmChainId: z.int().positive(),
+  /** Base URL of the Access API (REST). */
+  accessNode: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
+  evmContract: cadenceAddress,
+  creator: z.strictObject({ address: cadenceAddress, keyCount: z.int().positive() }),
+  paymaster: z.strictObject({ address: cadenceAddress, keyId: z.int().nonnegative() }),
+  /** `{id}` stands for the transaction's id. */
+  explorerTransactionUrl: z.string().includes("{id}"),
+});
+
+export type Network = z.output<typeof network>;
+
+const file = z.strictObject({
+  networks: z
+    .array(network)
+    .min(1)
+    .refine((all) => new Set(all.map(({ chainName }) => chainName)).size === all.length, "chainName must be unique"),
+});
+
+/** The networks of the file that CS_NETWORKS_FILE names, by chain name. Errors: ConfigError. */
+export function loadNetworks(path: string): Map<string, Network> {
+  return new Map(readJsonFile(path, file).networks.map((each) => [each.chainName, each]));
+}

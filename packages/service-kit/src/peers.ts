@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { readJsonFile } from "./config.ts";
+
+const peerName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a name such as demo-backend");
+
+/**
+ * `service`: no user token. `optional`: a full session's where one is sent. `user`: a full session's. `ephemeral`: a full session's or
+ * an ephemeral one.
+ */
+const tokenMode = z.enum(["service", "optional", "user", "ephemeral"]);
+const scope = z.enum(["full", "sign", "recover"]);
+
+const rule = z
+  .strictObject({
+    callers: z.array(z.union([peerName, z.literal("*")])).min(1),
+    token: tokenMode,
+    /** Scopes beyond those of the mode. */
+    scopes: z.array(scope).optional(),
+  })
+  .refine(({ token, scopes }) => token !== "service" || scopes === undefined, "scopes need a user token");
+
+const file = z
+  .strictObject({
+    /** Everybody who has a certificate; without it, all callers of the table. */
+    peers: z.array(peerName).optional(),
+    /** DNS names outside of countersign.internal, and the peer that each stands for. */
+    names: z.record(z.string().min(1), peerName).optional(),
+    rpcs: z.record(
+      z.string().regex(/^[a-z0-9_.]+\.v\d+[a-z0-9]*\.[A-Z]\w*\/([A-Z]\w*|\*)$/, "must be package.v1.Service/Method"),
+      rule,
+    ),
+  })
+  .superRefine(({ peers, rpcs }, context) => {
+    for (const [rpc, { callers }] of Object.entries(rpcs)) {
+      // Wildcards are for what gives nothing away.
+      const open = /^grpc\.(health|reflection)\./.test(rpc);
+      if (!open && (callers.includes("*") || rpc.endsWith("/*"))) {
+        context.addIssue({
+          code: "custom",
+          path: ["rpcs", rpc],
+          message: "wildcards are for health and reflection only",
+        });
+      }
+      for (const caller of callers) {
+        if (caller !== "*" && peers !== undefined && !peers.includes(caller)) {
+          context.addIssue({ code: "custom", path: ["rpcs", rpc], message: `${caller} is not one of the peers` });
+        }
+      }
+    }
+  });
+
+export type TokenMode = z.output<typeof tokenMode>;
+export type TokenScope = z.output<typeof scope>;
+
+export interface PeerRule {
+  callers: ReadonlySet<string>;
+  token: TokenMode;
+  /** Scopes that open it; empty for `service`. */
+  scopes: ReadonlySet<TokenScope>;
+}
+
+/** Who may call what: the content of deploy/peers.json. Whatever is not listed is refused. */
+export interface Peers {
+  /** The row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
+  rule(rpc: string): PeerRule | undefined;
+  names: ReadonlyMap<string, string>;
+}
+
+const scopesOf: Record<TokenMode, readonly TokenScope[]> = {
+  service: [],
+  optional: ["full"],
+  user: ["full"],
+  ephemeral: ["full", "sign"],
+};
+
+export type PeersFile = z.input<typeof file>;
+
+/** Validates a caller table. Errors: ZodError. */
+export function parsePeers(value: unknown): Peers {
+  return peersOf(file.parse(value));
+}
+
+/** Reads and validates the file that CS_PEERS_FILE names. Errors: ConfigError. */
+export function loadPeers(path: string): Peers {
+  return peersOf(readJsonFile(path, file));
+}
+
+function peersOf({ peers, names, rpcs }: z.output<typeof file>): Peers {
+  const everybody = peers ?? Object.values(rpcs).flatMap(({ callers }) => callers.filter((caller) => caller !== "*"));
+  const rules = new Map<string, PeerRule>();
+  for (const [rpc, { callers, token, scopes }] of Object.entries(rpcs)) {
+    rules.set(rpc, {
+      callers: new Set(callers.includes("*") ? everybody : callers),
+      token,
+      scopes: new Set([...scopesOf[token], ...(scopes ?? [])]),
+    });
+  }
+  return {
+    rule: (rpc) => rules.get(rpc) ?? rules.get(rpc.replace(/\/.*$/, "/*")),
+    names: new Map(Object.entries(names ?? {})),
+  };
+}

@@ -1,0 +1,141 @@
+import { AppError, type GrpcCodeName } from "@countersign/errors";
+import type { ServerUnaryCall } from "@grpc/grpc-js";
+import type { PeerRule } from "../peers.ts";
+import { callerOf } from "./caller.ts";
+import type { CallContext } from "./context.ts";
+import { toAppError } from "./errors.ts";
+import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
+import type { ServerRuntime } from "./server.ts";
+import { childTrace, traceFrom } from "./trace.ts";
+
+const DEFAULT_DEADLINE_MS = 3_000;
+const TOKEN_CHECK_MS = 1_000;
+
+type AnyServerCall = Pick<
+  ServerUnaryCall<unknown, unknown>,
+  "metadata" | "getAuthContext" | "getDeadline" | "cancelled" | "on"
+>;
+
+export interface ServerCallState {
+  /** Checks caller and token. Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, …. */
+  context(): Promise<CallContext>;
+  /** Rejects once the caller is gone, the deadline has passed, or a stream's token holds no longer. */
+  aborted: Promise<never>;
+  /** The AppError of what was thrown; logs the causes of unknown errors. */
+  fail(error: unknown): AppError;
+  /** Counts and logs the call, once. */
+  end(code: GrpcCodeName, error?: AppError): void;
+}
+
+function deadlineOf(call: AnyServerCall, limitMs: number | undefined): Date | undefined {
+  const given = call.getDeadline();
+  const theirs = given instanceof Date ? given.getTime() : given;
+  const ours = limitMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + limitMs;
+  const earliest = Math.min(theirs, ours);
+  return Number.isFinite(earliest) ? new Date(earliest) : undefined;
+}
+
+/** The common part of every RPC: who calls, may they, with which token, until when. */
+export function beginCall(
+  runtime: ServerRuntime,
+  rpc: string,
+  call: AnyServerCall,
+  kind: { stream: boolean; quiet?: boolean },
+): ServerCallState {
+  const { options, stopping } = runtime;
+  const { metadata } = call;
+  const started = performance.now();
+  const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
+  const trace = childTrace(traceFrom(singleValue(metadata, TRACEPARENT)));
+  const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+  const deadline = deadlineOf(call, limitMs);
+  const abort = new AbortController();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  // Nobody may be racing against it when it rejects.
+  aborted.catch(() => undefined);
+  let logger = options.logger.child({ requestId, traceId: trace.traceId, rpc });
+  let timer: NodeJS.Timeout | undefined;
+  let tokenTimer: NodeJS.Timeout | undefined;
+  let ended = false;
+
+  const stop = (error: AppError) => {
+    reject(error);
+    abort.abort(error);
+  };
+  const onStopping = () => stop(new AppError("Unavailable"));
+  const onCancelled = () => {
+    const late = deadline !== undefined && Date.now() >= deadline.getTime();
+    stop(
+      new AppError(late ? "DeadlineExceeded" : "Unavailable", { detail: late ? undefined : "The caller went away" }),
+    );
+  };
+  call.on("cancelled", onCancelled);
+  stopping.addEventListener("abort", onStopping, { once: true });
+  // setTimeout takes 32 bits.
+  if (deadline !== undefined) {
+    const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
+    timer = setTimeout(() => stop(new AppError("DeadlineExceeded")), left);
+  }
+
+  const verify = (rule: PeerRule, raw: string) => {
+    if (options.tokenVerifier === undefined) throw new Error(`${rpc} has no token verifier`);
+    const token = options.tokenVerifier.verify(raw);
+    if (!rule.scopes.has(token.scope)) throw new AppError("InsufficientScope");
+    return token;
+  };
+
+  return {
+    aborted,
+    async context() {
+      const caller = callerOf(call.getAuthContext(), options.peers.names);
+      logger = logger.child({ caller });
+      const rule = options.peers.rule(rpc);
+      if (caller === undefined || rule === undefined || !rule.callers.has(caller))
+        throw new AppError("CallerNotAllowed");
+      const context: CallContext = { caller, requestId, trace, signal: abort.signal, logger };
+      if (deadline !== undefined) context.deadline = deadline;
+      const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
+      if (clientIp !== undefined) context.clientIp = clientIp;
+      if (rule.token === "service") return context;
+      const raw = bearerFrom(metadata);
+      if (raw === null) throw new AppError("InvalidAccessToken");
+      if (raw === undefined) {
+        if (rule.token === "optional") return context;
+        throw new AppError("Unauthenticated");
+      }
+      context.token = verify(rule, raw);
+      context.rawToken = raw;
+      // A stream outlives its token's checks: an ended session must end it too.
+      if (kind.stream) {
+        tokenTimer = setInterval(() => {
+          try {
+            verify(rule, raw);
+          } catch (error) {
+            stop(toAppError(error));
+          }
+        }, TOKEN_CHECK_MS);
+      }
+      return context;
+    },
+    fail(error) {
+      const appError = toAppError(error);
+      if (appError.reason === "Internal") logger.error({ err: appError.cause ?? appError }, "call failed");
+      return appError;
+    },
+    end(code, error) {
+      if (ended) return;
+      ended = true;
+      clearTimeout(timer);
+      clearInterval(tokenTimer);
+      stopping.removeEventListener("abort", onStopping);
+      // Whatever the handler left running has nobody to answer any more.
+      if (error !== undefined) abort.abort(error);
+      const milliseconds = performance.now() - started;
+      options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);
+      if (kind.quiet) return;
+      const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
+      if (error === undefined) logger.debug(line, "answered");
+      else logger.info(line, "refused");
+    },
+  };
+}

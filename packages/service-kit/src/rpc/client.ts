@@ -1,0 +1,244 @@
+import { AppError, GRPC_CODES } from "@countersign/errors";
+import {
+  type CallOptions,
+  Client,
+  type ClientUnaryCall,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from "@grpc/grpc-js";
+import type { Metrics } from "../metrics.ts";
+import { internalName, type TlsMaterial } from "../tls.ts";
+import type { CallContext } from "./context.ts";
+import {
+  type AnyMethod,
+  type IsTrue,
+  type RequestOf,
+  type ResponseOf,
+  rpcName,
+  type ServiceDefinition,
+} from "./definition.ts";
+import { decodeError, grpcCodeOf } from "./errors.ts";
+import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
+import { backoffMs, RETRY_ATTEMPTS, retryAfterMs, sleepUntil } from "./retry.ts";
+import { childTrace, traceFrom, traceHeader } from "./trace.ts";
+
+export interface RpcClientOptions {
+  /** "host:port"; a name with several addresses spreads the calls over all of them. */
+  address: string;
+  tls: TlsMaterial;
+  /** Whose certificate is asked for: "auth" means auth.countersign.internal, a name with a dot is taken as it is. */
+  serverName: string;
+  /** Milliseconds that a call may take when it does not say. */
+  deadlineMs: number;
+  metrics?: Metrics | undefined;
+  /** Bytes of one message. Default 1 MiB. */
+  maxMessageBytes?: number;
+}
+
+export interface RpcCallOptions {
+  /** The call on whose behalf this one is made: passes request id, trace, user token, deadline and cancellation on. */
+  call?: Pick<CallContext, "requestId" | "signal"> & Partial<Pick<CallContext, "trace" | "rawToken" | "deadline">>;
+  deadlineMs?: number | undefined;
+  /** A user's access token, instead of the call's. */
+  token?: string | undefined;
+  requestId?: string | undefined;
+  /** A `traceparent` header to continue. */
+  traceparent?: string | undefined;
+  /** Only the gateway is believed. */
+  clientIp?: string | undefined;
+  signal?: AbortSignal | undefined;
+  /** Sending it twice does no harm: it is tried again when the other side was not there. Never for signing or submitting. */
+  idempotent?: boolean;
+}
+
+export type ClientMethod<M> =
+  IsTrue<M, "requestStream"> extends true
+    ? IsTrue<M, "responseStream"> extends true
+      ? (requests: AsyncIterable<RequestOf<M>>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
+      : (requests: AsyncIterable<RequestOf<M>>, options?: RpcCallOptions) => Promise<ResponseOf<M>>
+    : IsTrue<M, "responseStream"> extends true
+      ? (request: RequestOf<M>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
+      : (request: RequestOf<M>, options?: RpcCallOptions) => Promise<ResponseOf<M>>;
+
+/** Promise methods by ts-proto's lower-camel names; all errors are AppErrors. */
+export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> } & { close(): void };
+
+/** A client over mutual TLS. Streams have no deadline but that of their call. */
+export function createRpcClient<D extends ServiceDefinition>(definition: D, options: RpcClientOptions): RpcClient<D> {
+  const { tls } = options;
+  const bytes = options.maxMessageBytes ?? 1024 * 1024;
+  const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
+  const client = new Client(`dns:///${options.address}`, credentials.createSsl(tls.ca, tls.key, tls.cert), {
+    "grpc.ssl_target_name_override": name,
+    "grpc.default_authority": name,
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.dns_min_time_between_resolutions_ms": 5_000,
+    "grpc.keepalive_time_ms": 20_000,
+    "grpc.keepalive_timeout_ms": 5_000,
+    "grpc.initial_reconnect_backoff_ms": 200,
+    "grpc.max_reconnect_backoff_ms": 3_000,
+    "grpc.max_receive_message_length": bytes,
+    "grpc.max_send_message_length": bytes,
+    "grpc.enable_channelz": 0,
+    // A channel of its own: a pooled one would be shared with clients of other certificates.
+    "grpc.use_local_subchannel_pool": 1,
+  });
+  const methods: Record<string, unknown> = { close: () => client.close() };
+  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, method, options);
+  return methods as RpcClient<D>;
+}
+
+function bind(client: Client, method: AnyMethod, options: RpcClientOptions): unknown {
+  if (!method.requestStream && !method.responseStream) {
+    return (request: unknown, call: RpcCallOptions = {}) => unary(client, method, options, request, call);
+  }
+  if (method.requestStream && !method.responseStream) {
+    return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
+  }
+  return (input: unknown, call: RpcCallOptions = {}) => streaming(client, method, options, input, call);
+}
+
+interface Prepared {
+  metadata: Metadata;
+  callOptions: CallOptions;
+  signals: AbortSignal[];
+  deadline: number;
+}
+
+function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared {
+  const metadata = new Metadata();
+  const parent = call.call;
+  metadata.set(REQUEST_ID, call.requestId ?? parent?.requestId ?? requestIdFrom(undefined));
+  metadata.set(TRACEPARENT, traceHeader(childTrace(parent?.trace ?? traceFrom(call.traceparent))));
+  const token = call.token ?? parent?.rawToken;
+  if (token !== undefined) metadata.set(AUTHORIZATION, `Bearer ${token}`);
+  if (call.clientIp !== undefined) metadata.set(CLIENT_IP, call.clientIp);
+  const ours = deadlineMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
+  const deadline = Math.min(ours, parent?.deadline?.getTime() ?? Number.POSITIVE_INFINITY);
+  const signals = [call.signal, parent?.signal].filter((signal) => signal !== undefined);
+  return { metadata, callOptions: { deadline }, signals, deadline };
+}
+
+const codeNames = new Map<number, string>(Object.entries(GRPC_CODES).map(([name, code]) => [code, name]));
+
+function observe(options: RpcClientOptions, method: AnyMethod, started: number, code: number): void {
+  const labels = { method: rpcName(method), code: codeNames.get(code) ?? "UNKNOWN" };
+  options.metrics?.rpcClient.observe(labels, (performance.now() - started) / 1000);
+}
+
+async function unary(
+  client: Client,
+  method: AnyMethod,
+  options: RpcClientOptions,
+  request: unknown,
+  call: RpcCallOptions,
+): Promise<unknown> {
+  const prepared = prepare(call, call.deadlineMs ?? options.deadlineMs);
+  const attempts = call.idempotent === true ? RETRY_ATTEMPTS : 1;
+  for (let attempt = 1; ; attempt += 1) {
+    const started = performance.now();
+    try {
+      const response = await unaryOnce(client, method, request, prepared);
+      observe(options, method, started, status.OK);
+      return response;
+    } catch (error) {
+      const code = grpcCodeOf(error);
+      observe(options, method, started, code);
+      const decoded = decodeError(error);
+      const delayMs = retryAfterMs(decoded) ?? backoffMs(attempt);
+      const inTime = Date.now() + delayMs < prepared.deadline;
+      if (code !== status.UNAVAILABLE || attempt >= attempts || !inTime) throw decoded;
+      if (!(await sleepUntil(delayMs, prepared.signals))) throw decoded;
+    }
+  }
+}
+
+function unaryOnce(client: Client, method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const { signals } = prepared;
+    if (signals.some(({ aborted }) => aborted))
+      return reject(new AppError("Unavailable", { detail: "The caller went away" }));
+    let running: ClientUnaryCall | undefined;
+    const cancel = () => running?.cancel();
+    const done = (error: ServiceError | null, response?: unknown) => {
+      for (const signal of signals) signal.removeEventListener("abort", cancel);
+      if (error === null) resolve(response);
+      else reject(error);
+    };
+    for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
+    try {
+      running = client.makeUnaryRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        prepared.metadata,
+        prepared.callOptions,
+        done,
+      );
+    } catch (error) {
+      for (const signal of signals) signal.removeEventListener("abort", cancel);
+      reject(error);
+    }
+  });
+}
+
+async function* streaming(
+  client: Client,
+  method: AnyMethod,
+  options: RpcClientOptions,
+  input: unknown,
+  call: RpcCallOptions,
+): AsyncGenerator<unknown> {
+  const { metadata, callOptions, signals } = prepare(call, call.deadlineMs);
+  const { path, requestSerialize, responseDeserialize } = method;
+  const started = performance.now();
+  if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
+  const stream = method.requestStream
+    ? client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, callOptions)
+    : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, callOptions);
+  const cancel = () => stream.cancel();
+  for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
+  // The iteration below reports errors; without a listener of its own an early one would end the process.
+  stream.on("error", () => undefined);
+  if (method.requestStream) void feed(input as AsyncIterable<unknown>, stream as unknown as Sink, cancel);
+  let code: number = status.CANCELLED;
+  try {
+    yield* stream;
+    code = status.OK;
+  } catch (error) {
+    code = grpcCodeOf(error);
+    throw decodeError(error);
+  } finally {
+    for (const signal of signals) signal.removeEventListener("abort", cancel);
+    stream.cancel();
+    observe(options, method, started, code);
+  }
+}
+
+interface Sink {
+  write(value: unknown): boolean;
+  end(): void;
+  once(event: string, listener: () => void): unknown;
+  destroyed: boolean;
+}
+
+/** Writes the requests of a bidirectional stream at the other side's pace. */
+async function feed(requests: AsyncIterable<unknown>, sink: Sink, cancel: () => void): Promise<void> {
+  try {
+    for await (const request of requests) {
+      if (sink.destroyed) return;
+      if (sink.write(request)) continue;
+      await new Promise<void>((resolve) => {
+        sink.once("drain", resolve);
+        sink.once("close", resolve);
+      });
+    }
+    sink.end();
+  } catch {
+    cancel();
+  }
+}

@@ -1,0 +1,28 @@
+import { AppError } from "@countersign/errors";
+import type { Logger } from "../log.ts";
+import type { VerifiedToken } from "../token/verifier.ts";
+import type { TraceParent } from "./trace.ts";
+
+/** Who calls, and what belongs to the call. Only `caller` (certificate) and `token` (verified) say who somebody is. */
+export interface CallContext {
+  /** The name in the caller's certificate, for example "gateway". */
+  caller: string;
+  requestId: string;
+  trace: TraceParent;
+  /** The user's token, where the RPC's row in peers.json asks for one. */
+  token?: VerifiedToken;
+  /** The same as it came, for the services behind. */
+  rawToken?: string;
+  /** The client's address; only from the gateway. */
+  clientIp?: string;
+  /** Aborts when the caller goes away or the deadline passes. */
+  signal: AbortSignal;
+  deadline?: Date;
+  logger: Logger;
+}
+
+/** The call's verified token. Errors: Unauthenticated where the RPC's row in peers.json asks for none. */
+export function requireToken(call: Pick<CallContext, "token">): VerifiedToken {
+  if (call.token === undefined) throw new AppError("Unauthenticated");
+  return call.token;
+}

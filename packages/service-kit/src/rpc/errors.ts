@@ -1,0 +1,112 @@
+import { AppError, GRPC_CODES, isReason, REASONS, type Reason } from "@countersign/errors";
+import { Any } from "@countersign/proto/google/protobuf/any.ts";
+import { BadRequest, ErrorInfo, RetryInfo } from "@countersign/proto/google/rpc/error_details.ts";
+import { Status } from "@countersign/proto/google/rpc/status.ts";
+import { Metadata, type ServiceError, type StatusObject, status } from "@grpc/grpc-js";
+
+const DOMAIN = "countersign";
+const DETAILS = "grpc-status-details-bin";
+const TYPE = "type.googleapis.com/google.rpc.";
+// HTTP/2 clients limit all trailers to 8 KiB or so; base64 adds a third.
+const MAX_FIELDS = 20;
+const MAX_DETAIL = 500;
+
+/** The error that a caller gets: AppErrors as they are, everything else as Internal with the cause kept for the log. */
+export function toAppError(error: unknown): AppError {
+  return error instanceof AppError ? error : new AppError("Internal", { cause: error });
+}
+
+/** Status and google.rpc.Status details of an error. Its cause and stack stay here. */
+export function encodeError(error: AppError): Pick<StatusObject, "code" | "details" | "metadata"> {
+  const code = GRPC_CODES[REASONS[error.reason].grpc];
+  const message = error.detail.slice(0, MAX_DETAIL);
+  const details = [
+    {
+      typeUrl: `${TYPE}ErrorInfo`,
+      value: ErrorInfo.encode({ reason: error.reason, domain: DOMAIN, metadata: { ...error.metadata } }).finish(),
+    },
+  ];
+  if (error.fields.length > 0) {
+    const fieldViolations = error.fields
+      .slice(0, MAX_FIELDS)
+      .map(
+        ({ pointer, detail }) =>
+          BadRequest.fromPartial({ fieldViolations: [{ field: pointer, description: detail.slice(0, MAX_DETAIL) }] })
+            .fieldViolations[0]!,
+      );
+    details.push({ typeUrl: `${TYPE}BadRequest`, value: BadRequest.encode({ fieldViolations }).finish() });
+  }
+  if (error.retryAfterSeconds !== undefined) {
+    const seconds = Math.floor(error.retryAfterSeconds);
+    const nanos = Math.round((error.retryAfterSeconds - seconds) * 1e9);
+    const value = RetryInfo.encode({ retryDelay: { seconds: BigInt(seconds), nanos } }).finish();
+    details.push({ typeUrl: `${TYPE}RetryInfo`, value });
+  }
+  const metadata = new Metadata();
+  const bytes = Status.encode({
+    code,
+    message,
+    details: details.map(({ typeUrl, value }) => Any.fromPartial({ typeUrl, value: Buffer.from(value) })),
+  }).finish();
+  metadata.set(DETAILS, Buffer.from(bytes));
+  return { code, details: message, metadata };
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && typeof (error as Partial<ServiceError>).code === "number" && "metadata" in error;
+}
+
+/** The gRPC code of a failed call. */
+export function grpcCodeOf(error: unknown): number {
+  return isServiceError(error) ? error.code : status.UNKNOWN;
+}
+
+function decodeDetails(error: ServiceError): AppError | undefined {
+  const [bytes] = error.metadata.get(DETAILS);
+  if (!Buffer.isBuffer(bytes)) return undefined;
+  let reason: Reason | undefined;
+  let metadata: Record<string, string> = {};
+  let fields: { pointer: string; detail: string }[] = [];
+  let retryAfterSeconds: number | undefined;
+  const { details, message } = Status.decode(bytes);
+  for (const { typeUrl, value } of details) {
+    if (typeUrl === `${TYPE}ErrorInfo`) {
+      const info = ErrorInfo.decode(value);
+      if (info.domain === DOMAIN && isReason(info.reason)) reason = info.reason;
+      metadata = info.metadata;
+    } else if (typeUrl === `${TYPE}BadRequest`) {
+      fields = BadRequest.decode(value).fieldViolations.map(({ field, description }) => ({
+        pointer: field,
+        detail: description,
+      }));
+    } else if (typeUrl === `${TYPE}RetryInfo`) {
+      const { retryDelay } = RetryInfo.decode(value);
+      if (retryDelay !== undefined) retryAfterSeconds = Number(retryDelay.seconds) + retryDelay.nanos / 1e9;
+    }
+  }
+  if (reason === undefined) return undefined;
+  // An Internal's detail is fixed; whatever the other side wrote is not for our callers.
+  const detail = reason === "Internal" ? undefined : message;
+  return new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause: error });
+}
+
+/** The AppError of a failed call. What carries no reason of the table becomes Unavailable, DeadlineExceeded or Internal. */
+export function decodeError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (!isServiceError(error)) return new AppError("Internal", { cause: error });
+  try {
+    const decoded = decodeDetails(error);
+    if (decoded !== undefined) return decoded;
+  } catch {
+    // Details that cannot be read are as good as none.
+  }
+  switch (error.code) {
+    case status.UNAVAILABLE:
+    case status.CANCELLED:
+      return new AppError("Unavailable", { cause: error });
+    case status.DEADLINE_EXCEEDED:
+      return new AppError("DeadlineExceeded", { cause: error });
+    default:
+      return new AppError("Internal", { cause: error });
+  }
+}

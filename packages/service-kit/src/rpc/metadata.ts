@@ -1,0 +1,34 @@
+import { randomUUID } from "node:crypto";
+import { isIP } from "node:net";
+import type { Metadata } from "@grpc/grpc-js";
+
+export const REQUEST_ID = "x-request-id";
+export const TRACEPARENT = "traceparent";
+export const AUTHORIZATION = "authorization";
+export const CLIENT_IP = "x-client-ip";
+
+const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+const BEARER = /^Bearer ([A-Za-z0-9_.-]{1,8192})$/;
+
+/** The one value of a key; several values count as none. */
+export function singleValue(metadata: Metadata, key: string): string | undefined {
+  const values = metadata.get(key);
+  const [value] = values;
+  return values.length === 1 && typeof value === "string" ? value : undefined;
+}
+
+/** The caller's request id where it is one, else a new one (UUIDv4). */
+export function requestIdFrom(value: string | undefined): string {
+  return value !== undefined && SANE_REQUEST_ID.test(value) ? value : randomUUID();
+}
+
+/** The token of an authorization value: undefined without one, null where it is malformed. */
+export function bearerFrom(metadata: Metadata): string | null | undefined {
+  if (metadata.get(AUTHORIZATION).length === 0) return undefined;
+  return BEARER.exec(singleValue(metadata, AUTHORIZATION) ?? "")?.[1] ?? null;
+}
+
+export function clientIpFrom(metadata: Metadata): string | undefined {
+  const value = singleValue(metadata, CLIENT_IP);
+  return value !== undefined && isIP(value) !== 0 ? value : undefined;
+}

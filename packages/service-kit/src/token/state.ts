@@ -1,0 +1,131 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import type { Clock } from "../clock.ts";
+import { type CanonicalPublicKey, publicKeyFromProto } from "../proto-keys.ts";
+
+/** After this long without a heartbeat a service must stop granting (auth.v1.TokenState/Watch). */
+export const MAX_STATE_AGE_MS = 10_000;
+
+/** What judges access tokens: token keys, ended sessions, blocked keys, frozen accounts. */
+export interface TokenState {
+  /** Milliseconds since the last complete message; Infinity before the first. */
+  ageMs(): number;
+  /** Whether the state is young enough to grant anything by it. */
+  current(): boolean;
+  tokenKey(kid: string): KeyObject | undefined;
+  /** Grows whenever the token keys change. */
+  keysVersion(): number;
+  isSessionEnded(sessionId: string): boolean;
+  isKeyBlocked(accountId: string, key: CanonicalPublicKey): boolean;
+  isFrozen(accountId: string): boolean;
+}
+
+/** A state that is fed with the messages of auth.v1.TokenState/Watch; auth feeds its own from its database. */
+export interface WritableTokenState extends TokenState {
+  apply(message: WatchResponse): void;
+  /** Where to resume; empty before the first message. */
+  cursor(): string;
+}
+
+export interface TokenStateOptions {
+  clock: Clock;
+  /** Milliseconds of a clock that never goes back: setting the wall clock must not make an old state young. */
+  monotonicMs?: () => number;
+  onProblem?: (error: unknown) => void;
+}
+
+/** Until when each entry holds, in milliseconds of the wall clock. */
+class Tables {
+  readonly sessions = new Map<string, number>();
+  readonly keys = new Map<string, number>();
+  readonly accounts = new Map<string, number>();
+  tokenKeys = new Map<string, KeyObject>();
+}
+
+function blockedKeyId(accountId: string, { algorithm, publicKey }: CanonicalPublicKey): string {
+  return `${accountId}/${algorithm}/${publicKey}`;
+}
+
+function importKeys(keys: readonly TokenKey[], onProblem: (error: unknown) => void): Map<string, KeyObject> {
+  const imported = new Map<string, KeyObject>();
+  for (const { kid, jwkJson } of keys) {
+    try {
+      const jwk = JSON.parse(jwkJson) as { kty?: unknown; crv?: unknown; d?: unknown };
+      if (jwk.kty !== "EC" || jwk.crv !== "P-256" || jwk.d !== undefined)
+        throw new Error(`token key ${kid} is no public P-256 key`);
+      imported.set(kid, createPublicKey({ key: jwk as Record<string, string>, format: "jwk" }));
+    } catch (error) {
+      onProblem(error);
+    }
+  }
+  return imported;
+}
+
+export function createTokenState(options: TokenStateOptions): WritableTokenState {
+  const monotonic = options.monotonicMs ?? (() => performance.now());
+  const onProblem = options.onProblem ?? (() => undefined);
+  let tables = new Tables();
+  /** A whole new state while it arrives; the old one judges until it is complete. */
+  let arriving: Tables | undefined;
+  let lastComplete = Number.NEGATIVE_INFINITY;
+  let version = 0;
+  let cursor = "";
+
+  const holds = (table: Map<string, number>, key: string): boolean => {
+    const until = table.get(key);
+    if (until === undefined) return false;
+    if (until > options.clock.now().getTime()) return true;
+    table.delete(key);
+    return false;
+  };
+
+  const enter = (target: Tables, entry: TokenStateEntry) => {
+    const until = entry.until?.getTime() ?? Number.POSITIVE_INFINITY;
+    const put = (table: Map<string, number>, key: string) =>
+      void (entry.active ? table.set(key, until) : table.delete(key));
+    if (entry.endedSessionId !== undefined) put(target.sessions, entry.endedSessionId);
+    else if (entry.frozenAccountId !== undefined) put(target.accounts, entry.frozenAccountId);
+    else if (entry.blockedKey !== undefined) {
+      const { accountId, publicKey } = entry.blockedKey;
+      put(target.keys, blockedKeyId(accountId, publicKeyFromProto(publicKey)));
+    }
+  };
+
+  const sweep = () => {
+    const now = options.clock.now().getTime();
+    for (const table of [tables.sessions, tables.keys, tables.accounts]) {
+      for (const [key, until] of table) if (until <= now) table.delete(key);
+    }
+  };
+  let messages = 0;
+
+  return {
+    ageMs: () => monotonic() - lastComplete,
+    current: () => monotonic() - lastComplete <= MAX_STATE_AGE_MS,
+    tokenKey: (kid) => tables.tokenKeys.get(kid),
+    keysVersion: () => version,
+    isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
+    isKeyBlocked: (accountId, key) => holds(tables.keys, blockedKeyId(accountId, key)),
+    isFrozen: (accountId) => holds(tables.accounts, accountId),
+    cursor: () => cursor,
+    apply(message) {
+      if (message.reset) arriving = new Tables();
+      const target = arriving ?? tables;
+      for (const entry of message.entries) enter(target, entry);
+      if (message.tokenKeys.length > 0) {
+        target.tokenKeys = importKeys(message.tokenKeys, onProblem);
+        version += 1;
+      }
+      if (!message.complete) return;
+      if (arriving !== undefined) {
+        tables = arriving;
+        arriving = undefined;
+        version += 1;
+      }
+      cursor = message.cursor;
+      lastComplete = monotonic();
+      messages += 1;
+      if (messages % 256 === 0) sweep();
+    },
+  };
+}

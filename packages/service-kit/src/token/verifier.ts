@@ -1,0 +1,122 @@
+import { createHash, verify as verifySignature } from "node:crypto";
+import { AppError, type Reason } from "@countersign/errors";
+import type { Clock } from "../clock.ts";
+import type { TokenScope } from "../peers.ts";
+import type { CanonicalPublicKey } from "../proto-keys.ts";
+import { type AccessTokenClaims, parseClaims, parseHeader, splitToken } from "./claims.ts";
+import type { TokenState } from "./state.ts";
+
+/** Whom an access token speaks for; every member was signed by auth. */
+export interface VerifiedToken {
+  accountId: string;
+  sessionId: string;
+  /** `client_id`. */
+  appId: string;
+  scope: TokenScope;
+  tokenId: string;
+  /** Identity key of the device that signed in. */
+  sessionKey: CanonicalPublicKey;
+  /** That device's key on chain. */
+  accountKey: CanonicalPublicKey;
+  issuedAt: Date;
+  expiresAt: Date;
+  /** When the person last proved who they are (`auth_time`); absent where auth did not say. */
+  authTime?: Date;
+}
+
+export interface TokenVerifier {
+  /** Errors: InvalidAccessToken, AccessTokenExpired, and `staleReason` while the state is too old to know. */
+  verify(raw: string): VerifiedToken;
+}
+
+export interface TokenVerifierOptions {
+  /** AUTH_ISSUER. */
+  issuer: string;
+  clock: Clock;
+  /** Default "countersign". */
+  audience?: string;
+  /** Refuses the tokens of frozen accounts with AccountFrozen: for the signer. Elsewhere a person must be able to unfreeze. */
+  refuseFrozen?: boolean;
+  /** What is thrown without a current state. Default Unavailable; the signer says SignerNotCurrent. */
+  staleReason?: Reason;
+  /** Verified tokens that are remembered. Default 10,000. */
+  cacheSize?: number;
+}
+
+interface Remembered {
+  token: VerifiedToken;
+  keysVersion: number;
+}
+
+const SKEW_MS = 30_000;
+
+/**
+ * Verifies access tokens (RFC 9068: `typ` at+jwt, ES256) by the state that auth streams. A signature is checked once per token;
+ * end of life, ended session and blocked keys at every call.
+ */
+export function createTokenVerifier(state: TokenState, options: TokenVerifierOptions): TokenVerifier {
+  const { clock, issuer } = options;
+  const audience = options.audience ?? "countersign";
+  const cacheSize = options.cacheSize ?? 10_000;
+  const cache = new Map<string, Remembered>();
+  const stale = () => new AppError(options.staleReason ?? "Unavailable");
+
+  const checkSignature = (raw: string): VerifiedToken => {
+    const parts = splitToken(raw);
+    const { kid } = parseHeader(parts.header);
+    const key = state.tokenKey(kid);
+    if (key === undefined) throw new AppError("InvalidAccessToken");
+    const signed = Buffer.from(`${parts.header}.${parts.payload}`, "ascii");
+    const signature = Buffer.from(parts.signature, "base64url");
+    const good =
+      signature.length === 64 && verifySignature("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
+    if (!good) throw new AppError("InvalidAccessToken");
+    return tokenOf(parseClaims(parts.payload, { issuer, audience }));
+  };
+
+  const remember = (hash: string, token: VerifiedToken) => {
+    if (cache.size >= cacheSize) {
+      const oldest = cache.keys().next().value;
+      if (oldest !== undefined) cache.delete(oldest);
+    }
+    cache.set(hash, { token, keysVersion: state.keysVersion() });
+  };
+
+  return {
+    verify(raw) {
+      if (!state.current()) throw stale();
+      const hash = createHash("sha256").update(raw).digest("base64");
+      const known = cache.get(hash);
+      const fresh = known !== undefined && known.keysVersion === state.keysVersion();
+      const token = fresh ? known.token : checkSignature(raw);
+      const now = clock.now().getTime();
+      if (now >= token.expiresAt.getTime()) {
+        cache.delete(hash);
+        throw new AppError("AccessTokenExpired");
+      }
+      if (token.issuedAt.getTime() > now + SKEW_MS) throw new AppError("InvalidAccessToken");
+      if (!fresh) remember(hash, token);
+      const blocked =
+        state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
+      if (blocked || state.isSessionEnded(token.sessionId)) throw new AppError("InvalidAccessToken");
+      if (options.refuseFrozen === true && state.isFrozen(token.accountId)) throw new AppError("AccountFrozen");
+      return token;
+    },
+  };
+}
+
+function tokenOf(claims: AccessTokenClaims): VerifiedToken {
+  const token: VerifiedToken = {
+    accountId: claims.sub,
+    sessionId: claims.sid,
+    appId: claims.client_id,
+    scope: claims.scope,
+    tokenId: claims.jti,
+    sessionKey: { algorithm: claims.session_key.alg, publicKey: claims.session_key.key },
+    accountKey: { algorithm: claims.account_key.alg, publicKey: claims.account_key.key },
+    issuedAt: new Date(claims.iat * 1000),
+    expiresAt: new Date(claims.exp * 1000),
+  };
+  if (claims.auth_time !== undefined) token.authTime = new Date(claims.auth_time * 1000);
+  return Object.freeze(token);
+}
