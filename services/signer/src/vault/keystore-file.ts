@@ -1,0 +1,84 @@
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { z } from "zod";
+import { newScalar } from "./p256.ts";
+
+const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
+const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 })).min(1);
+
+/** What the keystore file holds once it is opened. The newest version of a key stands last. */
+export const keystoreContent = z.object({
+  rootSecret: hex32,
+  chains: z.record(z.string(), z.object({ creator: versions, paymaster: versions })),
+});
+export type KeystoreContent = z.output<typeof keystoreContent>;
+
+const envelope = z.object({
+  format: z.literal("countersign-keystore-1"),
+  scrypt: z.object({ N: z.literal(131_072), r: z.literal(8), p: z.literal(1), salt: z.string() }),
+  iv: z.string(),
+  tag: z.string(),
+  ciphertext: z.string(),
+});
+
+/** The file is damaged, of another format, or the passphrase is wrong; which of them, nobody is told. */
+export class KeystoreError extends Error {
+  override readonly name = "KeystoreError";
+}
+
+const SCRYPT = { N: 131_072, r: 8, p: 1 } as const;
+const deriveKey = (passphrase: string, salt: Buffer) =>
+  scryptSync(passphrase, salt, 32, { ...SCRYPT, maxmem: 256 * 1024 * 1024 });
+const FORMAT = "countersign-keystore-1";
+
+/** Opens the file. Errors: KeystoreError. */
+export function readKeystore(file: string, passphrase: string): KeystoreContent {
+  try {
+    const { scrypt, iv, tag, ciphertext } = envelope.parse(JSON.parse(readFileSync(file, "utf8")));
+    const key = deriveKey(passphrase, Buffer.from(scrypt.salt, "base64"));
+    const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(iv, "base64"), { authTagLength: 16 });
+    decipher.setAAD(Buffer.from(FORMAT)).setAuthTag(Buffer.from(tag, "base64"));
+    const plain = Buffer.concat([decipher.update(Buffer.from(ciphertext, "base64")), decipher.final()]);
+    return keystoreContent.parse(JSON.parse(plain.toString("utf8")));
+  } catch {
+    // The cause may quote what was decrypted.
+    throw new KeystoreError(`the keystore ${file} cannot be opened: damaged, or another passphrase`);
+  }
+}
+
+/** Replaces the file as one step: a crash leaves the old one or the new one. */
+export function writeKeystore(file: string, passphrase: string, content: KeystoreContent): void {
+  const salt = randomBytes(16);
+  const iv = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", deriveKey(passphrase, salt), iv, { authTagLength: 16 });
+  cipher.setAAD(Buffer.from(FORMAT));
+  const ciphertext = Buffer.concat([cipher.update(JSON.stringify(content), "utf8"), cipher.final()]);
+  const text = JSON.stringify({
+    format: FORMAT,
+    scrypt: { ...SCRYPT, salt: salt.toString("base64") },
+    iv: iv.toString("base64"),
+    tag: cipher.getAuthTag().toString("base64"),
+    ciphertext: ciphertext.toString("base64"),
+  });
+  const temporary = `${file}.${randomBytes(6).toString("hex")}`;
+  const descriptor = openSync(temporary, "wx", 0o600);
+  try {
+    writeSync(descriptor, `${text}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(temporary, file);
+}
+
+/** Opens the keystore, or makes one; adds keys for `chainName` where it has none. */
+export function ensureKeystore(file: string, passphrase: string, chainName: string): KeystoreContent {
+  const content: KeystoreContent = existsSync(file)
+    ? readKeystore(file, passphrase)
+    : { rootSecret: randomBytes(32).toString("hex"), chains: {} };
+  if (content.chains[chainName]) return content;
+  const first = () => [{ version: 1, scalar: newScalar() }];
+  content.chains[chainName] = { creator: first(), paymaster: first() };
+  writeKeystore(file, passphrase, content);
+  return content;
+}

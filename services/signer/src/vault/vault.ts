@@ -1,0 +1,16 @@
+import type { PublicKey } from "@countersign/keys";
+
+/** Which key signs. Server keys are derived, one per account, chain and version; the others are the service's own. */
+export type KeyReference =
+  | { readonly role: "creator" | "paymaster"; readonly chainName: string }
+  | { readonly role: "server"; readonly chainName: string; readonly accountId: string; readonly version: number };
+
+/** Where private keys live. Every kind of vault answers public keys and signatures, never key material. */
+export interface Vault {
+  /** P-256. Errors: UnknownChain for a chain that the vault holds no keys of. */
+  publicKey(key: KeyReference): Promise<PublicKey>;
+  /** The version that `sign` uses; for the audit record. */
+  version(key: KeyReference): number;
+  /** Raw r||s, 64 bytes, ECDSA on P-256 over the SHA3-256 of `message`. */
+  sign(key: KeyReference, message: Uint8Array): Promise<Uint8Array>;
+}
