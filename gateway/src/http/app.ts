@@ -1,11 +1,12 @@
 import { AppError } from "@countersign/errors";
+import type { Logger } from "@countersign/service-kit";
 import cors from "cors";
 import express, { type Express, type RequestHandler, type Response } from "express";
 import helmet from "helmet";
 import { refuseLargeBodies } from "./limits.ts";
 import { handleProblems } from "./problems.ts";
 import { identifyRequest, type RequestIdentity } from "./request-id.ts";
-import { type RequestLogger, type Route, toExpressHandler } from "./route.ts";
+import { type Route, toExpressHandler } from "./route.ts";
 import type { TokenVerifier } from "./session.ts";
 
 /** Counts one answered request; `route` is the path pattern, never the path. */
@@ -22,7 +23,7 @@ export interface AppParts {
   routes: readonly Route[];
   pages: readonly Page[];
   verifier: TokenVerifier;
-  logger: RequestLogger;
+  logger: Logger;
   observe: ObserveRequest;
   /** Origins of browsers that may call; empty: none. */
   allowedOrigins: readonly string[];
@@ -59,15 +60,15 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-function byPath({ routes, pages, verifier }: AppParts): Map<string, Partial<Record<Route["method"], RequestHandler>>> {
+function byPath(parts: AppParts): Map<string, Partial<Record<Route["method"], RequestHandler>>> {
   const paths = new Map<string, Partial<Record<Route["method"], RequestHandler>>>();
-  for (const row of routes) {
+  for (const row of parts.routes) {
     const handlers = paths.get(row.path) ?? {};
     if (handlers[row.method]) throw new Error(`${row.method} ${row.path} stands twice in the route table`);
-    handlers[row.method] = toExpressHandler(row, verifier);
+    handlers[row.method] = toExpressHandler(row, parts);
     paths.set(row.path, handlers);
   }
-  for (const page of pages) paths.set(page.path, { get: page.respond });
+  for (const page of parts.pages) paths.set(page.path, { get: page.respond });
   return paths;
 }
 
@@ -86,7 +87,7 @@ const identify: RequestHandler = (request, response, next) => {
   next();
 };
 
-function observeRequests(logger: RequestLogger, observe: ObserveRequest): RequestHandler {
+function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandler {
   return (request, response, next) => {
     const started = process.hrtime.bigint();
     const method = request.method;
@@ -96,8 +97,8 @@ function observeRequests(logger: RequestLogger, observe: ObserveRequest): Reques
       // 499, as nginx has it: the client did not wait for the answer.
       const status = response.writableFinished ? response.statusCode : 499;
       observe({ method, route, status, seconds });
-      const { requestId, traceparent } = response.locals as RequestIdentity;
-      const traceId = traceparent.split("-")[1];
+      const { requestId, trace } = response.locals as RequestIdentity;
+      const { traceId } = trace;
       logger.info({ requestId, traceId, method, route, status, durationMs: Math.round(seconds * 1e3) }, "request");
     });
     next();

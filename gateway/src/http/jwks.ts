@@ -1,10 +1,11 @@
 import { Agent } from "node:https";
 import { AppError } from "@countersign/errors";
+import { type Logger, type TlsMaterial, traceHeader } from "@countersign/service-kit";
 import type { Response } from "express";
 import { createProxyMiddleware } from "http-proxy-middleware";
 import type { Page } from "./app.ts";
 import { sendProblem } from "./problems.ts";
-import type { RequestLogger } from "./route.ts";
+import type { RequestIdentity } from "./request-id.ts";
 
 /** Where auth publishes its keys: its HTTPS listener with mutual TLS. */
 export interface JwksUpstream {
@@ -12,14 +13,13 @@ export interface JwksUpstream {
   address: string;
   /** The name in auth's certificate. */
   serverName: string;
-  /** PEM. */
-  tls: { ca: string | Buffer; cert: string | Buffer; key: string | Buffer };
+  tls: TlsMaterial;
 }
 
 const PASSED_ON = new Set(["accept", "if-none-match", "if-modified-since", "x-request-id", "traceparent"]);
 
 /** Passes GET /.well-known/jwks.json on to auth, without the client's cookies and tokens. */
-export function createJwksPage({ address, serverName, tls }: JwksUpstream, logger: RequestLogger): Page {
+export function createJwksPage({ address, serverName, tls }: JwksUpstream, logger: Logger): Page {
   const agent = new Agent({ ...tls, servername: serverName, keepAlive: true, maxSockets: 8, minVersion: "TLSv1.3" });
   const proxy = createProxyMiddleware({
     target: `https://${address}`,
@@ -33,9 +33,9 @@ export function createJwksPage({ address, serverName, tls }: JwksUpstream, logge
         for (const name of outgoing.getHeaderNames()) {
           if (!PASSED_ON.has(name) && name !== "host" && name !== "connection") outgoing.removeHeader(name);
         }
-        const { requestId, traceparent } = (response as Response).locals;
-        outgoing.setHeader("x-request-id", requestId as string);
-        outgoing.setHeader("traceparent", traceparent as string);
+        const { requestId, trace } = (response as Response).locals as RequestIdentity;
+        outgoing.setHeader("x-request-id", requestId);
+        outgoing.setHeader("traceparent", traceHeader(trace));
       },
       proxyRes: (incoming, _request, response) => {
         delete incoming.headers["set-cookie"];

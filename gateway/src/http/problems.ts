@@ -1,6 +1,6 @@
 import { AppError, REASONS, type Reason } from "@countersign/errors";
+import type { Logger } from "@countersign/service-kit";
 import type { ErrorRequestHandler, Response } from "express";
-import type { RequestLogger } from "./route.ts";
 
 /** One field that is not valid: a JSON pointer (RFC 6901) into the body, or the name of a parameter as `/name`. */
 export interface FieldProblem {
@@ -65,7 +65,7 @@ function bearerChallenge(problem: Problem): string | undefined {
 }
 
 /** Turns whatever was thrown into a problem document; what nobody foresaw is logged and answered as Internal. */
-export function handleProblems(logger: RequestLogger): ErrorRequestHandler {
+export function handleProblems(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);
     const known = toAppError(error);

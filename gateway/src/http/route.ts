@@ -1,33 +1,22 @@
 import { AppError, type Reason } from "@countersign/errors";
-import type { VerifiedToken } from "@countersign/service-kit";
+import type { CallContext, Logger } from "@countersign/service-kit";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { readJsonBody } from "./limits.ts";
 import type { FieldProblem } from "./problems.ts";
+import type { RequestIdentity } from "./request-id.ts";
 import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
 
-/** The part of a pino logger that requests need. */
-export interface RequestLogger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
-/** What a handler knows of the HTTP request besides its validated input, and passes on to the services. */
-export interface HttpCall {
-  requestId: string;
-  traceparent: string;
-  clientIp: string;
+/**
+ * What a handler knows of the HTTP request besides its validated input, in the form in which it is passed on to the services. Token and
+ * raw token are absent where the route needs none and none was sent; the signal aborts when the client goes away.
+ */
+export interface HttpCall extends CallContext {
   /** From the Idempotency-Key header; "" without one. */
   idempotencyKey: string;
-  /** The verified access token, and the same as it came. Absent where the route needs none and none was sent. */
-  token?: VerifiedToken;
-  rawToken?: string;
-  /** Aborts when the client goes away. */
-  signal: AbortSignal;
 }
 
 /** A request's validated parts. */
@@ -91,18 +80,27 @@ export function route<
   };
 }
 
+/** What rows need to become handlers. */
+export interface RouteParts {
+  verifier: TokenVerifier;
+  logger: Logger;
+}
+
 /** Makes the express handler of a row: authenticate, read, validate, call, answer. */
-export function toExpressHandler(row: Route, verifier: TokenVerifier): RequestHandler {
+export function toExpressHandler(row: Route, { verifier, logger }: RouteParts): RequestHandler {
   return async (request, response) => {
-    const session = await authenticate(row, request.headers.authorization, verifier);
+    const session = authenticate(row, request.headers.authorization, verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
+    const { requestId, trace } = response.locals as RequestIdentity;
     const answer = await row.handler(input, {
-      requestId: response.locals.requestId as string,
-      traceparent: response.locals.traceparent as string,
+      caller: "http",
+      requestId,
+      trace,
       clientIp: clientIp(request),
       idempotencyKey,
       signal: abortedByClient(response),
+      logger: logger.child({ requestId, traceId: trace.traceId }),
       ...(session && { token: session.token, rawToken: session.raw }),
     });
     if (row.status === 204) response.status(204).end();

@@ -8,7 +8,7 @@ export type TokenKind = "none" | "optional" | "user" | "ephemeral";
 
 /** Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, and Unavailable while it cannot know. */
 export interface TokenVerifier {
-  verify(raw: string): Promise<VerifiedToken> | VerifiedToken;
+  verify(raw: string): VerifiedToken;
 }
 
 /** A verified token, and the same as it came, for the services to verify again. */
@@ -31,11 +31,11 @@ const MAX_TOKEN_LENGTH = 8_192;
  * Verifies the Bearer token of an Authorization header against a route's rule.
  * Errors: Unauthenticated, InvalidAccessToken, AccessTokenExpired, InsufficientScope.
  */
-export async function authenticate(
+export function authenticate(
   rule: TokenRule,
   authorization: string | undefined,
   verifier: TokenVerifier,
-): Promise<Session | undefined> {
+): Session | undefined {
   if (rule.token === "none") return undefined;
   if (authorization === undefined || authorization === "") {
     if (rule.token === "optional") return undefined;
@@ -44,7 +44,7 @@ export async function authenticate(
   const raw = authorization.length <= MAX_TOKEN_LENGTH ? BEARER.exec(authorization)?.[1] : undefined;
   if (raw === undefined)
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });
-  const token = await verifier.verify(raw);
+  const token = verifier.verify(raw);
   if (!allowedScopes(rule).includes(token.scope)) throw new AppError("InsufficientScope");
   return { token, raw };
 }

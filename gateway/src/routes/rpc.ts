@@ -1,8 +1,8 @@
-import type { HttpCall } from "../http/route.ts";
+import type { CallContext } from "@countersign/service-kit";
 
-/** How a route calls a service: on behalf of an HTTP call, with a deadline. */
+/** How a route calls a service: on behalf of a request, with a deadline. */
 export interface RpcOptions {
-  call: HttpCall;
+  call: CallContext;
   deadlineMs: number;
 }
 

@@ -1,0 +1,88 @@
+import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { AccessService } from "@countersign/proto/auth/v1/access.ts";
+import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
+import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
+import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import {
+  type CallContext,
+  createRpcClient,
+  type Metrics,
+  type RpcCallOptions,
+  type RpcClient,
+  type ServiceDefinition,
+} from "@countersign/service-kit";
+import type { GatewayConfig } from "./config.ts";
+import type { RouteClients } from "./routes/index.ts";
+import { DEADLINES, type RpcOptions } from "./routes/rpc.ts";
+
+type ServiceName = keyof GatewayConfig["addresses"];
+
+/** The services as the routes see them, and the stream that says which tokens hold. */
+export interface Clients extends RouteClients {
+  tokenState: Pick<RpcClient<TokenStateService>, "watch">;
+  close(): void;
+}
+
+/** Connects to all services with the gateway's certificate. Nothing is dialled before the first call. */
+export function createClients({ addresses, tls }: GatewayConfig, metrics: Metrics): Clients {
+  const open: { close(): void }[] = [];
+  const connect = <D extends ServiceDefinition>(definition: D, service: ServiceName): RpcClient<D> => {
+    const client = createRpcClient(definition, {
+      address: addresses[service],
+      tls,
+      serverName: service,
+      deadlineMs: DEADLINES.unary,
+      metrics,
+    });
+    open.push(client);
+    return client;
+  };
+  const signUp = connect(SignUpService, "auth");
+  const signIn = connect(SignInService, "auth");
+  const sessions = connect(SessionsService, "auth");
+  const access = connect(AccessService, "auth");
+  const devices = connect(DevicesService, "device");
+  const keys = connect(KeysService, "key");
+  const accounts = connect(AccountsService, "account");
+  const signing = connect(SigningService, "signer");
+  return {
+    signUp: { signUp: once(signUp.signUp) },
+    signIn: { issueChallenge: once(signIn.issueChallenge), respondChallenge: once(signIn.respondChallenge) },
+    sessions: {
+      refreshToken: once(sessions.refreshToken),
+      signOut: repeatable(sessions.signOut),
+      listSessions: repeatable(sessions.listSessions),
+      endSession: repeatable(sessions.endSession),
+      endOtherSessions: repeatable(sessions.endOtherSessions),
+    },
+    access: { removeDevice: repeatable(access.removeDevice) },
+    devices: { listDevices: repeatable(devices.listDevices), updateDevice: repeatable(devices.updateDevice) },
+    keys: { listKeys: repeatable(keys.listKeys) },
+    accounts: { getMe: repeatable(accounts.getMe) },
+    signing: { signTransaction: once(signing.signTransaction), signPaymaster: once(signing.signPaymaster) },
+    tokenState: connect(TokenStateService, "auth"),
+    close: () => {
+      for (const client of open) client.close();
+    },
+  };
+}
+
+type Method<Request, Response> = (request: Request, options?: RpcCallOptions) => Promise<Response>;
+
+/** Sent once: it grants something, and a second try could grant it twice. */
+const once =
+  <Request, Response>(method: Method<Request, Response>) =>
+  (request: Request, { call, deadlineMs }: RpcOptions) =>
+    method(request, { call, deadlineMs, clientIp: clientIpOf(call) });
+
+/** Sent again where the service was not there: twice does what once does. */
+const repeatable =
+  <Request, Response>(method: Method<Request, Response>) =>
+  (request: Request, { call, deadlineMs }: RpcOptions) =>
+    method(request, { call, deadlineMs, clientIp: clientIpOf(call), idempotent: true });
+
+const clientIpOf = (call: CallContext): string | undefined => call.clientIp || undefined;

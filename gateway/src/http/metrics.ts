@@ -1,0 +1,19 @@
+import type { Metrics } from "@countersign/service-kit";
+import { Histogram } from "prom-client";
+import type { ObserveRequest } from "./app.ts";
+
+/** Seconds of answered HTTP requests, by route pattern. */
+export function createHttpMetrics({ registry }: Metrics): ObserveRequest {
+  const seconds = new Histogram({
+    name: "countersign_http_request_seconds",
+    help: "Seconds of answered HTTP requests",
+    labelNames: ["method", "route", "status"] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  });
+  const known = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]);
+  return ({ method, route, status, seconds: value }) => {
+    // Clients make up verbs; a label must not grow with them.
+    seconds.observe({ method: known.has(method) ? method : "OTHER", route, status }, value);
+  };
+}

@@ -1,0 +1,39 @@
+import { createTokenVerifier, internalName, runService, watchTokenState } from "@countersign/service-kit";
+import { createClients } from "./clients.ts";
+import { loadConfig } from "./config.ts";
+import { createApp } from "./http/app.ts";
+import { createJwksPage } from "./http/jwks.ts";
+import { listenHttp } from "./http/listen.ts";
+import { createHttpMetrics } from "./http/metrics.ts";
+import { createPages } from "./http/pages.ts";
+import { createOpenApi } from "./openapi.ts";
+import { createRoutes } from "./routes/index.ts";
+
+await runService({
+  name: "gateway",
+  async start({ env, logger, metrics, clock, drainMs, onClose, readyCheck }) {
+    const config = loadConfig(env);
+    const clients = createClients(config, metrics);
+    onClose("clients", clients.close);
+
+    const tokenState = watchTokenState(clients.tokenState, { logger, clock });
+    onClose("token-state", tokenState.close);
+    readyCheck("token-state", () => tokenState.current());
+    const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock });
+
+    const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken });
+    const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls: config.tls };
+    const app = createApp({
+      routes,
+      pages: [...createPages(createOpenApi(routes)), createJwksPage(upstream, logger)],
+      verifier,
+      logger,
+      observe: createHttpMetrics(metrics),
+      allowedOrigins: config.allowedOrigins,
+      trustedProxies: config.trustedProxies,
+    });
+    const listener = await listenHttp(app, config.listen);
+    onClose("http", () => listener.close(drainMs));
+    logger.info({ port: listener.port }, "listening");
+  },
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { MAX_BODY_BYTES } from "../http/limits.ts";
+import type { Route } from "../http/route.ts";
+import { createFakeServices } from "../testing/fake-services.ts";
+import { GOOD_REQUESTS, WRONG_TYPES } from "../testing/samples.ts";
+import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+import { createRoutes } from "./index.ts";
+
+const rows = createRoutes(createFakeServices().clients, { requireLoginToken: true });
+const named = (row: Route): [string, Route] => [`${row.method.toUpperCase()} ${row.path}`, row];
+const available = rows.filter(({ errors }) => errors[0] !== "NotImplemented");
+const notAvailable = rows.filter(({ errors }) => errors[0] === "NotImplemented");
+
+const pathOf = (row: Route) => GOOD_REQUESTS[row.operationId]?.path ?? row.path.replace(/\{\w+\}/g, "x");
+const tokenOf = (row: Route) => (row.token === "user" || row.token === "ephemeral" ? { token: "full" } : {});
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.calls.length = 0;
+});
+
+function send(row: Route, init: Parameters<TestGateway["send"]>[2] = {}) {
+  const body = GOOD_REQUESTS[row.operationId]?.body;
+  return gateway.send(row.method.toUpperCase(), pathOf(row), { ...tokenOf(row), ...(body && { body }), ...init });
+}
+
+/** Fails for a member that is undefined, at any depth. */
+function expectNoHoles(schema: Route["response"], json: unknown) {
+  const parsed = schema!.safeParse(json);
+  expect(parsed.error?.issues ?? []).toEqual([]);
+  // What the schema does not document would have been stripped.
+  expect(parsed.data).toEqual(json);
+}
+
+describe.each(available.map(named))("%s", (_name, row) => {
+  it("answers what it documents", async () => {
+    const answer = await send(row);
+    expect(answer.status).toBe(row.status);
+    if (row.response) expectNoHoles(row.response, answer.json);
+    else expect(answer.text).toBe("");
+    expect(gateway.calls).toHaveLength(1);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("passes request id, client address and token on", async () => {
+    await send(row, { headers: { "x-request-id": "request-42" } });
+    const { call, deadlineMs } = gateway.calls[0]!.options;
+    expect(call).toMatchObject({ requestId: "request-42", clientIp: "127.0.0.1" });
+    expect(call.rawToken).toBe(tokenOf(row).token);
+    expect(deadlineMs).toBe(row.operationId === "signUp" ? 25_000 : row.limit === "signatures" ? 2_000 : 3_000);
+  });
+});
+
+describe.each(notAvailable.map(named))("%s", (_name, row) => {
+  it("answers NotImplemented", async () => {
+    expect(await send(row)).toMatchObject({ status: 501, json: { error: "NotImplemented", status: 501 } });
+  });
+});
+
+describe.each(rows.filter(({ token }) => token !== "none").map(named))("%s", (_name, row) => {
+  it.runIf(row.token !== "optional")("needs a token", async () => {
+    const path = pathOf(row);
+    const answer = await gateway.send(row.method.toUpperCase(), path);
+    expect(answer).toMatchObject({ status: 401, json: { error: "Unauthenticated" } });
+    expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="countersign"');
+  });
+
+  it.each([
+    ["bad", "InvalidAccessToken"],
+    ["expired", "AccessTokenExpired"],
+  ])("refuses a token that is %s", async (token, error) => {
+    const answer = await send(row, { token });
+    expect(answer).toMatchObject({ status: 401, json: { error } });
+    expect(answer.headers.get("www-authenticate")).toContain('error="invalid_token"');
+  });
+
+  it.each(["sign", "recover"])("lets scope %s in only where it may", async (token) => {
+    const mayUse = token === "sign" ? row.token === "ephemeral" : row.recover;
+    const answer = await send(row, { token });
+    if (mayUse) expect(answer.status).not.toBe(403);
+    else {
+      expect(answer).toMatchObject({ status: 403, json: { error: "InsufficientScope" } });
+      expect(answer.headers.get("www-authenticate")).toContain('error="insufficient_scope"');
+    }
+  });
+});
+
+describe.each(rows.filter(({ request }) => request.body).map(named))("%s", (_name, row) => {
+  const raw = (body: string, headers = {}) => send(row, { body, headers });
+
+  it.each(["{", "[]", "null", '"x"', "", "[".repeat(1_000)])("refuses the body %j", async (body) => {
+    expect(await raw(body)).toMatchObject({ status: 400, json: { error: "InvalidRequest" } });
+  });
+
+  it("refuses other content types", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"]) {
+      expect(await raw("{}", { "content-type": type })).toMatchObject({
+        status: 415,
+        json: { error: "UnsupportedMediaType" },
+      });
+    }
+  });
+
+  it("refuses compressed bodies", async () => {
+    expect(await raw("{}", { "content-encoding": "gzip" })).toMatchObject({ status: 415 });
+  });
+
+  it("refuses a body over the limit", async () => {
+    const body = JSON.stringify({ filler: "x".repeat(MAX_BODY_BYTES) });
+    expect(await raw(body)).toMatchObject({ status: 413, json: { error: "PayloadTooLarge" } });
+  });
+
+  it("names every required field that is missing", async () => {
+    const { status, json } = await raw("{}");
+    const required = Object.keys(GOOD_REQUESTS[row.operationId]!.body!);
+    if (row.operationId === "updateDevice") expect(status).toBe(200);
+    else {
+      expect(status).toBe(400);
+      const pointers = (json.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+      const unconditional = required.filter((name) => name !== "publicKey" && name !== "deviceKey");
+      expect(pointers).toEqual(expect.arrayContaining(unconditional.map((name) => `/${name}`)));
+    }
+    expect(gateway.calls).toHaveLength(status === 200 ? 1 : 0);
+  });
+
+  it("ignores fields that it does not know", async () => {
+    const { body } = GOOD_REQUESTS[row.operationId]!;
+    expect(await send(row, { body: { ...body, fromTheFuture: [1] } })).toMatchObject({ status: 200 });
+    expect(gateway.calls[0]!.request).not.toHaveProperty("fromTheFuture");
+  });
+});
+
+describe("wrong fields", () => {
+  it.each(WRONG_TYPES)("%s %# are named", async (operationId, body, pointer) => {
+    const row = rows.find((each) => each.operationId === operationId)!;
+    const answer = await send(row, { body });
+    expect(answer).toMatchObject({ status: 400, json: { error: "InvalidRequest" } });
+    expect((answer.json.errors as { pointer: string }[]).map((error) => error.pointer)).toContain(pointer);
+    expect(gateway.calls).toHaveLength(0);
+  });
+});
+
+describe("every path", () => {
+  const byPath = Map.groupBy(rows, ({ path }) => path);
+  it.each([...byPath])("%s refuses other verbs", async (_path, [first, ...others]) => {
+    const known = [first!, ...others].map(({ method }) => method.toUpperCase());
+    const other = ["PATCH", "POST", "DELETE", "PUT"].find((method) => !known.includes(method))!;
+    const answer = await gateway.send(other, pathOf(first!));
+    expect(answer).toMatchObject({ status: 405, json: { error: "MethodNotAllowed" } });
+    expect(
+      answer.headers
+        .get("allow")!
+        .split(", ")
+        .filter((method) => method !== "HEAD")
+        .sort(),
+    ).toEqual(known.sort());
+  });
+});

@@ -1,0 +1,135 @@
+import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
+import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import type { RouteClients } from "../routes/index.ts";
+import type { Rpc, RpcOptions } from "../routes/rpc.ts";
+
+/** A call that a fake service saw. */
+export interface SeenCall {
+  rpc: string;
+  request: Record<string, unknown>;
+  options: RpcOptions;
+}
+
+const when = new Date("2026-11-20T10:00:00.000Z");
+const app = { appId: "demo", appName: "Demo wallet" };
+
+/** The generator points of P-256 and secp256k1, and a key of Ed25519 (RFC 8032, section 7.1). */
+export const SAMPLE_KEYS = {
+  p256:
+    "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296" +
+    "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5",
+  p256Compressed: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
+  secp256k1:
+    "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798" +
+    "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8",
+  ed25519: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+};
+
+const deviceKey: PublicKey = {
+  algorithm: KeyAlgorithm.KEY_ALGORITHM_ES256,
+  bytes: Buffer.from(SAMPLE_KEYS.p256, "hex"),
+};
+
+const account: Account = {
+  id: "0197a1b2-0000-7000-8000-000000000001",
+  addresses: [
+    {
+      address: "0x01CF0E2F2F715450",
+      profileImageUrl: "",
+      domainName: "",
+      chainName: "flow-emulator",
+      chainId: 646n,
+      chainType: "cadence",
+    },
+  ],
+  parent: [],
+  createdAt: when,
+  updatedAt: when,
+};
+
+const device: Device = {
+  id: "0197a1b2-0000-7000-8000-000000000002",
+  publicKey: deviceKey,
+  attributes: undefined,
+  accountId: account.id,
+  createdAt: when,
+  lastUsedAt: undefined,
+};
+
+const signedIn = {
+  account,
+  transaction: { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "http://node.test/1" },
+  credentials: { accessToken: "access", refreshToken: "refresh" },
+};
+
+const key = {
+  accountKey: deviceKey,
+  accountId: account.id,
+  chainName: "flow-emulator",
+  app,
+  name: "Phone",
+  keyIndex: 1,
+  lastUsedAt: undefined,
+  revokedAt: undefined,
+  createdAt: when,
+};
+
+const signature = { address: Buffer.from("01cf0e2f2f715450", "hex"), keyId: 2, signature: Buffer.alloc(64, 0xab) };
+
+/** Services that answer with samples and remember what they were asked. `fail` makes the next call reject. */
+export function createFakeServices() {
+  const calls: SeenCall[] = [];
+  let failure: Error | undefined;
+  const rpc =
+    <Request, Response>(name: string, answer: Response): Rpc<Request, Response> =>
+    async (request, options) => {
+      calls.push({ rpc: name, request: request as Record<string, unknown>, options });
+      const error = failure;
+      failure = undefined;
+      if (error) throw error;
+      return answer;
+    };
+  const clients: RouteClients = {
+    signUp: { signUp: rpc("signUp", signedIn) },
+    signIn: {
+      issueChallenge: rpc("issueChallenge", { challengeData: Buffer.alloc(16, 0xcd), expiresAt: when }),
+      respondChallenge: rpc("respondChallenge", { ...signedIn, transaction: undefined }),
+    },
+    sessions: {
+      refreshToken: rpc("refreshToken", { credentials: signedIn.credentials }),
+      signOut: rpc("signOut", {}),
+      listSessions: rpc("listSessions", {
+        sessions: [
+          { id: account.id, app, deviceKey, createdAt: when, lastUsedAt: when, expiresAt: when, current: true },
+        ],
+      }),
+      endSession: rpc("endSession", {}),
+      endOtherSessions: rpc("endOtherSessions", {}),
+    },
+    access: { removeDevice: rpc("removeDevice", { publicKey: deviceKey }) },
+    devices: {
+      listDevices: rpc("listDevices", { devices: [device] }),
+      updateDevice: rpc("updateDevice", { device }),
+    },
+    keys: {
+      listKeys: rpc("listKeys", {
+        keys: [
+          { ...key, userKey: { type: UserKeyType.USER_KEY_TYPE_DEVICE, deviceKey, device } },
+          { ...key, recoverKey: { type: "cloud", cloudAccountName: "ada", pending: true }, keyIndex: -1 },
+        ],
+      }),
+    },
+    accounts: { getMe: rpc("getMe", { account }) },
+    signing: {
+      signTransaction: rpc("signTransaction", { signature, audit: undefined }),
+      signPaymaster: rpc("signPaymaster", { signature, audit: undefined }),
+    },
+  };
+  return {
+    clients,
+    calls,
+    fail(error: Error) {
+      failure = error;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { AppError } from "@countersign/errors";
+import { createLogger, type VerifiedToken } from "@countersign/service-kit";
+import { createApp } from "../http/app.ts";
+import { createPages } from "../http/pages.ts";
+import type { TokenVerifier } from "../http/session.ts";
+import { createOpenApi } from "../openapi.ts";
+import { createRoutes } from "../routes/index.ts";
+import { createFakeServices } from "./fake-services.ts";
+
+/** Knows the tokens "full", "sign" and "recover", which are what they are called, and "expired". */
+export const fakeVerifier: TokenVerifier = {
+  verify(raw) {
+    if (raw === "expired") throw new AppError("AccessTokenExpired");
+    if (raw !== "full" && raw !== "sign" && raw !== "recover") throw new AppError("InvalidAccessToken");
+    return { accountId: "0197a1b2-0000-7000-8000-000000000001", scope: raw } as VerifiedToken;
+  },
+};
+
+export interface TestGatewayOptions {
+  allowedOrigins?: string[];
+  trustedProxies?: string[];
+  requireLoginToken?: boolean;
+}
+
+/** The whole HTTP application on a free port, with fake services behind it. */
+export async function startTestGateway(options: TestGatewayOptions = {}) {
+  const services = createFakeServices();
+  const routes = createRoutes(services.clients, { requireLoginToken: options.requireLoginToken ?? true });
+  const samples: { method: string; route: string; status: number }[] = [];
+  const app = createApp({
+    routes,
+    pages: createPages(createOpenApi(routes)),
+    verifier: fakeVerifier,
+    logger: createLogger({ name: "gateway", level: "silent" }),
+    observe: ({ method, route, status }) => samples.push({ method, route, status }),
+    allowedOrigins: options.allowedOrigins ?? [],
+    trustedProxies: options.trustedProxies ?? [],
+  });
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    ...services,
+    url,
+    routes,
+    samples,
+    /** Sends a request; a body that is no string is sent as JSON. */
+    async send(
+      method: string,
+      path: string,
+      init: { body?: unknown; token?: string; headers?: Record<string, string> } = {},
+    ) {
+      const body = init.body === undefined || typeof init.body === "string" ? init.body : JSON.stringify(init.body);
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(init.token !== undefined && { authorization: `Bearer ${init.token}` }),
+          ...init.headers,
+        },
+        ...(body !== undefined && { body: body as string }),
+      });
+      const text = await response.text();
+      const json = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
+      return { status: response.status, headers: response.headers, text, json };
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>;
