@@ -23,6 +23,7 @@ export {
   type TokenMode,
   type TokenScope,
 } from "./peers.ts";
+export { createPrismaAdapter, type ListenOptions, listenPostgres, type PostgresListener } from "./postgres.ts";
 export {
   type RunningService,
   type RunServiceOptions,

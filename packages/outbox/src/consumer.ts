@@ -1,0 +1,129 @@
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { type Logger, sleepUntil } from "@countersign/service-kit";
+import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, type NatsConnection, ReplayPolicy } from "nats";
+import { linkNats, type NatsOptions } from "./nats.ts";
+import { EVENTS_STREAM, ensureEventsStream } from "./stream.ts";
+
+export interface DeliveredEvent {
+  subject: string;
+  /** 1 for the first delivery. */
+  attempt: number;
+  event: Event;
+}
+
+export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
+  /** Default CS_EVENTS. */
+  stream?: string;
+  /** Shared by the replicas of a service: each event goes to one of them. For example "auth-key-revoked". */
+  durable: string;
+  /** Subjects, for example "cs.v1.key.*.key-revoked". */
+  filter: string | readonly string[];
+  /** Must bear the same event twice. What it throws lets the event come again later. */
+  handler: (delivered: DeliveredEvent) => Promise<void>;
+  logger: Logger;
+  /** Deliveries before an event is given up, loudly. Default 30, about two hours. */
+  maxDeliver?: number;
+}
+
+export interface EventConsumer {
+  close(): Promise<void>;
+}
+
+const SECOND_NS = 1_000_000_000;
+const ACK_WAIT_MS = 30_000;
+const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
+
+/** Milliseconds until an event comes again after its n-th delivery. */
+function delayMs(attempt: number): number {
+  return DELAYS_MS[Math.min(attempt, DELAYS_MS.length) - 1] ?? 500;
+}
+
+/** Consumes events durably with explicit acknowledgement, for as long as it takes; events that came while it was away come first. */
+export function startConsumer(options: ConsumerOptions): EventConsumer {
+  const { durable, handler } = options;
+  const stream = options.stream ?? EVENTS_STREAM;
+  const maxDeliver = options.maxDeliver ?? 30;
+  const logger = options.logger.child({ component: "consumer", durable });
+  const stop = new AbortController();
+  const nats = linkNats({ ...options, logger, name: durable });
+  let messages: ConsumerMessages | undefined;
+
+  const ensureConsumer = async (connection: NatsConnection): Promise<void> => {
+    const manager = await connection.jetstreamManager();
+    if (stream === EVENTS_STREAM) await ensureEventsStream(manager);
+    await manager.consumers.add(stream, {
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: (ACK_WAIT_MS / 1000) * SECOND_NS,
+      deliver_policy: DeliverPolicy.All,
+      replay_policy: ReplayPolicy.Instant,
+      max_deliver: maxDeliver,
+      filter_subjects: typeof options.filter === "string" ? [options.filter] : [...options.filter],
+    });
+  };
+
+  const handle = async (message: JsMsg): Promise<void> => {
+    const { subject } = message;
+    const attempt = message.info.deliveryCount;
+    let event: Event;
+    try {
+      event = Event.decode(message.data);
+    } catch (err) {
+      logger.error({ err, subject }, "not an event");
+      message.term("not an event");
+      return;
+    }
+    // Handlers that wait for a lock must not be given the same event a second time meanwhile.
+    const working = setInterval(() => message.working(), ACK_WAIT_MS / 3);
+    try {
+      await handler({ subject, attempt, event });
+      message.ack();
+    } catch (err) {
+      const last = attempt >= maxDeliver;
+      logger[last ? "error" : "warn"](
+        { err, subject, eventId: event.id, attempt },
+        last ? "gave an event up" : "event failed",
+      );
+      if (last) message.term("too many deliveries");
+      else message.nak(delayMs(attempt));
+    } finally {
+      clearInterval(working);
+    }
+  };
+
+  const consume = async (connection: NatsConnection): Promise<void> => {
+    await ensureConsumer(connection);
+    const consumer = await connection.jetstream().consumers.get(stream, durable);
+    messages = await consumer.consume({
+      max_messages: 20,
+      expires: 10_000,
+      idle_heartbeat: 2_000,
+      abort_on_missing_resource: true,
+    });
+    if (stop.signal.aborted) return void (await messages.close());
+    for await (const message of messages) await handle(message);
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const connection = await nats.connected();
+      if (connection === undefined) return;
+      try {
+        await consume(connection);
+      } catch (err) {
+        if (!stop.signal.aborted) logger.warn({ err }, "cannot consume events");
+      }
+      await sleepUntil(1_000, [stop.signal]);
+    }
+  };
+  const finished = run();
+
+  return {
+    async close() {
+      stop.abort();
+      await messages?.close().catch(() => undefined);
+      await finished;
+      await nats.close();
+    },
+  };
+}

@@ -1,0 +1,5 @@
+export { type ConsumerOptions, type DeliveredEvent, type EventConsumer, startConsumer } from "./consumer.ts";
+export type { NatsOptions } from "./nats.ts";
+export { type OutboxRow, type OutboxRowInput, outboxRow } from "./outbox-row.ts";
+export { type OutboxPublisher, type OutboxPublisherOptions, startOutboxPublisher } from "./publisher.ts";
+export { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";

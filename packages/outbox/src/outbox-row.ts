@@ -1,0 +1,32 @@
+export interface OutboxRowInput {
+  /** The service that tells it, for example "device". NATS lets a service publish its own subjects only. */
+  service: string;
+  accountId: string;
+  /** As events.proto names it, for example "device-registered". */
+  event: string;
+  /** An encoded events.v1.Event. */
+  message: Uint8Array;
+  /** UUIDv7, the same as in the message; becomes the message id that NATS deduplicates by. */
+  id: string;
+  createdAt: Date;
+}
+
+/** The data of one row of the table outbox. */
+export interface OutboxRow {
+  id: string;
+  subject: string;
+  payload: Uint8Array<ArrayBuffer>;
+  createdAt: Date;
+}
+
+// Dots, stars and blanks would change which subject it is.
+const TOKEN = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/** The row to insert in the transaction that changes the state. Errors: Error for parts that cannot stand in a subject. */
+export function outboxRow(input: OutboxRowInput): OutboxRow {
+  const { service, accountId, event, id, createdAt } = input;
+  for (const part of [service, accountId, event]) {
+    if (!TOKEN.test(part)) throw new Error(`"${part}" cannot be part of a subject`);
+  }
+  return { id, subject: `cs.v1.${service}.${accountId}.${event}`, payload: Uint8Array.from(input.message), createdAt };
+}
