@@ -43,6 +43,8 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+export type StartChild = (options: ChildOptions) => Promise<Child>;
+
 /**
  * Starts a long-running program in a process group of its own, so that the terminal's Ctrl-C reaches only the
  * supervisor, which then stops children in order. The guardian ends it should the supervisor be killed outright.
@@ -60,11 +62,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     ...(options.gid === undefined ? {} : { gid: options.gid }),
   });
   closeSync(log);
-  await new Promise<void>((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", (error) => reject(new Failure(`${options.name} could not be started: ${error.message}`)));
-  });
-  const pid = child.pid as number;
+  const { pid } = child;
+  if (pid === undefined) {
+    const error = await new Promise<Error>((resolve) => child.once("error", resolve));
+    throw new Failure(`${options.name} could not be started: ${error.message}`);
+  }
   guard(pid, stopSignal);
   let ended = false;
   const exited = new Promise<string>((resolve) =>

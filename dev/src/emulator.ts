@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, logTail, startChild } from "./child.ts";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import { readTrimmed, writePrivate } from "./secrets.ts";
 import type { Ports } from "./settings.ts";
@@ -32,6 +32,7 @@ export async function startEmulator(options: {
   stateDir: string;
   ports: Ports;
   logFile: string;
+  start?: StartChild;
 }): Promise<Child> {
   const { ports, stateDir } = options;
   const dir = join(stateDir, "flow");
@@ -46,7 +47,7 @@ export async function startEmulator(options: {
     dbpath: join(dir, "db"),
     "service-priv-key": ensureServiceKey(stateDir),
   };
-  const child = await startChild({
+  const child = await (options.start ?? startChild)({
     name: "flow-emulator",
     command: options.binary,
     args: [

@@ -18,11 +18,26 @@ function guardian(): Writable {
   return pipe;
 }
 
+const guarded = new Set<number>();
+
+// An exit of our own, foreseen or not, takes everything with it at once; the guardian is for the end that we do not see.
+process.on("exit", () => {
+  for (const pid of guarded) {
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+});
+
 /** From now on this process and its group are ended, in order, if the supervisor dies. */
 export function guard(pid: number, stopSignal: NodeJS.Signals): void {
+  guarded.add(pid);
   guardian().write(`guard ${pid} ${stopSignal}\n`);
 }
 
 export function unguard(pid: number): void {
+  guarded.delete(pid);
   guardian().write(`unguard ${pid}\n`);
 }

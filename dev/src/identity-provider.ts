@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, logTail, startChild } from "./child.ts";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import type { ProviderConfig } from "./identity-provider/config.ts";
 import { waitFor } from "./wait.ts";
@@ -39,6 +39,7 @@ export async function startIdentityProvider(options: {
   issuer: string;
   clients: DevelopmentClient[];
   logFile: string;
+  start?: StartChild;
 }): Promise<Child> {
   const stateDir = join(options.stateDir, "identity-provider");
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
@@ -54,7 +55,7 @@ export async function startIdentityProvider(options: {
   };
   const configFile = join(stateDir, "config.json");
   writeFileSync(configFile, JSON.stringify(config, null, 2));
-  const child = await startChild({
+  const child = await (options.start ?? startChild)({
     name: "identity-provider",
     command: process.execPath,
     args: [join(import.meta.dirname, "identity-provider/main.ts"), configFile],

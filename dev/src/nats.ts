@@ -3,7 +3,7 @@ import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { dnsName, tlsFiles } from "./certificates.ts";
-import { type Child, logTail, startChild } from "./child.ts";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import { services } from "./paths.ts";
 
@@ -81,11 +81,12 @@ export async function startNats(options: {
   stateDir: string;
   port: number;
   logFile: string;
+  start?: StartChild;
 }): Promise<Child> {
   mkdirSync(options.stateDir, { recursive: true });
   const config = join(options.stateDir, "nats.conf");
   writeFileSync(config, natsConfig(options.stateDir, options.port), { mode: 0o600 });
-  const child = await startChild({
+  const child = await (options.start ?? startChild)({
     name: "nats",
     command: options.binary,
     args: ["-c", config],

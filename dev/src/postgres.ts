@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writ
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { type Child, logTail, startChild } from "./child.ts";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import { postgresDir, type ServiceName, services } from "./paths.ts";
 import { findPostgres, ownDirectory } from "./postgres-binaries.ts";
@@ -16,6 +16,7 @@ export interface PostgresOptions {
   logFile: string;
   /** For throw-away clusters: does not wait for the disk. */
   throwAway?: boolean;
+  start?: StartChild;
 }
 
 export interface Postgres {
@@ -51,7 +52,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const password = readFileSync(passwordFile, "utf8").trim();
   const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
   if (options.throwAway) settings.push("fsync=off", "synchronous_commit=off", "full_page_writes=off");
-  const child = await startChild({
+  const child = await (options.start ?? startChild)({
     name: "postgres",
     command: binaries.postgres,
     args: ["-D", data, "-p", String(options.port), ...settings.flatMap((setting) => ["-c", setting])],

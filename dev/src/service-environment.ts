@@ -58,9 +58,10 @@ export function serviceEnvironment(name: ServiceName | "gateway", input: Environ
     ...peers,
     [`${prefix}_LISTEN`]: `127.0.0.1:${ports[name]}`,
     [`${prefix}_ADMIN_LISTEN`]: `127.0.0.1:${ports[`${name}Admin`]}`,
-    // Tests and demos do in seconds what a person does in a day.
-    [`${prefix}_LIMIT_SCALE`]: "100",
-    ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: input.databaseUrl(name) }),
+    // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a database.
+    ...(name === "gateway"
+      ? {}
+      : { [`${prefix}_LIMIT_SCALE`]: "100", [`${prefix}_DATABASE_URL`]: input.databaseUrl(name) }),
     AUTH_ISSUER: input.gateway,
     CS_NATS_URL: input.natsUrl,
     CS_TLS_CA: tls.ca,

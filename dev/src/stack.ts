@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join, relative } from "node:path";
 import { certificateNames, ensureCertificates, tlsFiles } from "./certificates.ts";
 import { setUpChain } from "./chain-setup.ts";
-import { type Child, logTail, startChild } from "./child.ts";
+import { type Child, logTail } from "./child.ts";
 import { startEmulator } from "./emulator.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
@@ -62,8 +62,9 @@ function claim(stateDir: string): string {
 }
 
 async function startDatabases(options: StackOptions, port: number, logFile: string, supervisor: Supervisor) {
-  const postgres = await startPostgres({ stateDir: options.stateDir, port, logFile, throwAway: options.throwAway });
-  supervisor.add(infrastructureTier, postgres.child);
+  const { stateDir, throwAway } = options;
+  const start = supervisor.starter(infrastructureTier);
+  const postgres = await startPostgres({ stateDir, port, logFile, throwAway, start });
   await createDatabases(postgres);
   const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
   const names = applied.flatMap((list, index) => list.map((name) => `${services[index]}/${name}`));
@@ -76,7 +77,7 @@ function entryPoint(name: ServiceName | "gateway"): string {
 }
 
 async function startService(name: ServiceName | "gateway", input: EnvironmentInput, supervisor: Supervisor) {
-  const child = await startChild({
+  const child = await supervisor.starter(name === "gateway" ? gatewayTier : serviceTier)({
     name,
     command: process.execPath,
     args: [entryPoint(name)],
@@ -84,7 +85,6 @@ async function startService(name: ServiceName | "gateway", input: EnvironmentInp
     env: serviceEnvironment(name, input),
     logFile: join(input.stateDir, "log", `${name}.log`),
   });
-  supervisor.add(name === "gateway" ? gatewayTier : serviceTier, child);
   await waitFor(child, `http://127.0.0.1:${input.ports[`${name}Admin`]}/readyz`, (why) =>
     Promise.reject(new Failure(`${name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
   );
@@ -130,13 +130,13 @@ async function bringUp(options: StackOptions, supervisor: Supervisor): Promise<S
   writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients), null, 2)}\n`);
 
   const generated = generate().then((made) => made.length > 0 && say(`generated ${made.join(", ")}`));
+  const start = supervisor.starter(infrastructureTier);
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), supervisor);
   const certificates = ensureCertificates(stateDir);
   const nats = Promise.all([tools, certificates]).then(async ([{ natsServer }]) => {
-    const child = await startNats({ binary: natsServer, stateDir, port: ports.nats, logFile: log("nats") });
+    await startNats({ binary: natsServer, stateDir, port: ports.nats, logFile: log("nats"), start });
     say("nats is up");
-    return supervisor.add(infrastructureTier, child);
   });
   const identityProvider = startIdentityProvider({
     stateDir,
@@ -144,11 +144,11 @@ async function bringUp(options: StackOptions, supervisor: Supervisor): Promise<S
     issuer,
     clients,
     logFile: log("identity-provider"),
-  }).then((child) => supervisor.add(infrastructureTier, child));
-  const emulator = tools.then(async ({ flowEmulator }) => {
-    const child = await startEmulator({ binary: flowEmulator, stateDir, ports, logFile: log("flow-emulator") });
-    return supervisor.add(infrastructureTier, child);
+    start,
   });
+  const emulator = tools.then(({ flowEmulator }) =>
+    startEmulator({ binary: flowEmulator, stateDir, ports, logFile: log("flow-emulator"), start }),
+  );
   const network = Promise.all([emulator, generated]).then(async () => {
     const set = await setUpChain({ stateDir, ports, env: { ...baseEnvironment(), ...keystoreEnvironment(stateDir) } });
     say(`flow emulator is up, creator 0x${set.creator.address}, paymaster 0x${set.paymaster.address}`);

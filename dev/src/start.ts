@@ -61,10 +61,7 @@ export async function start(args: string[]): Promise<void> {
   const say = (line: string) => console.log(`[${seconds().padStart(5)} s] ${line}`);
 
   let stopWhy: string | undefined;
-  let stopRequested = () => undefined as void;
-  const asked = new Promise<void>((resolve) => {
-    stopRequested = resolve;
-  });
+  const { promise: asked, resolve: stopRequested } = Promise.withResolvers<void>();
   let running: RunningStack | undefined;
   const request = (why: string) => {
     stopWhy = why;

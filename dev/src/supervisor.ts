@@ -1,10 +1,11 @@
-import type { Child } from "./child.ts";
+import { type Child, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 
 /** Keeps the stack's processes in the order they came, says when one dies, and stops them newest first. */
 export class Supervisor {
   readonly #tiers: Child[][] = [];
   readonly #say: (line: string) => void;
+  readonly #starting = new Set<Promise<Child>>();
   #stopping: Promise<void> | undefined;
   #failStart: (error: Failure) => void = () => undefined;
   #ready = false;
@@ -24,8 +25,19 @@ export class Supervisor {
     return this.#tiers.flat();
   }
 
-  /** Children of one tier stop together; later tiers stop first. */
-  add(tier: number, child: Child): Child {
+  /** How to start a child of a tier. Children of one tier stop together; later tiers stop first. */
+  starter(tier: number): StartChild {
+    return async (options) => {
+      if (this.#stopping) throw new Failure(`${options.name} was not started: the stack is being stopped.`);
+      const started = startChild(options);
+      this.#starting.add(started);
+      const child = await started.finally(() => this.#starting.delete(started));
+      this.#add(tier, child);
+      return child;
+    };
+  }
+
+  #add(tier: number, child: Child): void {
     this.#tiers[tier] ??= [];
     this.#tiers[tier].push(child);
     child.exited.then((how) => {
@@ -34,8 +46,6 @@ export class Supervisor {
       if (this.#ready) this.#say(`countersign: ${line} Stop the stack and start it again.`);
       else this.#failStart(new Failure(line));
     });
-    if (this.#stopping) void child.stop();
-    return child;
   }
 
   ready(): void {
@@ -49,6 +59,8 @@ export class Supervisor {
   }
 
   async #stopTiers(): Promise<void> {
+    // What is just being started is waited for, so that it is in its tier when that is stopped.
+    await Promise.allSettled(this.#starting);
     for (const tier of this.#tiers.toReversed()) await Promise.all((tier ?? []).map((child) => child.stop()));
   }
 

@@ -152,6 +152,9 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
         env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
         stdio: ["ignore", "ignore", "pipe"],
       });
+      const abandon = () => child.kill();
+      process.once("exit", abandon);
+      child.once("close", () => process.off("exit", abandon));
       let errors = "";
       child.stderr.on("data", (chunk) => (errors = (errors + chunk).slice(-4000)));
       child.on("error", (error) => reject(new Failure(`go could not be started: ${error.message}`)));
