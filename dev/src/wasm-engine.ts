@@ -71,6 +71,10 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
     for (const index of charColumns) result.columnTypes[index] = ColumnTypeEnum.Character;
     return result;
   };
+  // adapter-pg splits a script at every semicolon, also inside of a function's body; Postgres itself reads it right.
+  adapter.executeScript = async (script) => {
+    await pool.query(script);
+  };
   return adapter;
 }
 

@@ -8,7 +8,6 @@ const schema = z.object({
   CS_NATS_URL: z.string(),
   CS_AUTH_ADDRESS: listenAddress,
   AUTH_ISSUER: z.url(),
-  CS_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
   DEVICE_DATABASE_URL: z.string(),
   DEVICE_LISTEN: listenAddress.default("127.0.0.1:5002"),
   DEVICE_MAX_DEVICES: positive.default(20),
@@ -24,7 +23,6 @@ export interface Config {
   tls: { ca: string; cert: string; key: string };
   /** `iss` of the access tokens that are believed. */
   tokenIssuer: string;
-  logLevel: string;
   /** The most live devices of one account. */
   maxDevices: number;
   secrets: { databaseUrl: string };
@@ -40,7 +38,6 @@ export function loadConfig(env: Env): Config {
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     tokenIssuer: settings.AUTH_ISSUER,
-    logLevel: settings.CS_LOG_LEVEL,
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
     secrets: { databaseUrl: settings.DEVICE_DATABASE_URL },
   };

@@ -9,7 +9,6 @@ const schema = z.object({
   CS_AUTH_ADDRESS: listenAddress,
   CS_DEVICE_ADDRESS: listenAddress,
   AUTH_ISSUER: z.url(),
-  CS_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
   KEY_DATABASE_URL: z.string(),
   KEY_LISTEN: listenAddress.default("127.0.0.1:5003"),
   KEY_MAX_USER_KEYS: positive.default(20),
@@ -26,7 +25,6 @@ export interface Config {
   tls: { ca: string; cert: string; key: string };
   /** `iss` of the access tokens that are believed. */
   tokenIssuer: string;
-  logLevel: string;
   /** The most active user keys of one account. */
   maxUserKeys: number;
   secrets: { databaseUrl: string };
@@ -43,7 +41,6 @@ export function loadConfig(env: Env): Config {
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     tokenIssuer: settings.AUTH_ISSUER,
-    logLevel: settings.CS_LOG_LEVEL,
     maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
     secrets: { databaseUrl: settings.KEY_DATABASE_URL },
   };

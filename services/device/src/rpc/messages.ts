@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 import type { Device as WireDevice, PublicKey as WirePublicKey } from "@countersign/proto/common/v1/types.ts";
-import { type CallContext, isUuid, publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
+import { type CallContext, isUuid, publicKeyFromProto, publicKeyToProto, requireToken } from "@countersign/service-kit";
 import { z } from "zod";
 import { DEVICE_TYPES, type Device, type Session } from "../domain/device.ts";
 
@@ -53,10 +53,10 @@ export const deviceAttributes = z.object({
   sdkVersion: text(),
 });
 
-/** Who asks; peers.json lets nobody without a token of full scope come here. */
-export function sessionOf({ token }: CallContext): Session {
-  if (!token) throw new AppError("Unauthenticated");
-  return { accountId: token.accountId, sessionKey: token.sessionKey };
+/** Who asks. Errors: Unauthenticated. */
+export function sessionOf(call: CallContext): Session {
+  const { accountId, sessionKey } = requireToken(call);
+  return { accountId, sessionKey };
 }
 
 export function toWireDevice({ id, accountId, publicKey: key, attributes, createdAt, lastUsedAt }: Device): WireDevice {

@@ -1,3 +1,4 @@
+import { type OutboxRow, outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/service-kit";
 import { v7 } from "uuid";
@@ -14,10 +15,10 @@ const payloads = {
 };
 
 /** The outbox row of an event: subject cs.v1.device.<account id>.<type>. */
-export function deviceEventRow(event: DeviceEvent) {
+export function deviceEventRow(event: DeviceEvent): OutboxRow {
   const { type, device, occurredAt, requestId } = event;
   const { accountId } = device;
   const id = v7();
-  const message: Event = { id, occurredAt, accountId, requestId, ...payloads[type](event) };
-  return { id, subject: `cs.v1.device.${accountId}.${type}`, payload: Uint8Array.from(Event.encode(message).finish()) };
+  const message = Event.encode({ id, occurredAt, accountId, requestId, ...payloads[type](event) }).finish();
+  return outboxRow({ service: "device", accountId, event: type, message, id, createdAt: occurredAt });
 }

@@ -1,14 +1,14 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { ListKeysRequest, ListKeysResponse } from "@countersign/proto/key/v1/keys.ts";
-import type { CallContext } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/service-kit";
 import type { listKeys } from "../domain/list-keys.ts";
-import { accountOf, toWireKey } from "./messages.ts";
+import { toWireKey } from "./messages.ts";
 
 /** key.v1.Keys/ListKeys */
 export const listKeysRpc =
   (list: ReturnType<typeof listKeys<CallContext, Device>>) =>
   async (request: ListKeysRequest, call: CallContext): Promise<ListKeysResponse> => {
     const { includeRevoked } = request;
-    const keys = await list({ accountId: accountOf(call), session: call, includeRevoked });
+    const keys = await list({ accountId: requireToken(call).accountId, session: call, includeRevoked });
     return { keys: keys.map(({ registration, device }) => toWireKey(registration, device)) };
   };

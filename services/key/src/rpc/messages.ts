@@ -6,7 +6,7 @@ import {
   UserKeyType as WireType,
 } from "@countersign/proto/common/v1/types.ts";
 import { type Key, KeyOrigin as WireOrigin } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, isUuid, publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
+import { isUuid, publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
 import { z } from "zod";
 import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 
@@ -67,12 +67,6 @@ export const userKeyType = named<UserKeyType>(wireTypes);
 export const keyOrigin = named<KeyOrigin>(wireOrigins);
 export const toWireType = (type: UserKeyType): WireType => wireTypes[type];
 export const toWireOrigin = (origin: KeyOrigin): WireOrigin => wireOrigins[origin];
-
-/** The account that asks; peers.json lets nobody without a token of full scope come here. */
-export function accountOf({ token }: CallContext): string {
-  if (!token) throw new AppError("Unauthenticated");
-  return token.accountId;
-}
 
 export function toWireKey(registration: Registration, device: Device | undefined): Key {
   const { accountId, chainName, app, name, keyIndex, createdAt } = registration;

@@ -36,3 +36,15 @@ CREATE INDEX "device_account_id_idx" ON "device"("account_id");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "device_live_key" ON "device"("account_id", "public_key") WHERE (removed_at IS NULL);
+
+CREATE INDEX "outbox_waiting" ON "outbox" ("created_at") WHERE "published_at" IS NULL;
+
+CREATE FUNCTION "notify_outbox"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  -- Heard when the transaction commits, once per transaction.
+  PERFORM pg_notify('outbox', '');
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER "outbox_notify" AFTER INSERT ON "outbox" FOR EACH STATEMENT EXECUTE FUNCTION "notify_outbox"();

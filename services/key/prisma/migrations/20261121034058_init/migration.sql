@@ -39,3 +39,15 @@ CREATE UNIQUE INDEX "registration_live_key" ON "registration"("account_id", "cha
 
 -- CreateIndex
 CREATE UNIQUE INDEX "registration_key_index" ON "registration"("account_id", "chain_name", "key_index") WHERE (key_index >= 0);
+
+CREATE INDEX "outbox_waiting" ON "outbox" ("created_at") WHERE "published_at" IS NULL;
+
+CREATE FUNCTION "notify_outbox"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  -- Heard when the transaction commits, once per transaction.
+  PERFORM pg_notify('outbox', '');
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER "outbox_notify" AFTER INSERT ON "outbox" FOR EACH STATEMENT EXECUTE FUNCTION "notify_outbox"();

@@ -1,0 +1,74 @@
+import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
+import {
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  createTokenVerifier,
+  loadPeers,
+  loadTls,
+  runService,
+  type ServiceProcess,
+  watchTokenState,
+} from "@countersign/service-kit";
+import { loadConfig } from "./config.ts";
+import { noteDeviceUsed } from "./domain/note-device-used.ts";
+import { accountEventsHandlers, devicesHandlers, twoFactorHandlers } from "./rpc/handlers.ts";
+import { PrismaClient } from "./store/generated/client.ts";
+import { prismaDeviceStore } from "./store/prisma-device-store.ts";
+import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
+
+async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
+  const config = loadConfig(env);
+  const { natsUrl } = config;
+  const { databaseUrl } = config.secrets;
+  const tls = loadTls(config.tls);
+
+  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
+  onClose("database", () => prisma.$disconnect());
+  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+  const store = prismaDeviceStore(prisma);
+
+  const outbox = startOutboxPublisher({ databaseUrl, natsUrl, tls, logger, metrics });
+  onClose("outbox", () => outbox.close());
+  const consumer = startConsumer({
+    natsUrl,
+    tls,
+    logger,
+    durable: SESSION_CREATED_DURABLE,
+    filter: SESSION_CREATED_SUBJECT,
+    handler: onSessionCreated(noteDeviceUsed({ store, clock })),
+  });
+  onClose("session-created", () => consumer.close());
+
+  const auth = createRpcClient(TokenStateService, {
+    address: config.authAddress,
+    tls,
+    serverName: "auth",
+    deadlineMs: 3000,
+    metrics,
+  });
+  onClose("auth", () => auth.close());
+  const tokenState = watchTokenState(auth, { logger, clock });
+  onClose("token-state", () => tokenState.close());
+  readyCheck("token-state", () => tokenState.current());
+
+  const server = createRpcServer({
+    name,
+    tls,
+    peers: loadPeers(config.peersFile),
+    tokenVerifier: createTokenVerifier(tokenState, { issuer: config.tokenIssuer, clock }),
+    logger,
+    metrics,
+  })
+    .add(DevicesService, devicesHandlers({ store, clock, maxDevices: config.maxDevices }))
+    .add(TwoFactorService, twoFactorHandlers)
+    .add(AccountEventsService, accountEventsHandlers);
+  onClose("rpc", () => server.stop(drainMs));
+  await server.listen(config.listen);
+}
+
+await runService({ name: "device", start });

@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { AppError } from "@countersign/errors";
+import type { PublicKey } from "@countersign/keys";
+import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
+import {
+  createLogger,
+  createMetrics,
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  FixedClock,
+  loadPeers,
+  loadTls,
+  publicKeyToProto,
+  type RpcClient,
+  type RpcServer,
+  type ServiceDefinition,
+  type TokenVerifier,
+  type VerifiedToken,
+} from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { prismaDeviceStore } from "../store/prisma-device-store.ts";
+import { someAttributes, somePublicKey } from "../testing/samples.ts";
+import { accountEventsHandlers, devicesHandlers, twoFactorHandlers } from "./handlers.ts";
+
+describe("device over gRPC with mutual TLS", () => {
+  const clock = new FixedClock();
+  const tokens = new Map<string, VerifiedToken>();
+  const tokenVerifier: TokenVerifier = {
+    verify(raw) {
+      const token = tokens.get(raw);
+      if (!token) throw new AppError("InvalidAccessToken");
+      return token;
+    },
+  };
+  let stateDir: string;
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+  let server: RpcServer;
+  let address: string;
+
+  const clients: { close(): void }[] = [];
+  const clientOf = <D extends ServiceDefinition>(service: D, caller: string): RpcClient<D> => {
+    const tls = loadTls(tlsFiles(stateDir, caller));
+    const client = createRpcClient(service, { address, tls, serverName: "device", deadlineMs: 5000 });
+    clients.push(client);
+    return client;
+  };
+  const signIn = (accountId: string, sessionKey: PublicKey, scope: VerifiedToken["scope"] = "full"): string => {
+    const raw = `token-${tokens.size}`;
+    tokens.set(raw, {
+      accountId,
+      sessionKey,
+      accountKey: sessionKey,
+      scope,
+      sessionId: v7(),
+      appId: "demo",
+      tokenId: v7(),
+      issuedAt: clock.now(),
+      expiresAt: clock.now(),
+    });
+    return raw;
+  };
+  const registration = (accountId: string, publicKey: PublicKey) => ({
+    accountId,
+    deviceId: v7(),
+    publicKey: publicKeyToProto(publicKey),
+    attributes: someAttributes,
+  });
+
+  beforeAll(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), "countersign-device-"));
+    await ensureCertificates(stateDir);
+    database = await createTestDatabase("device");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+    server = createRpcServer({
+      name: "device",
+      tls: loadTls(tlsFiles(stateDir, "device")),
+      peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
+      tokenVerifier,
+      logger: createLogger({ name: "device", level: "silent" }),
+      metrics: createMetrics("device", { defaults: false }),
+    })
+      .add(DevicesService, devicesHandlers({ store: prismaDeviceStore(prisma), clock, maxDevices: 20 }))
+      .add(TwoFactorService, twoFactorHandlers)
+      .add(AccountEventsService, accountEventsHandlers);
+    const { port } = await server.listen("127.0.0.1:0");
+    address = `127.0.0.1:${port}`;
+  });
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await server.stop(100);
+    await prisma.$disconnect();
+    await database.drop();
+    await rm(stateDir, { recursive: true });
+  });
+
+  it("registers, lists, changes and removes a device", async () => {
+    const [auth, gateway] = [clientOf(DevicesService, "auth"), clientOf(DevicesService, "gateway")];
+    const accountId = v7();
+    const key = somePublicKey();
+    const token = signIn(accountId, key);
+    const request = registration(accountId, key);
+    const { device } = await auth.registerDevice(request);
+    expect(device).toMatchObject({
+      id: request.deviceId,
+      attributes: someAttributes,
+      accountId,
+    });
+
+    const publicKey = Buffer.from(key.publicKey, "hex");
+    const updated = await gateway.updateDevice({ publicKey, pushToken: "push", name: "" }, { token });
+    expect(updated.device?.attributes).toEqual({ ...someAttributes, pushToken: "push", name: "" });
+    expect((await gateway.listDevices({}, { token })).devices).toEqual([updated.device]);
+
+    await auth.removeDevice({ publicKey }, { token });
+    expect((await gateway.listDevices({}, { token })).devices).toEqual([]);
+  });
+
+  it("keeps accounts apart", async () => {
+    const [auth, gateway] = [clientOf(DevicesService, "auth"), clientOf(DevicesService, "gateway")];
+    const [own, other] = [somePublicKey(), somePublicKey()];
+    const accountId = v7();
+    await auth.registerDevice(registration(accountId, own));
+    await auth.registerDevice(registration(v7(), other));
+    const token = signIn(accountId, own);
+    const publicKey = Buffer.from(other.publicKey, "hex");
+    const notFound = { reason: "DeviceNotFound" };
+    await expect(gateway.updateDevice({ publicKey, name: "x" }, { token })).rejects.toMatchObject(notFound);
+    await expect(auth.removeDevice({ publicKey }, { token })).rejects.toMatchObject(notFound);
+    expect((await gateway.listDevices({}, { token })).devices).toHaveLength(1);
+  });
+
+  it("names the fields at fault", async () => {
+    const auth = clientOf(DevicesService, "auth");
+    const request = { ...registration("no-uuid", somePublicKey()), attributes: undefined };
+    await expect(auth.registerDevice(request)).rejects.toMatchObject({
+      reason: "InvalidRequest",
+      fields: [{ pointer: "/accountId" }, { pointer: "/attributes" }],
+    });
+  });
+
+  it("asks for the right caller and the right token", async () => {
+    const [auth, gateway] = [clientOf(DevicesService, "auth"), clientOf(DevicesService, "gateway")];
+    const accountId = v7();
+    const key = somePublicKey();
+    const refused = (reason: string) => expect.objectContaining({ reason });
+    await expect(gateway.registerDevice(registration(accountId, key))).rejects.toEqual(refused("CallerNotAllowed"));
+    await expect(auth.listDevices({}, { token: signIn(accountId, key) })).rejects.toEqual(refused("CallerNotAllowed"));
+    await expect(gateway.listDevices({})).rejects.toEqual(refused("Unauthenticated"));
+    await expect(gateway.listDevices({}, { token: "stranger" })).rejects.toEqual(refused("InvalidAccessToken"));
+    const ephemeral = signIn(accountId, key, "sign");
+    await expect(gateway.listDevices({}, { token: ephemeral })).rejects.toEqual(refused("InsufficientScope"));
+  });
+
+  it("says what is not available yet", async () => {
+    const token = signIn(v7(), somePublicKey());
+    const notImplemented = { reason: "NotImplemented" };
+    const twoFactor = clientOf(TwoFactorService, "gateway");
+    await expect(twoFactor.listTwoFactor({ status: 0 }, { token })).rejects.toMatchObject(notImplemented);
+    const events = clientOf(AccountEventsService, "gateway").watch({ lastEventId: "" }, { token });
+    await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject(notImplemented);
+  });
+});

@@ -1,0 +1,16 @@
+import type { Device } from "@countersign/proto/common/v1/types.ts";
+import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { type CallContext, publicKeyFromProto, type RpcClient } from "@countersign/service-kit";
+import type { DeviceDirectory } from "../domain/ports.ts";
+
+/** The device service's list, asked with the token of the call that is being answered. */
+export function deviceDirectory(
+  client: Pick<RpcClient<DevicesService>, "listDevices">,
+): DeviceDirectory<CallContext, Device> {
+  return {
+    async list(call) {
+      const { devices } = await client.listDevices({}, { call });
+      return devices.map((device) => ({ publicKey: publicKeyFromProto(device.publicKey), device }));
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { AppError } from "@countersign/errors";
+import type { Device } from "@countersign/proto/common/v1/types.ts";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { KeysService } from "@countersign/proto/key/v1/keys.ts";
+import {
+  createLogger,
+  createMetrics,
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  FixedClock,
+  loadPeers,
+  loadTls,
+  publicKeyToProto,
+  type RpcClient,
+  type RpcServer,
+  type ServiceDefinition,
+  type TokenVerifier,
+} from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
+import { deviceDirectory } from "../clients/device-directory.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { prismaKeyStore } from "../store/prisma-key-store.ts";
+import { somePublicKey } from "../testing/samples.ts";
+import { keysHandlers } from "./handlers.ts";
+
+describe("key over gRPC with mutual TLS", () => {
+  const clock = new FixedClock();
+  const devicesOf = new Map<string, Device[]>();
+  // The tokens of this test are account ids.
+  const tokenVerifier: TokenVerifier = {
+    verify(raw) {
+      if (raw === "stranger") throw new AppError("InvalidAccessToken");
+      const key = somePublicKey();
+      const times = { issuedAt: clock.now(), expiresAt: clock.now() };
+      const ids = { accountId: raw, sessionId: v7(), tokenId: v7(), appId: "demo" };
+      return { ...ids, ...times, scope: "full", sessionKey: key, accountKey: key };
+    },
+  };
+  const servers: RpcServer[] = [];
+  const clients: { close(): void }[] = [];
+  const addresses: Record<string, string> = {};
+  let stateDir: string;
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+
+  const clientOf = <D extends ServiceDefinition>(service: D, caller: string, serverName: string): RpcClient<D> => {
+    const tls = loadTls(tlsFiles(stateDir, caller));
+    const client = createRpcClient(service, { address: addresses[serverName]!, tls, serverName, deadlineMs: 5000 });
+    clients.push(client);
+    return client;
+  };
+  const serve = async (name: string, add: (server: RpcServer) => RpcServer) => {
+    const server = createRpcServer({
+      name,
+      tls: loadTls(tlsFiles(stateDir, name)),
+      peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
+      tokenVerifier,
+      logger: createLogger({ name, level: "silent" }),
+      metrics: createMetrics(name, { defaults: false }),
+    });
+    servers.push(server);
+    addresses[name] = `127.0.0.1:${(await add(server).listen("127.0.0.1:0")).port}`;
+  };
+
+  beforeAll(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), "countersign-key-"));
+    await ensureCertificates(stateDir);
+    database = await createTestDatabase("key");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+    const unused = () => Promise.reject(new AppError("NotImplemented"));
+    await serve("device", (server) =>
+      server.add(DevicesService, {
+        registerDevice: unused,
+        updateDevice: unused,
+        removeDevice: unused,
+        listDevices: async (_, { token }) => ({ devices: devicesOf.get(token?.accountId ?? "") ?? [] }),
+      }),
+    );
+    const devices = deviceDirectory(clientOf(DevicesService, "key", "device"));
+    const options = { store: prismaKeyStore(prisma), clock, newId: v7, maxUserKeys: 20, devices };
+    await serve("key", (server) => server.add(KeysService, keysHandlers(options)));
+  });
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await Promise.all(servers.map((server) => server.stop(100)));
+    await prisma.$disconnect();
+    await database.drop();
+    await rm(stateDir, { recursive: true });
+  });
+
+  const registration = (accountId: string, keyIndex = 1) =>
+    ({
+      accountId,
+      chainName: "flow-emulator",
+      app: { appId: "demo", appName: "Demo wallet" },
+      type: 1,
+      accountKey: publicKeyToProto(somePublicKey()),
+      deviceKey: publicKeyToProto(somePublicKey()),
+      keyIndex,
+      origin: 1,
+      name: "Ada's phone",
+    }) as const;
+
+  it("registers keys, finds them for sign-in, and lists them with the devices of the token's account", async () => {
+    const [auth, gateway] = [clientOf(KeysService, "auth", "key"), clientOf(KeysService, "gateway", "key")];
+    const accountId = v7();
+    const request = registration(accountId);
+    const { deviceKey, accountKey, chainName, type, origin } = request;
+    const device: Device = {
+      id: v7(),
+      publicKey: deviceKey,
+      accountId,
+      attributes: undefined,
+      createdAt: clock.now(),
+      lastUsedAt: clock.now(),
+    };
+    devicesOf.set(accountId, [device]);
+    await auth.registerKey(request);
+    clock.advance(1000);
+    const removed = registration(accountId, 2);
+    await auth.registerKey(removed);
+
+    const found = await auth.findSignInKey({ accountId, chainName, publicKey: deviceKey });
+    expect(found).toEqual({ type, accountKey, deviceKey, origin });
+
+    const { keys } = await gateway.listKeys({ includeRevoked: false }, { token: accountId });
+    expect(keys).toMatchObject([
+      { accountKey, keyIndex: 1, app: request.app, userKey: { type, deviceKey, device } },
+      { accountKey: removed.accountKey, keyIndex: 2, userKey: { device: undefined } },
+    ]);
+    expect((await gateway.listKeys({ includeRevoked: true }, { token: v7() })).keys).toEqual([]);
+  });
+
+  it("refuses keys off the curve and names other fields at fault", async () => {
+    const auth = clientOf(KeysService, "auth", "key");
+    const request = registration(v7());
+    const accountKey = { ...request.accountKey, bytes: Buffer.alloc(64, 1) };
+    await expect(auth.registerKey({ ...request, accountKey })).rejects.toMatchObject({ reason: "InvalidPublicKey" });
+    const wrong = { ...request, chainName: "", origin: 0, keyIndex: -1 } as const;
+    await expect(auth.registerKey(wrong)).rejects.toMatchObject({
+      reason: "InvalidRequest",
+      fields: [{ pointer: "/chainName" }, { pointer: "/keyIndex" }, { pointer: "/origin" }],
+    });
+  });
+
+  it("asks for the right caller and token, and says what is not available yet", async () => {
+    const gateway = clientOf(KeysService, "gateway", "key");
+    const refused = (reason: string) => expect.objectContaining({ reason });
+    await expect(gateway.registerKey(registration(v7()))).rejects.toEqual(refused("CallerNotAllowed"));
+    await expect(gateway.listKeys({ includeRevoked: false })).rejects.toEqual(refused("Unauthenticated"));
+    const unknown = gateway.listKeys({ includeRevoked: false }, { token: "stranger" });
+    await expect(unknown).rejects.toEqual(refused("InvalidAccessToken"));
+    const revocation = gateway.reportRevocation({ publicKey: Buffer.alloc(64), txId: "" }, { token: v7() });
+    await expect(revocation).rejects.toEqual(refused("NotImplemented"));
+  });
+});
