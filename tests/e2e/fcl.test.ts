@@ -43,7 +43,7 @@ it("@onflow/fcl, with authorization functions that call the signing endpoints, g
     payer: paymaster,
     authorizations: [device, server],
     limit: 999,
-  } as never);
+  });
   const sealed = await fcl.tx(id).onceSealed();
   expect(sealed).toMatchObject({ statusCode: 0, errorMessage: "" });
 });

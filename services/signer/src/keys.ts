@@ -13,7 +13,9 @@ async function init(chainName: string): Promise<void> {
     publicKey: (await vault.publicKey({ role, chainName })).publicKey,
     hashAlgorithm: "SHA3_256",
   });
-  console.log(JSON.stringify({ chainName, creator: await describe("creator"), paymaster: await describe("paymaster") }));
+  console.log(
+    JSON.stringify({ chainName, creator: await describe("creator"), paymaster: await describe("paymaster") }),
+  );
 }
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { chain: { type: "string" } } });

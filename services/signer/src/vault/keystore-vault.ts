@@ -26,7 +26,8 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
   const keyOf = (key: KeyReference): KeyObject => {
     const id = JSON.stringify(key);
     let found = cache.get(id);
-    if (found) cache.delete(id); // re-inserted below: the map's order is the order of use
+    if (found)
+      cache.delete(id); // re-inserted below: the map's order is the order of use
     else found = p256PrivateKey(scalarOf(key));
     cache.set(id, found);
     if (cache.size > CACHED_KEYS) cache.delete(cache.keys().next().value!);

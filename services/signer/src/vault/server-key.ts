@@ -8,7 +8,12 @@ const SALT = "countersign/server-key";
  * The private scalar of a server key: HKDF-SHA256 (RFC 5869) of the root secret over chain, account id, version and a counter; a candidate
  * outside of 1…n−1 is rejected and the next counter tried, so that scalars are uniform. 32 bytes.
  */
-export function deriveServerScalar(rootSecret: Uint8Array, chainName: string, accountId: string, version: number): Buffer {
+export function deriveServerScalar(
+  rootSecret: Uint8Array,
+  chainName: string,
+  accountId: string,
+  version: number,
+): Buffer {
   for (let counter = 0; counter < 256; counter++) {
     // JSON keeps the parts apart: no chain's name can run into an account's id.
     const info = JSON.stringify([chainName, accountId, version, counter]);

@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+
+/** What the signer did: an operation of Signing or Creation. */
+export type AuditOperation = "transaction" | "paymaster" | "creation";
+
+/** A decision, before it has its place in a chain. */
+export interface AuditEntry {
+  readonly time: Date;
+  /** The name in the caller's certificate. */
+  readonly caller: string;
+  /** For a creation: empty. */
+  readonly accountId: string;
+  readonly sessionId: string;
+  readonly operation: AuditOperation;
+  readonly chainName: string;
+  /** SHA-256 of the message, hex. */
+  readonly messageHash: string;
+  /** SHA-256 of the script, hex; empty where the message could not be decoded. */
+  readonly scriptHash: string;
+  /** "signed", or the reason of the refusal. */
+  readonly verdict: string;
+  readonly policyVersion: string;
+  readonly keyVersion: number;
+}
+
+/** A decision in its place. */
+export interface AuditRecord extends AuditEntry {
+  readonly chainId: string;
+  /** From 1. */
+  readonly sequence: bigint;
+  readonly previousHash: string;
+  readonly hash: string;
+}
+
+export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
+
+/** What the first record of a chain has as its previous hash. */
+export const genesisHash = (chainId: string): string => sha256(chainId);
+
+/**
+ * The record's one text: a JSON array of format, chain id, sequence (decimal text), time (ISO 8601, milliseconds), caller, account, session, operation,
+ * chain name, message hash, script hash, verdict, policy version, key version and previous hash. Its SHA-256 is the record's hash.
+ */
+export const recordText = (record: Omit<AuditRecord, "hash">): string =>
+  JSON.stringify([
+    "countersign-audit-1",
+    record.chainId,
+    String(record.sequence),
+    record.time.toISOString(),
+    record.caller,
+    record.accountId,
+    record.sessionId,
+    record.operation,
+    record.chainName,
+    record.messageHash,
+    record.scriptHash,
+    record.verdict,
+    record.policyVersion,
+    record.keyVersion,
+    record.previousHash,
+  ]);
+
+/** Puts entries behind the head of a chain. */
+export function chainRecords(
+  head: { chainId: string; sequence: bigint; hash: string },
+  entries: readonly AuditEntry[],
+): AuditRecord[] {
+  let { sequence, hash: previousHash } = head;
+  return entries.map((entry) => {
+    sequence += 1n;
+    const record = { ...entry, chainId: head.chainId, sequence, previousHash };
+    const hash = sha256(recordText(record));
+    previousHash = hash;
+    return { ...record, hash };
+  });
+}
+
+/**
+ * Checks a whole chain against its head. Gives "" or what is wrong: a record that was changed, removed or moved, or a tail that is missing.
+ */
+export function verifyChain(
+  records: readonly AuditRecord[],
+  head: { chainId: string; sequence: bigint; hash: string },
+): string {
+  let previousHash = genesisHash(head.chainId);
+  let sequence = 0n;
+  for (const record of records) {
+    sequence += 1n;
+    if (record.chainId !== head.chainId || record.sequence !== sequence)
+      return `record ${sequence} is missing or moved`;
+    if (record.previousHash !== previousHash) return `record ${sequence} does not follow the one before`;
+    if (sha256(recordText(record)) !== record.hash) return `record ${sequence} was changed`;
+    previousHash = record.hash;
+  }
+  return sequence === head.sequence && previousHash === head.hash ? "" : "the tail is missing";
+}

@@ -1,0 +1,44 @@
+import { type Env, listenAddress, loadEnv, loadNetworks, readSecretFile, sharedEnv } from "@countersign/service-kit";
+import { z } from "zod";
+import type { ChainPolicy } from "./policy/transaction.ts";
+
+const schema = sharedEnv.extend({
+  SIGNER_DATABASE_URL: z.string(),
+  SIGNER_LISTEN: listenAddress,
+  SIGNER_KEYSTORE_FILE: z.string(),
+  SIGNER_KEYSTORE_PASSPHRASE_FILE: z.string(),
+  /** Computation that a user's transaction may ask for. */
+  SIGNER_GAS_LIMIT_CAP: z.coerce.bigint().positive().default(9999n),
+  SIGNER_LIMIT_SIGNATURES_PER_MINUTE: z.coerce.number().int().positive().default(120),
+  /** Multiplies the limit; for development. */
+  SIGNER_LIMIT_SCALE: z.coerce.number().positive().default(1),
+  AUTH_ISSUER: z.url(),
+  CS_AUTH_ADDRESS: listenAddress,
+  CS_NATS_URL: z.string(),
+  CS_NETWORKS_FILE: z.string(),
+});
+
+/** The signer's settings; the passphrase stands apart. Errors: ConfigError. */
+export function loadConfig(env: Env) {
+  const settings = loadEnv(schema, env, { prefix: "SIGNER_" });
+  const chains = new Map<string, ChainPolicy>();
+  for (const [chainName, network] of loadNetworks(settings.CS_NETWORKS_FILE)) {
+    const { paymaster, creator, evmContract } = network;
+    chains.set(chainName, { chainName, paymaster, creator, evmContract, gasLimitCap: settings.SIGNER_GAS_LIMIT_CAP });
+  }
+  return {
+    listen: settings.SIGNER_LISTEN,
+    keystoreFile: settings.SIGNER_KEYSTORE_FILE,
+    signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
+    issuer: settings.AUTH_ISSUER,
+    authAddress: settings.CS_AUTH_ADDRESS,
+    natsUrl: settings.CS_NATS_URL,
+    peersFile: settings.CS_PEERS_FILE,
+    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
+    chains,
+    secrets: {
+      databaseUrl: settings.SIGNER_DATABASE_URL,
+      keystorePassphrase: readSecretFile(settings.SIGNER_KEYSTORE_PASSPHRASE_FILE),
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { Clock } from "@countersign/service-kit";
+import type { Binding } from "../policy/account.ts";
+import { refuse } from "../policy/refusal.ts";
+import type { ChainPolicy } from "../policy/transaction.ts";
+import type { BindingStore } from "./ports.ts";
+
+export interface BindAddressOptions {
+  readonly bindings: BindingStore;
+  readonly clock: Clock;
+  chain(name: string): ChainPolicy;
+}
+
+/**
+ * Remembers where a sealed account stands. Write-once per account and chain: the same again changes nothing, anything else is refused.
+ * Errors: UnknownChain, SigningRefused (BindingConflict).
+ */
+export const bindAddress =
+  ({ bindings, clock, chain }: BindAddressOptions) =>
+  async (binding: Binding, requestId: string): Promise<void> => {
+    const { paymaster, creator } = chain(binding.chainName);
+    // Bound to one of our own accounts, a user's token would open that.
+    if (binding.address === paymaster.address || binding.address === creator.address) {
+      refuse("BindingConflict", "this is no user's address");
+    }
+    const present = await bindings.insert(binding, { now: clock.now(), requestId });
+    const same =
+      present?.address === binding.address &&
+      present.serverKeyIndex === binding.serverKeyIndex &&
+      present.serverKeyVersion === binding.serverKeyVersion;
+    if (!same) refuse("BindingConflict", "account or address is bound otherwise");
+  };

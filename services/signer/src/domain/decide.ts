@@ -1,0 +1,111 @@
+import { AppError, isAppError } from "@countersign/errors";
+import { type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
+import type { Clock } from "@countersign/service-kit";
+import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
+import { type AuditOperation, sha256 } from "../audit/record.ts";
+import type { KeyReference, Vault } from "../vault/index.ts";
+
+/** Grows with every change of a rule, so that a record tells by which rules it was decided. */
+export const POLICY_VERSION = "header-1";
+
+/** Who asks, for the record. */
+export interface Asker {
+  readonly caller: string;
+  /** Empty where no user stands behind the request. */
+  readonly accountId: string;
+  readonly sessionId: string;
+}
+
+/** What the rules allow: the key that signs, and where it stands on chain. */
+export interface Permission {
+  readonly key: KeyReference;
+  /** 16 hex digits. */
+  readonly address: string;
+  readonly keyId: number;
+}
+
+/** A signature whose record is durable. */
+export interface SignedMessage {
+  readonly address: string;
+  readonly keyId: number;
+  readonly signature: Uint8Array;
+  readonly receipt: AuditReceipt;
+}
+
+export interface DecideOptions {
+  readonly vault: Vault;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  /** Refusals of one asker that are recorded per minute; more are only counted. */
+  readonly recordedRefusalsPerMinute?: number;
+}
+
+/** Decodes a message. Errors: InvalidMessage. */
+function decode(message: Uint8Array): DecodedMessage {
+  try {
+    return decodeMessage(message);
+  } catch (error) {
+    if (error instanceof InvalidMessageError) throw new AppError("InvalidMessage", { detail: error.message });
+    throw error;
+  }
+}
+
+/**
+ * The one way to a signature: decode, let the rules decide, sign, make the record durable, and only then let the signature go. A refusal is recorded as well.
+ */
+export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 60 }: DecideOptions) {
+  let window = 0;
+  const refusals = new Map<string, number>();
+
+  const mayRecordRefusal = (asker: Asker): boolean => {
+    const minute = Math.floor(clock.now().getTime() / 60_000);
+    if (minute !== window) {
+      refusals.clear();
+      window = minute;
+    }
+    const id = `${asker.caller}/${asker.accountId}`;
+    const count = (refusals.get(id) ?? 0) + 1;
+    refusals.set(id, count);
+    return count <= recordedRefusalsPerMinute;
+  };
+
+  return async function decide(
+    operation: AuditOperation,
+    message: Uint8Array,
+    asker: Asker,
+    rules: (decoded: DecodedMessage) => Promise<Permission>,
+  ): Promise<SignedMessage> {
+    const entry = {
+      time: clock.now(),
+      ...asker,
+      operation,
+      chainName: "",
+      messageHash: sha256(message),
+      scriptHash: "",
+      policyVersion: POLICY_VERSION,
+      keyVersion: 0,
+    };
+    let decoded: DecodedMessage | undefined;
+    try {
+      decoded = decode(message);
+      const { key, address, keyId } = await rules(decoded);
+      const signature = await vault.sign(key, message);
+      const receipt = await audit.append({
+        ...entry,
+        chainName: key.chainName,
+        scriptHash: sha256(decoded.script),
+        verdict: "signed",
+        keyVersion: vault.version(key),
+      });
+      return { address, keyId, signature, receipt };
+    } catch (error) {
+      const refused = isAppError(error, "SigningRefused", "InvalidMessage", "AccountNotReady", "InvalidRequest");
+      if (refused && mayRecordRefusal(asker)) {
+        const verdict = error.metadata.reason ?? error.reason;
+        await audit.append({ ...entry, scriptHash: decoded ? sha256(decoded.script) : "", verdict });
+      }
+      throw error;
+    }
+  };
+}
+export type Decide = ReturnType<typeof createDecide>;

@@ -1,0 +1,11 @@
+import type { Binding } from "../policy/account.ts";
+
+/** Where accounts stand; see proto signer.v1.Creation/BindAddress. */
+export interface BindingStore {
+  /** All bindings of an account, oldest first. */
+  find(accountId: string): Promise<Binding[]>;
+  /** Writes the binding and its event, unless account or address is bound on that chain. Answers what stands there now for the account. */
+  insert(binding: Binding, context: { now: Date; requestId: string }): Promise<Binding | undefined>;
+  /** Which of these accounts are bound on the chain. */
+  bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
+}

@@ -1,0 +1,122 @@
+import { AppError } from "@countersign/errors";
+import { startOutboxPublisher } from "@countersign/outbox";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import { InformationService } from "@countersign/proto/signer/v1/information.ts";
+import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import {
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  createTokenVerifier,
+  loadPeers,
+  loadTls,
+  runService,
+  watchTokenState,
+} from "@countersign/service-kit";
+import { createAuditLog } from "./audit/audit-log.ts";
+import { loadConfig } from "./config.ts";
+import { bindAddress } from "./domain/bind-address.ts";
+import { createDecide } from "./domain/decide.ts";
+import { deriveServerKeys } from "./domain/derive-server-keys.ts";
+import { signCreation } from "./domain/sign-creation.ts";
+import { signPaymaster } from "./domain/sign-paymaster.ts";
+import { signTransaction } from "./domain/sign-transaction.ts";
+import { creationRpcs } from "./rpc/creation.ts";
+import { informationRpcs } from "./rpc/information.ts";
+import { signPaymasterRpc } from "./rpc/sign-paymaster.ts";
+import { signStreamRpc } from "./rpc/sign-stream.ts";
+import { signTransactionRpc } from "./rpc/sign-transaction.ts";
+import { PrismaClient } from "./store/generated/client.ts";
+import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
+import { prismaBindingStore } from "./store/prisma-binding-store.ts";
+import { createKeystoreVault, readKeystore } from "./vault/index.ts";
+
+const PRUNE_MS = 10 * 60_000;
+
+await runService({
+  name: "signer",
+  async start({ env, logger, metrics, clock, drainMs, onClose, readyCheck }) {
+    const config = loadConfig(env);
+    const tls = loadTls(config.tls);
+    const vault = createKeystoreVault(readKeystore(config.keystoreFile, config.secrets.keystorePassphrase));
+    const chain = (name: string) => {
+      const policy = config.chains.get(name);
+      if (!policy) throw new AppError("UnknownChain");
+      return policy;
+    };
+
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl) });
+    onClose("database", () => prisma.$disconnect());
+    const bindings = prismaBindingStore(prisma);
+    const audit = createAuditLog({
+      store: prismaAuditStore(prisma),
+      clock,
+      logger,
+      signaturesPerMinute: config.signaturesPerMinute,
+    });
+    const publisher = startOutboxPublisher({
+      databaseUrl: config.secrets.databaseUrl,
+      natsUrl: config.natsUrl,
+      tls,
+      logger,
+      metrics,
+    });
+    onClose("outbox", () => publisher.close());
+
+    const auth = createRpcClient(TokenStateService, {
+      address: config.authAddress,
+      tls,
+      serverName: "auth",
+      deadlineMs: 3000,
+    });
+    onClose("auth client", () => auth.close());
+    const tokenState = watchTokenState(auth, { logger, clock });
+    onClose("token state", () => tokenState.close());
+    const verifier = createTokenVerifier(tokenState, {
+      issuer: config.issuer,
+      clock,
+      refuseFrozen: true,
+      staleReason: "SignerNotCurrent",
+    });
+
+    const decide = createDecide({ vault, audit, clock });
+    const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
+    const transaction = signTransaction({ decide, bindings, chain });
+    const paymaster = signPaymaster({ decide, bindings, chain, paymasters });
+
+    const server = createRpcServer({
+      name: "signer",
+      tls,
+      peers: loadPeers(config.peersFile),
+      tokenVerifier: verifier,
+      logger,
+      metrics,
+      deadlineMs: 2000,
+    })
+      .add(SigningService, {
+        signTransaction: signTransactionRpc(transaction),
+        signPaymaster: signPaymasterRpc(paymaster),
+        signStream: signStreamRpc({ transaction, paymaster, verifier }),
+      })
+      .add(
+        CreationService,
+        creationRpcs({
+          deriveServerKeys: deriveServerKeys({ vault, chain }),
+          signCreation: signCreation({ decide, bindings, vault, chain }),
+          bindAddress: bindAddress({ bindings, clock, chain }),
+        }),
+      )
+      .add(InformationService, informationRpcs(vault));
+
+    const pruning = setInterval(() => {
+      const before = new Date(clock.now().getTime() - PRUNE_MS);
+      pruneSignatureCounts(prisma, before).catch((err) => logger.warn({ err }, "old counts stay for now"));
+    }, PRUNE_MS);
+    onClose("pruning", () => clearInterval(pruning));
+    readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+    readyCheck("token-state", () => tokenState.current());
+    await server.listen(config.listen);
+    onClose("rpc", () => server.stop(drainMs));
+  },
+});

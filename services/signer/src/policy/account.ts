@@ -1,0 +1,38 @@
+import { AppError } from "@countersign/errors";
+import type { DecodedMessage } from "@countersign/flow";
+import type { VerifiedToken } from "@countersign/service-kit";
+import { refuse } from "./refusal.ts";
+
+/** Where an account stands on a chain, and which of its keys is ours. */
+export interface Binding {
+  readonly accountId: string;
+  readonly chainName: string;
+  /** 16 hex digits. */
+  readonly address: string;
+  readonly serverKeyIndex: number;
+  readonly serverKeyVersion: number;
+}
+
+/** Only a full session signs; the narrower scopes get rules of their own together with what they are for. */
+export function requireFullScope(token: VerifiedToken): void {
+  if (token.scope !== "full") refuse("OutsideEphemeralScope", "this token does not open this operation");
+}
+
+/**
+ * The caller's account on the chain that the message is for. An address may be the account's on two chains, then `chainName` must say which.
+ * Errors: AccountNotReady without a binding, SigningRefused (NotYourAccount, MoreThanOneAuthorizer).
+ */
+export function requireOwnAccount(message: DecodedMessage, bindings: readonly Binding[], chainName: string): Binding {
+  const candidates = chainName === "" ? bindings : bindings.filter((binding) => binding.chainName === chainName);
+  if (candidates.length === 0) throw new AppError("AccountNotReady");
+  if (message.authorizers.length > 1) refuse("MoreThanOneAuthorizer", "the account must be the only authorizer");
+  const own = candidates.filter((binding) => binding.address === message.authorizers[0]);
+  const [binding] = own;
+  if (!binding) return refuse("NotYourAccount", "the authorizer is not the caller's account");
+  if (own.length > 1) {
+    throw new AppError("InvalidRequest", {
+      fields: [{ pointer: "/chainName", detail: "needed: two chains have this address" }],
+    });
+  }
+  return binding;
+}

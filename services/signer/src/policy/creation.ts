@@ -1,0 +1,69 @@
+import {
+  type AccountToCreate,
+  createAccountsArguments,
+  createAccountsScript,
+  type DecodedMessage,
+  isFlowKeyAlgorithm,
+  MAX_ACCOUNTS_PER_CREATION,
+  MAX_COMPUTATION,
+} from "@countersign/flow";
+import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import { refuse } from "./refusal.ts";
+import type { ChainPolicy } from "./transaction.ts";
+
+const bad = (detail: string): never => refuse("BadCreation", detail);
+
+/** The values of a JSON-Cadence array argument; whatever is not of this shape yields values that compare unequal later. */
+function listOf(argument: string | undefined): unknown[] {
+  const parsed: unknown = argument === undefined ? undefined : JSON.parse(argument);
+  const value = (parsed as { value?: unknown } | null | undefined)?.value;
+  return Array.isArray(value) ? value.map((entry: { value?: unknown } | null) => entry?.value) : bad("arguments");
+}
+
+function userKey(text: unknown, isSecp256k1: unknown): PublicKey {
+  try {
+    const key = parsePublicKey(String(text), isSecp256k1 === true ? "ES256K" : "ES256");
+    return isFlowKeyAlgorithm(key.algorithm) ? key : bad("a user key that Flow cannot carry");
+  } catch (error) {
+    if (error instanceof PublicKeyError) return bad("a user key is not on its curve");
+    throw error;
+  }
+}
+
+/** The account ids of a creation: one to ten, each once. */
+export function checkCreationAccounts(accountIds: readonly string[]): void {
+  const { length } = accountIds;
+  if (length === 0 || length > MAX_ACCOUNTS_PER_CREATION) bad("one to ten accounts");
+  if (new Set(accountIds).size !== length) bad("an account twice");
+}
+
+/**
+ * The message is exactly the creation template: the creator alone proposes, authorizes and pays; account i gets `serverKeys[i]`, the key that
+ * the vault derives for its id, and one user key. Arguments are compared byte for byte with our own encoding of what they say.
+ */
+export function checkCreation(message: DecodedMessage, serverKeys: readonly PublicKey[], chain: ChainPolicy): void {
+  const { creator } = chain;
+  if (message.kind !== "envelope" || message.payloadSignatures.length > 0)
+    bad("an envelope without payload signatures");
+  if (message.payer !== creator.address || message.proposalKey.address !== creator.address) bad("not the creator's");
+  if (message.authorizers.length !== 1 || message.authorizers[0] !== creator.address) bad("authorizers");
+  if (message.proposalKey.keyId >= creator.keyCount) bad("the proposal key");
+  if (message.gasLimit > MAX_COMPUTATION) bad("the gas limit");
+  if (message.script !== createAccountsScript(chain.evmContract)) bad("the script");
+  if (message.arguments.length !== 3) bad("arguments");
+
+  const [, userKeyArgument, curveArgument] = message.arguments;
+  const keys = listOf(userKeyArgument);
+  const curves = listOf(curveArgument);
+  if (keys.length !== serverKeys.length || curves.length !== serverKeys.length) bad("lists of unequal length");
+  const accounts: AccountToCreate[] = serverKeys.map((serverKey, i) => ({
+    serverKey,
+    userKey: userKey(keys[i], curves[i]),
+  }));
+  const expected = createAccountsArguments(accounts);
+  if (expected.some((argument, i) => argument !== message.arguments[i])) bad("arguments");
+  // An equal x is the same key or its negation: one holder of both roles would act alone.
+  const x = (key: PublicKey) => key.publicKey.slice(0, 64);
+  const serverXs = new Set(serverKeys.map(x));
+  if (serverXs.size !== serverKeys.length || accounts.some((account) => serverXs.has(x(account.userKey)))) bad("keys");
+}

@@ -1,0 +1,43 @@
+import { type DecodedMessage, payloadMessage } from "@countersign/flow";
+import { hexToBytes } from "@countersign/keys";
+import { verifySignature } from "@countersign/keys/node";
+import type { VerifiedToken } from "@countersign/service-kit";
+import type { Binding } from "./account.ts";
+import { refuse } from "./refusal.ts";
+import type { ChainPolicy } from "./transaction.ts";
+
+/** The paymaster signs envelopes only. */
+export function checkPaymasterKind(message: DecodedMessage): void {
+  if (message.kind !== "envelope") refuse("WrongMessageKind", "the paymaster signs an envelope");
+}
+
+/** Its envelope signature would authorize too: a paymaster that is authorizer or proposer can be drained. */
+export function checkPaymasterOnlyPays(message: DecodedMessage, paymasters: ReadonlySet<string>): void {
+  if (message.authorizers.some((address) => paymasters.has(address)) || paymasters.has(message.proposalKey.address)) {
+    refuse("PaymasterWouldAuthorize", "the paymaster only ever pays");
+  }
+}
+
+/** The paymaster pays for what our paymaster is named the payer of. */
+export function checkPaymasterPays(message: DecodedMessage, chain: ChainPolicy): void {
+  if (message.payer !== chain.paymaster.address) refuse("UnknownPayer", "the payer is not our paymaster");
+}
+
+/**
+ * The payload must carry a valid signature of the session device's account key: a stolen token alone must not spend.
+ * Plain signatures over SHA2-256; those of passkeys carry extension data and are not understood yet, so they do not count.
+ */
+export function checkUserSignature(message: DecodedMessage, account: Binding, token: VerifiedToken): void {
+  const ofUser = message.payloadSignatures.filter(
+    ({ address, keyId }) => address === account.address && keyId !== account.serverKeyIndex,
+  );
+  if (ofUser.length === 0) refuse("UserSignatureMissing", "the payload carries no signature of the device");
+  const signed = payloadMessage(message);
+  const valid =
+    token.accountKey.algorithm !== "EdDSA" &&
+    ofUser.some(
+      ({ signature, extensionData }) =>
+        extensionData === undefined && verifySignature(token.accountKey, signed, hexToBytes(signature)),
+    );
+  if (!valid) refuse("UserSignatureInvalid", "no signature in the payload is the session device's");
+}

@@ -1,0 +1,21 @@
+import { AppError } from "@countersign/errors";
+
+/** The rules that can refuse a signature; the names are part of the API. See docs/signing.md. */
+export type RefusalReason =
+  | "WrongMessageKind"
+  | "NotYourAccount"
+  | "MoreThanOneAuthorizer"
+  | "ProposerNotYours"
+  | "UnknownPayer"
+  | "PaymasterWouldAuthorize"
+  | "UserSignatureMissing"
+  | "UserSignatureInvalid"
+  | "GasLimit"
+  | "OutsideEphemeralScope"
+  | "BadCreation"
+  | "BindingConflict";
+
+/** The signer refuses: 403 SigningRefused with the rule as `reason`. */
+export const refuse = (reason: RefusalReason, detail: string): never => {
+  throw new AppError("SigningRefused", { detail, metadata: { reason } });
+};

@@ -1,0 +1,30 @@
+import type { DecodedMessage } from "@countersign/flow";
+import type { Binding } from "./account.ts";
+import { refuse } from "./refusal.ts";
+
+/** What the rules know of a chain. */
+export interface ChainPolicy {
+  readonly chainName: string;
+  /** 16 hex digits. */
+  readonly paymaster: { readonly address: string; readonly keyId: number };
+  readonly creator: { readonly address: string; readonly keyCount: number };
+  /** 16 hex digits. */
+  readonly evmContract: string;
+  readonly gasLimitCap: bigint;
+}
+
+/** The rules of every transaction of a user's account, whoever signs: proposer, payer, gas. */
+export function checkTransaction(message: DecodedMessage, account: Binding, chain: ChainPolicy): void {
+  if (message.proposalKey.address !== account.address) refuse("ProposerNotYours", "the proposer is not the account");
+  if (message.payer !== chain.paymaster.address && message.payer !== account.address) {
+    refuse("UnknownPayer", "the payer is neither our paymaster nor the account");
+  }
+  if (message.gasLimit > chain.gasLimitCap) refuse("GasLimit", `the gas limit is above ${chain.gasLimitCap}`);
+}
+
+/** The authorizer signs a payload, or an envelope where the account pays itself: then it signs as the payer too. */
+export function checkAuthorizerKind(message: DecodedMessage, account: Binding): void {
+  if (message.kind === "envelope" && message.payer !== account.address) {
+    refuse("WrongMessageKind", "the authorizer signs a payload; the envelope is the payer's");
+  }
+}

@@ -1,0 +1,55 @@
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { uuidv7 } from "@countersign/service-kit";
+import type { BindingStore } from "../domain/ports.ts";
+import type { Binding } from "../policy/account.ts";
+import type { PrismaClient, Binding as Row } from "./generated/client.ts";
+
+const CACHED_ACCOUNTS = 50_000;
+
+const toBinding = ({ createdAt: _, ...binding }: Row): Binding => binding;
+
+/** Bindings in Postgres. They are written once, so what was found stays true and is remembered. */
+export function prismaBindingStore(prisma: PrismaClient): BindingStore {
+  const cache = new Map<string, Binding[]>();
+
+  return {
+    async find(accountId) {
+      const known = cache.get(accountId);
+      if (known) return known;
+      const rows = await prisma.binding.findMany({ where: { accountId }, orderBy: { createdAt: "asc" } });
+      const found = rows.map(toBinding);
+      if (found.length > 0) {
+        cache.set(accountId, found);
+        // An account may get a further chain through another replica: what is remembered is asked for again after a while.
+        setTimeout(() => cache.delete(accountId), 5_000).unref();
+        if (cache.size > CACHED_ACCOUNTS) cache.delete(cache.keys().next().value!);
+      }
+      return found;
+    },
+
+    async insert(binding, { now, requestId }) {
+      const { accountId, chainName, address } = binding;
+      return prisma.$transaction(async (tx) => {
+        const { count } = await tx.binding.createMany({ data: [{ ...binding, createdAt: now }], skipDuplicates: true });
+        if (count === 1) {
+          const id = uuidv7({ now: () => now });
+          const event: Event = { id, occurredAt: now, accountId, requestId, addressBound: { chainName, address } };
+          const payload = Uint8Array.from(Event.encode(event).finish());
+          await tx.outbox.create({ data: { id, subject: `cs.v1.signer.${accountId}.address-bound`, payload } });
+          cache.delete(accountId);
+          return binding;
+        }
+        const row = await tx.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
+        return row ? toBinding(row) : undefined;
+      });
+    },
+
+    async bound(chainName, accountIds) {
+      const rows = await prisma.binding.findMany({
+        where: { chainName, accountId: { in: [...accountIds] } },
+        select: { accountId: true },
+      });
+      return rows.map((row) => row.accountId);
+    },
+  };
+}
