@@ -7,21 +7,16 @@ import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import { services } from "./paths.ts";
 
-/** What a client of JetStream asks the server: reading streams and consumers of its own, and acknowledging. */
+/** What a client asks JetStream: that the stream of events exists, consumers of its own, messages, and to acknowledge. */
+const stream = "CS_EVENTS";
 const jetStreamApi = [
   "$JS.API.INFO",
-  "$JS.API.STREAM.INFO.*",
-  "$JS.API.STREAM.NAMES",
-  "$JS.API.STREAM.CREATE.*",
-  "$JS.API.STREAM.UPDATE.*",
-  "$JS.API.CONSUMER.CREATE.>",
-  "$JS.API.CONSUMER.DURABLE.CREATE.>",
-  "$JS.API.CONSUMER.INFO.>",
-  "$JS.API.CONSUMER.NAMES.*",
-  "$JS.API.CONSUMER.LIST.*",
-  "$JS.API.CONSUMER.MSG.NEXT.>",
-  "$JS.API.CONSUMER.DELETE.>",
-  "$JS.API.DIRECT.GET.>",
+  `$JS.API.STREAM.INFO.${stream}`,
+  `$JS.API.STREAM.CREATE.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.INFO.${stream}.>`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`,
   "$JS.ACK.>",
   "$JS.FC.>",
 ];

@@ -12,6 +12,9 @@ export interface EnvironmentInput {
   databaseUrl(service: ServiceName): string;
 }
 
+/** Who has limits that a person does not reach and a test does. */
+const limited: (ServiceName | "gateway")[] = ["auth", "device", "key", "signer"];
+
 /** Files that services read and the launcher makes. */
 export function stateFiles(stateDir: string) {
   return {
@@ -24,15 +27,17 @@ export function stateFiles(stateDir: string) {
 }
 
 /** What only one process is told. */
-function ownSettings(name: ServiceName | "gateway", stateDir: string): Record<string, string> {
+function ownSettings(name: ServiceName | "gateway", stateDir: string, ports: Ports): Record<string, string> {
   const files = stateFiles(stateDir);
   if (name === "auth") {
     return {
       AUTH_PROVIDERS_FILE: files.providers,
       AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: files.tokenKeyEncryptionKey,
+      AUTH_HTTP_LISTEN: `127.0.0.1:${ports.authHttp}`,
       AUTH_REQUIRE_LOGIN_TOKEN: "true",
     };
   }
+  if (name === "gateway") return { AUTH_REQUIRE_LOGIN_TOKEN: "true" };
   if (name === "signer") {
     return { SIGNER_KEYSTORE_FILE: files.keystore, SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase };
   }
@@ -63,12 +68,13 @@ export function serviceEnvironment(name: ServiceName | "gateway", input: Environ
       ? {}
       : { [`${prefix}_LIMIT_SCALE`]: "100", [`${prefix}_DATABASE_URL`]: input.databaseUrl(name) }),
     AUTH_ISSUER: input.gateway,
+    CS_AUTH_HTTP_ADDRESS: `127.0.0.1:${ports.authHttp}`,
     CS_NATS_URL: input.natsUrl,
     CS_TLS_CA: tls.ca,
     CS_TLS_CERT: tls.cert,
     CS_TLS_KEY: tls.key,
     CS_NETWORKS_FILE: input.networksFile,
     CS_PEERS_FILE: join(root, "deploy/peers.json"),
-    ...ownSettings(name, stateDir),
+    ...ownSettings(name, stateDir, ports),
   };
 }

@@ -6,6 +6,7 @@ import { isFree } from "./ports.ts";
 export const portTable = {
   gateway: { port: 8080, variable: "CS_PORT_GATEWAY", who: "the gateway (HTTP)" },
   auth: { port: 5001, variable: "CS_PORT_AUTH", who: "auth (gRPC)" },
+  authHttp: { port: 5101, variable: "CS_PORT_AUTH_HTTP", who: "auth (public keys, HTTPS)" },
   device: { port: 5002, variable: "CS_PORT_DEVICE", who: "device (gRPC)" },
   key: { port: 5003, variable: "CS_PORT_KEY", who: "key (gRPC)" },
   account: { port: 5004, variable: "CS_PORT_ACCOUNT", who: "account (gRPC)" },
