@@ -140,7 +140,6 @@ export function createLogger(options: LoggerOptions): Logger {
     serializers: { err: (value: unknown) => value },
     formatters: {
       level: (label: string) => ({ level: label }),
-      bindings: (bindings: Record<string, unknown>) => allowed(fields, bindings),
       log: (line: Record<string, unknown>) => allowed(fields, line),
     },
     hooks: {
@@ -156,5 +155,11 @@ export function createLogger(options: LoggerOptions): Logger {
       },
     },
   };
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  const logger: Logger = options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  // pino forgets the formatter of bindings in children; what is set here, children of children inherit.
+  const child = logger.child;
+  logger.child = function childOf(this: Logger, bindings: Record<string, unknown>, childOptions?: object) {
+    return child.call(this, allowed(fields, bindings), childOptions);
+  } as Logger["child"];
+  return logger;
 }

@@ -222,19 +222,21 @@ async function* streaming(
 interface Sink {
   write(value: unknown): boolean;
   end(): void;
-  once(event: string, listener: () => void): unknown;
+  on(event: string, listener: () => void): unknown;
   destroyed: boolean;
 }
 
 /** Writes the requests of a bidirectional stream at the other side's pace. */
 async function feed(requests: AsyncIterable<unknown>, sink: Sink, cancel: () => void): Promise<void> {
+  let resume: (() => void) | undefined;
+  sink.on("drain", () => resume?.());
+  sink.on("close", () => resume?.());
   try {
     for await (const request of requests) {
       if (sink.destroyed) return;
       if (sink.write(request)) continue;
       await new Promise<void>((resolve) => {
-        sink.once("drain", resolve);
-        sink.once("close", resolve);
+        resume = resolve;
       });
     }
     sink.end();

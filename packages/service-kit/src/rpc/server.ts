@@ -213,7 +213,10 @@ function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addServi
         wrapped[key] = (call: AnyCall, callback?: sendUnaryData<unknown>) => {
           const state = beginCall(runtime, rpcName(method), call, { stream: method.responseStream, quiet: true });
           state.context().then(
-            () => (original as (...args: unknown[]) => void).call(implementation, call, callback),
+            () => {
+              state.end("OK");
+              (original as (...args: unknown[]) => void).call(implementation, call, callback);
+            },
             (error: unknown) => {
               const failure = failed(state, error);
               if (callback === undefined) call.emit("error", failure);

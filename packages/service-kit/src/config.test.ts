@@ -1,0 +1,53 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { ConfigError, listenAddress, loadEnv, readSecretFile } from "./config.ts";
+import { loadNetworks } from "./networks.ts";
+
+const schema = z.object({ KEY_LISTEN: listenAddress, KEY_LIMIT: z.coerce.number().int().default(5) });
+const dir = mkdtempSync(join(tmpdir(), "countersign-config-"));
+
+function file(name: string, content: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+test("reads what the schema names; empty is absent", () => {
+  const env = { KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: "", KEY_ADMIN_LISTEN: "x", PATH: "/bin" };
+  expect(loadEnv(schema, env, { prefix: "KEY_" })).toEqual({ KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: 5 });
+});
+
+test("names all problems at once and shows no value", () => {
+  const read = () => loadEnv(schema, { KEY_LIMIT: "hunter2", KEY_LIMTI: "1" }, { prefix: "KEY_" });
+  expect(read).toThrow(ConfigError);
+  expect(read).toThrow(/KEY_LIMTI: no such setting[\s\S]*KEY_LISTEN: is missing[\s\S]*KEY_LIMIT: /);
+  expect(read).not.toThrow(/hunter2/);
+});
+
+test("secrets come from files without their line end", () => {
+  expect(readSecretFile(file("secret", "s3cret\n"))).toBe("s3cret");
+  expect(() => readSecretFile(file("empty", "\n"))).toThrow("is empty");
+  expect(() => readSecretFile(join(dir, "absent"))).toThrow("ENOENT");
+});
+
+test("networks are checked", () => {
+  const network = {
+    chainName: "flow-emulator",
+    chainType: "flow",
+    network: "emulator",
+    evmChainId: 646,
+    accessNode: "http://127.0.0.1:8888/",
+    evmContract: "f8d6e0586b0a20c7",
+    creator: { address: "f8d6e0586b0a20c7", keyCount: 8 },
+    paymaster: { address: "f8d6e0586b0a20c7", keyId: 0 },
+    explorerTransactionUrl: "http://127.0.0.1:8888/v1/transaction_results/{id}",
+  };
+  const load = (networks: unknown[]) => loadNetworks(file("networks.json", JSON.stringify({ networks })));
+  expect(load([network]).get("flow-emulator")?.accessNode).toBe("http://127.0.0.1:8888");
+  expect(() => load([network, network])).toThrow("unique");
+  expect(() => load([{ ...network, evmContract: "0xf8d6e0586b0a20c7" }])).toThrow("16 lower-case hex digits");
+  expect(() => load([])).toThrow(ConfigError);
+});

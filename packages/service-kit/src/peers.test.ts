@@ -1,0 +1,41 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { loadPeers, parsePeers } from "./peers.ts";
+
+const row = { callers: ["gateway"], token: "user" as const };
+
+test("the deployed table is valid, and knows health for everybody", () => {
+  const peers = loadPeers(fileURLToPath(new URL("../../../deploy/peers.json", import.meta.url)));
+  expect(peers.rule("auth.v1.SignUp/SignUp")?.callers).toEqual(new Set(["gateway"]));
+  expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("signer")).toBe(true);
+  expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("*")).toBe(false);
+  expect(peers.rule("auth.v1.SignUp/Other")).toBeUndefined();
+});
+
+test("modes open scopes, and rows may open more", () => {
+  const peers = parsePeers({
+    rpcs: {
+      "a.v1.A/User": row,
+      "a.v1.A/Ephemeral": { ...row, token: "ephemeral" },
+      "a.v1.A/Recover": { ...row, scopes: ["recover"] },
+      "a.v1.A/Service": { ...row, token: "service" },
+    },
+  });
+  expect(peers.rule("a.v1.A/User")?.scopes).toEqual(new Set(["full"]));
+  expect(peers.rule("a.v1.A/Ephemeral")?.scopes).toEqual(new Set(["full", "sign"]));
+  expect(peers.rule("a.v1.A/Recover")?.scopes).toEqual(new Set(["full", "recover"]));
+  expect(peers.rule("a.v1.A/Service")?.scopes).toEqual(new Set());
+});
+
+test.each([
+  ["a caller that is not a peer", { peers: ["auth"], rpcs: { "a.v1.A/B": row } }],
+  ["everybody as caller", { rpcs: { "a.v1.A/B": { ...row, callers: ["*"] } } }],
+  ["a whole service", { rpcs: { "a.v1.A/*": row } }],
+  ["no caller", { rpcs: { "a.v1.A/B": { ...row, callers: [] } } }],
+  ["an unknown mode", { rpcs: { "a.v1.A/B": { ...row, token: "any" } } }],
+  ["an unknown member", { rpcs: { "a.v1.A/B": { ...row, tokn: "user" } } }],
+  ["scopes without a token", { rpcs: { "a.v1.A/B": { ...row, token: "service", scopes: ["full"] } } }],
+  ["a name that is no RPC", { rpcs: { "a.v1.A.B": row } }],
+])("refuses %s", (_name, table) => {
+  expect(() => parsePeers(table)).toThrow();
+});
