@@ -51,11 +51,14 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
 export function prismaDeviceStore(prisma: PrismaClient): DeviceStore {
   return {
     withAccount: (accountId, work) =>
-      prisma.$transaction(async (tx) => {
-        // One lock per account makes limits and "find, then insert" hold in all replicas.
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
-        return work(accountDevices(tx, accountId));
-      }),
+      prisma.$transaction(
+        async (tx) => {
+          // One lock per account makes limits and "find, then insert" hold in all replicas.
+          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
+          return work(accountDevices(tx, accountId));
+        },
+        { maxWait: 5_000, timeout: 5_000 },
+      ),
     async listLive(accountId) {
       const rows = await prisma.device.findMany({
         where: { accountId, removedAt: null },

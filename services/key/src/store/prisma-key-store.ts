@@ -51,11 +51,14 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
 export function prismaKeyStore(prisma: PrismaClient): KeyStore {
   return {
     withAccount: (accountId, work) =>
-      prisma.$transaction(async (tx) => {
-        // One lock per account makes limits and "find, then insert" hold in all replicas.
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
-        return work(accountKeys(tx, accountId));
-      }),
+      prisma.$transaction(
+        async (tx) => {
+          // One lock per account makes limits and "find, then insert" hold in all replicas.
+          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${accountId}, 0))`;
+          return work(accountKeys(tx, accountId));
+        },
+        { maxWait: 5_000, timeout: 5_000 },
+      ),
     async findByKey(accountId, chainName, { algorithm, publicKey }) {
       const rows = await prisma.registration.findMany({
         where: {
