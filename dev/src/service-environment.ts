@@ -13,7 +13,7 @@ export interface EnvironmentInput {
 }
 
 /** Who has limits that a person does not reach and a test does. */
-const limited: (ServiceName | "gateway")[] = ["auth", "device", "key", "signer"];
+const limited: readonly string[] = ["auth", "device", "key", "signer"];
 
 /** Files that services read and the launcher makes. */
 export function stateFiles(stateDir: string) {
@@ -64,9 +64,8 @@ export function serviceEnvironment(name: ServiceName | "gateway", input: Environ
     [`${prefix}_LISTEN`]: `127.0.0.1:${ports[name]}`,
     [`${prefix}_ADMIN_LISTEN`]: `127.0.0.1:${ports[`${name}Admin`]}`,
     // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a database.
-    ...(name === "gateway"
-      ? {}
-      : { [`${prefix}_LIMIT_SCALE`]: "100", [`${prefix}_DATABASE_URL`]: input.databaseUrl(name) }),
+    ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
+    ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: input.databaseUrl(name) }),
     AUTH_ISSUER: input.gateway,
     CS_AUTH_HTTP_ADDRESS: `127.0.0.1:${ports.authHttp}`,
     CS_NATS_URL: input.natsUrl,
