@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   type Env,
   listenAddress,
@@ -40,11 +41,23 @@ const origins = list.refine(
   "must be origins such as https://app.example.com, separated by commas",
 );
 
+const proxies = list.refine(
+  (entries) => entries.every(isNetwork),
+  "must be IP addresses or networks such as 10.0.0.0/8, separated by commas",
+);
+
+function isNetwork(entry: string): boolean {
+  const [address = "", bits, ...rest] = entry.split("/");
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
 const schema = z.object({
   ...sharedEnv.shape,
   GATEWAY_LISTEN: listenAddress.default("127.0.0.1:8080"),
   GATEWAY_ALLOWED_ORIGINS: origins,
-  GATEWAY_TRUSTED_PROXIES: list,
+  GATEWAY_TRUSTED_PROXIES: proxies,
   CS_AUTH_ADDRESS: listenAddress.default("127.0.0.1:5001"),
   CS_DEVICE_ADDRESS: listenAddress.default("127.0.0.1:5002"),
   CS_KEY_ADDRESS: listenAddress.default("127.0.0.1:5003"),

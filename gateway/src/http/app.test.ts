@@ -1,7 +1,6 @@
 import { connect } from "node:net";
 import { AppError } from "@countersign/errors";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { SAMPLE_KEYS } from "../testing/fake-services.ts";
 import { GOOD_REQUESTS } from "../testing/samples.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 
@@ -81,6 +80,13 @@ describe("problems", () => {
     expect(answer.text).not.toContain("secret");
   });
 
+  it("reach clients that are still sending", async () => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const answer = await gateway.send("POST", "/auth/v1/token/refresh", { body: "x".repeat(5_000_000) });
+      expect(answer).toMatchObject({ status: 413, json: { error: "PayloadTooLarge" } });
+    }
+  });
+
   it("answer a broken path", async () => {
     const answer = await gateway.send("DELETE", "/auth/v1/sessions/%E0%A4%A", { token: "full" });
     expect(answer).toMatchObject({ status: 400, json: { error: "InvalidRequest" } });
@@ -130,126 +136,6 @@ describe("the client's address", () => {
     await plain.send("GET", "/account/v1/me", { token: "full", headers: { "x-forwarded-for": "203.0.113.9" } });
     expect(plain.calls[0]!.options.call.clientIp).toBe("127.0.0.1");
     await plain.stop();
-  });
-});
-
-describe("keys", () => {
-  const signUp = (userKey: object) =>
-    gateway.send("POST", "/auth/v1/signup", { body: { ...GOOD_REQUESTS.signUp!.body, userKey } });
-  const seenKey = () =>
-    gateway.calls[0]!.request.userKey as Record<"accountKey" | "deviceKey", { algorithm: number; bytes: Buffer }>;
-
-  it.each([
-    SAMPLE_KEYS.p256.toUpperCase(),
-    `0x${SAMPLE_KEYS.p256}`,
-    `04${SAMPLE_KEYS.p256}`,
-    SAMPLE_KEYS.p256Compressed,
-  ])("are brought into one form: %s", async (publicKey) => {
-    await signUp({ type: "device", publicKey, device: {} });
-    expect(seenKey().accountKey.bytes.toString("hex")).toBe(SAMPLE_KEYS.p256);
-    expect(seenKey().deviceKey).toEqual(seenKey().accountKey);
-  });
-
-  it("may be another one for the device", async () => {
-    const device = { publicKey: SAMPLE_KEYS.ed25519 };
-    await signUp({ type: "device", publicKey: SAMPLE_KEYS.secp256k1, algorithm: "ES256K", device });
-    expect(seenKey()).toMatchObject({ accountKey: { algorithm: 2 }, deviceKey: { algorithm: 3 } });
-  });
-
-  it.each([
-    [{ publicKey: SAMPLE_KEYS.secp256k1 }, "/userKey/publicKey"],
-    [{ publicKey: "zz" }, "/userKey/publicKey"],
-    [{ publicKey: "00".repeat(64) }, "/userKey/publicKey"],
-    [{ publicKey: SAMPLE_KEYS.p256, device: { publicKey: "00" } }, "/userKey/device/publicKey"],
-  ])("must be points of their curve: %j", async (userKey, pointer) => {
-    const answer = await signUp({ type: "device", device: {}, ...userKey });
-    expect(answer).toMatchObject({ status: 400, json: { error: "InvalidPublicKey", errors: [{ pointer }] } });
-  });
-
-  it("in a path may be of either curve", async () => {
-    const path = `/device/v1/devices/0x${SAMPLE_KEYS.secp256k1}`;
-    expect(await gateway.send("PUT", path, { token: "full", body: {} })).toMatchObject({ status: 200 });
-    expect(await gateway.send("PUT", "/device/v1/devices/nope", { token: "full", body: {} })).toMatchObject({
-      status: 400,
-      json: { error: "InvalidPublicKey" },
-    });
-  });
-});
-
-describe("sign-up", () => {
-  const { body } = GOOD_REQUESTS.signUp!;
-  const signUp = (headers: Record<string, string>) => gateway.send("POST", "/auth/v1/signup", { body, headers });
-
-  it.each([
-    ["abc-123", "abc-123"],
-    ['"abc 123"', "abc 123"],
-  ])("takes the idempotency key %s", async (header, key) => {
-    await signUp({ "idempotency-key": header });
-    expect(gateway.calls[0]!.request.idempotencyKey).toBe(key);
-  });
-
-  it.each(["two words", "x".repeat(256), '"open'])("refuses the idempotency key %s", async (header) => {
-    expect(await signUp({ "idempotency-key": header })).toMatchObject({
-      status: 400,
-      json: { error: "InvalidRequest" },
-    });
-  });
-
-  it("passes a full session's token on, for a further chain", async () => {
-    await signUp({ authorization: "bearer full" });
-    expect(gateway.calls[0]!.options.call).toMatchObject({ rawToken: "full", token: { scope: "full" } });
-    expect(await signUp({ authorization: "Bearer sign" })).toMatchObject({ status: 403 });
-    expect(await signUp({ authorization: "Basic abc" })).toMatchObject({ status: 401 });
-  });
-});
-
-describe("sign-in", () => {
-  it("answers NotImplemented to passkeys", async () => {
-    const challenge = { ...GOOD_REQUESTS.issueChallenge!.body, challengeType: "passKey", publicKey: undefined };
-    expect(await gateway.send("POST", "/auth/v1/signin/challenge", { body: challenge })).toMatchObject({ status: 501 });
-  });
-
-  it("does without a login token only where development says so", async () => {
-    const lenient = await startTestGateway({ requireLoginToken: false });
-    const body = { ...GOOD_REQUESTS.issueChallenge!.body, request: { chainName: "flow-emulator" } };
-    expect(await lenient.send("POST", "/auth/v1/signin/challenge", { body })).toMatchObject({ status: 200 });
-    await lenient.stop();
-  });
-});
-
-describe("resources", () => {
-  it("are in the form of the contract", async () => {
-    const { json } = await me();
-    expect(json.account).toMatchObject({
-      addresses: [{ address: "0x01cf0e2f2f715450", chainId: 646, domainName: "" }],
-      parent: [],
-      createdAt: "2026-11-20T10:00:00.000Z",
-    });
-    const keys = await gateway.send("GET", "/key/v1/keys?include_revoked=true", { token: "full" });
-    expect(gateway.calls.at(-1)!.request).toEqual({ includeRevoked: true });
-    expect(keys.json.keys).toMatchObject([
-      { type: "user-key", recoverKey: null, userKey: { type: "device", device: { pushToken: "" } }, revokedAt: "" },
-      {
-        type: "recover-key",
-        userKey: null,
-        recoverKey: { cloudKey: { accountName: "ada" } },
-        pending: true,
-        keyIndex: -1,
-      },
-    ]);
-    const signed = await gateway.send("POST", "/sign/v1/cadence/paymaster", {
-      token: "full",
-      body: { message: "0xABCD" },
-    });
-    expect(signed.json).toEqual({ signature: { addr: "0x01cf0e2f2f715450", keyId: 2, signature: "ab".repeat(64) } });
-    expect(gateway.calls.at(-1)!.request.message).toEqual(Buffer.from([0xab, 0xcd]));
-  });
-
-  it("refuse a query that is not true or false", async () => {
-    for (const query of ["yes", "true&include_revoked=false", ""]) {
-      const answer = await gateway.send("GET", `/key/v1/keys?include_revoked=${query}`, { token: "full" });
-      expect(answer).toMatchObject({ status: 400, json: { errors: [{ pointer: "/include_revoked" }] } });
-    }
   });
 });
 

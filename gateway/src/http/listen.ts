@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server } from "node:http";
+import type { Duplex } from "node:stream";
 import { splitAddress } from "@countersign/service-kit";
 import { SLOW_CLIENT_LIMITS } from "./limits.ts";
 
@@ -15,8 +16,13 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
   const server: Server = createServer(SLOW_CLIENT_LIMITS, (request, response) => {
     // Whoever keeps a connection open must look for another server now.
     if (closing) response.setHeader("Connection", "close");
+    // Those that ran already when closing began leave an idle connection behind.
+    response.once("close", () => {
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
     handle(request, response);
   });
+  server.on("clientError", refuseBrokenRequest);
   const { host, port } = splitAddress(address);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -35,4 +41,18 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
       clearTimeout(force);
     },
   };
+}
+
+/** Answers what is no HTTP request, or did not become one in time: the application never sees it. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const [status, title] =
+    error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      ? [408, "Request Timeout"]
+      : error.code === "HPE_HEADER_OVERFLOW"
+        ? [431, "Request Header Fields Too Large"]
+        : [400, "Bad Request"];
+  const body = JSON.stringify({ type: "about:blank", title, status });
+  const head = ["Connection: close", "Content-Type: application/problem+json", `Content-Length: ${body.length}`];
+  socket.end(`HTTP/1.1 ${status} ${title}\r\n${head.join("\r\n")}\r\n\r\n${body}`);
 }

@@ -50,8 +50,6 @@ export function sendProblem(response: Response, error: AppError): void {
   else if (problem.status === 429) response.set("Retry-After", "1");
   const challenge = bearerChallenge(problem);
   if (challenge !== undefined) response.set("WWW-Authenticate", challenge);
-  // The rest of a body that was refused is not worth reading.
-  if (problem.status === 413) response.set("Connection", "close");
   response.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
 }
 

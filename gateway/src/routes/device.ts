@@ -1,3 +1,4 @@
+import type { KeyAlgorithm } from "@countersign/keys";
 import type { RemoveDeviceRequest, RemoveDeviceResponse } from "@countersign/proto/auth/v1/access.ts";
 import type {
   ListDevicesRequest,
@@ -9,7 +10,7 @@ import { z } from "zod";
 import { type Route, route } from "../http/route.ts";
 import { text } from "../http/validation.ts";
 import { deviceSchema, toDevice } from "./resources/device.ts";
-import { algorithmSchema, fromKeyName, publicKeySchema } from "./resources/public-key.ts";
+import { algorithmSchema, guessPublicKey, publicKeySchema } from "./resources/public-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
 
 /** What of device and auth these routes call. */
@@ -65,7 +66,7 @@ export function deviceRoutes({ devices, access }: DeviceClients): Route[] {
       response: z.object({ device: deviceSchema }),
       errors: ["InvalidPublicKey", "DeviceNotFound", "PushTokenNotYours"],
       handler: async ({ params, query, body }, call) => {
-        const publicKey = fromKeyName(params.publicKey, query.algorithm, "/publicKey");
+        const publicKey = keyNamed(params.publicKey, query.algorithm);
         const answer = await devices.updateDevice({ publicKey, ...body }, { call, deadlineMs: DEADLINES.unary });
         return { device: toDevice(answer.device) };
       },
@@ -79,10 +80,14 @@ export function deviceRoutes({ devices, access }: DeviceClients): Route[] {
       request: oneDevice,
       errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung", "NotImplemented"],
       handler: async ({ params, query }, call) => {
-        const publicKey = fromKeyName(params.publicKey, query.algorithm, "/publicKey");
+        const publicKey = keyNamed(params.publicKey, query.algorithm);
         await access.removeDevice({ publicKey }, { call, deadlineMs: DEADLINES.unary });
         return undefined;
       },
     }),
   ];
 }
+
+/** A registered key may be named without its algorithm. */
+const keyNamed = (hex: string, algorithm: KeyAlgorithm | undefined): Buffer =>
+  guessPublicKey(hex, algorithm, ["ES256", "ES256K"], "/publicKey").bytes;

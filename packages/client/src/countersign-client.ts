@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { bytesToHex, hexToBytes, publicKeyFingerprint } from "@countersign/keys";
 import { type ApiRequest, ApiTransport, type Fetch } from "./http.ts";
 import { ProblemError } from "./problem-error.ts";
 import type {
@@ -43,6 +43,11 @@ export class CountersignClient {
     this.#transport = new ApiTransport(baseUrl, fetch ?? globalThis.fetch.bind(globalThis));
     this.#credentials = credentials;
     this.#onCredentials = onCredentials ?? (() => {});
+  }
+
+  /** The `nonce` to log in with: it binds the login to this device's key, so that a stolen ID token is of no use with another one. */
+  get loginNonce(): string {
+    return publicKeyFingerprint(this.deviceKey);
   }
 
   /** The session's tokens, if there is a session. */

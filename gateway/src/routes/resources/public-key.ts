@@ -24,15 +24,22 @@ export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, 
 }
 
 /**
- * The canonical bytes of a key that only names something registered: where no algorithm is given, a point of either curve will do.
- * Errors: InvalidPublicKey.
+ * The same where the input need not name the algorithm: the first of `guesses` whose curve has the point.
+ * Errors: InvalidPublicKey, of the last guess.
  */
-export function fromKeyName(hex: string, algorithm: KeyAlgorithm | undefined, pointer: string): Buffer {
+export function guessPublicKey(
+  hex: string,
+  algorithm: KeyAlgorithm | undefined,
+  guesses: readonly [KeyAlgorithm, ...KeyAlgorithm[]],
+  pointer: string,
+): PublicKey {
+  if (algorithm !== undefined) return fromPublicKey(hex, algorithm, pointer);
+  const [guess, next, ...others] = guesses;
   try {
-    return fromPublicKey(hex, algorithm, pointer).bytes;
+    return fromPublicKey(hex, guess, pointer);
   } catch (error) {
-    if (algorithm !== undefined) throw error;
-    return fromPublicKey(hex, "ES256K", pointer).bytes;
+    if (next === undefined) throw error;
+    return guessPublicKey(hex, undefined, [next, ...others], pointer);
   }
 }
 

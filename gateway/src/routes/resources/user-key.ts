@@ -1,11 +1,12 @@
 import { type UserKey, UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { z } from "zod";
 import { optionalText } from "../../http/validation.ts";
-import { algorithmSchema, fromPublicKey, publicKeySchema } from "./public-key.ts";
+import { algorithmSchema, fromPublicKey, guessPublicKey, publicKeySchema } from "./public-key.ts";
 
 /** The device in a sign-up body. */
 const deviceBody = z.object({
-  publicKey: publicKeySchema.optional(),
+  /** Absent or "": the account key. */
+  publicKey: optionalText(),
   algorithm: algorithmSchema.optional(),
   pushToken: optionalText(4_096),
   name: optionalText(),
@@ -33,12 +34,12 @@ export const userKeyBody = z.object({
 export function fromUserKey(body: z.output<typeof userKeyBody>, pointer: string): UserKey {
   const { publicKey, algorithm, ...attributes } = body.device;
   const accountKey = fromPublicKey(body.publicKey, body.algorithm, `${pointer}/publicKey`);
-  // The same hex means the same key, of the same algorithm.
-  const deviceAlgorithm = algorithm ?? (publicKey === body.publicKey ? body.algorithm : undefined);
   return {
     type: body.type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE,
     accountKey,
-    deviceKey: publicKey ? fromPublicKey(publicKey, deviceAlgorithm, `${pointer}/device/publicKey`) : accountKey,
+    deviceKey: publicKey
+      ? guessPublicKey(publicKey, algorithm, [body.algorithm ?? "ES256", "ES256"], `${pointer}/device/publicKey`)
+      : accountKey,
     device: attributes,
   };
 }

@@ -1,0 +1,47 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type HttpListener, listenHttp } from "./listen.ts";
+
+describe("listenHttp", () => {
+  let listener: HttpListener;
+  beforeAll(async () => {
+    listener = await listenHttp((_request, response) => void response.end("ok"), "127.0.0.1:0");
+  });
+  afterAll(() => listener.close(0));
+
+  async function raw(text: string): Promise<string> {
+    const socket = connect(listener.port, "127.0.0.1");
+    socket.write(text);
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    return answer;
+  }
+
+  it("answers broken requests with problem documents", async () => {
+    expect(await raw("nonsense\r\n\r\n")).toMatch(
+      /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*"status":400/,
+    );
+    expect(await raw(`GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  it("gives up clients that do not send their headers", async () => {
+    expect(await raw("GET / HTTP/1.1\r\nHost: x\r\n")).toMatch(/^HTTP\/1\.1 408 /);
+  }, 10_000);
+
+  it("lets running requests finish when it closes, and takes no more", async () => {
+    const other = await listenHttp(
+      (_request, response) => void setTimeout(() => response.end("late"), 100),
+      "127.0.0.1:0",
+    );
+    const url = `http://127.0.0.1:${other.port}/`;
+    const running = fetch(url).then((response) => response.text());
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await other.close(5_000);
+    expect(await running).toBe("late");
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("rejects a port that is taken", async () => {
+    await expect(listenHttp(() => {}, `127.0.0.1:${listener.port}`)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+});

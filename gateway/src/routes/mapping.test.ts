@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { SAMPLE_KEYS } from "../testing/fake-services.ts";
+import { GOOD_REQUESTS } from "../testing/samples.ts";
+import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.calls.length = 0;
+});
+
+describe("keys", () => {
+  const signUp = (userKey: object) =>
+    gateway.send("POST", "/auth/v1/signup", { body: { ...GOOD_REQUESTS.signUp!.body, userKey } });
+  const seenKey = () =>
+    gateway.calls[0]!.request.userKey as Record<"accountKey" | "deviceKey", { algorithm: number; bytes: Buffer }>;
+
+  it.each([
+    SAMPLE_KEYS.p256.toUpperCase(),
+    `0x${SAMPLE_KEYS.p256}`,
+    `04${SAMPLE_KEYS.p256}`,
+    SAMPLE_KEYS.p256Compressed,
+  ])("are brought into one form: %s", async (publicKey) => {
+    await signUp({ type: "device", publicKey, device: {} });
+    expect(seenKey().accountKey.bytes.toString("hex")).toBe(SAMPLE_KEYS.p256);
+    expect(seenKey().deviceKey).toEqual(seenKey().accountKey);
+  });
+
+  it("may be another one for the device", async () => {
+    const device = { publicKey: SAMPLE_KEYS.ed25519 };
+    await signUp({ type: "device", publicKey: SAMPLE_KEYS.secp256k1, algorithm: "ES256K", device });
+    expect(seenKey()).toMatchObject({ accountKey: { algorithm: 2 }, deviceKey: { algorithm: 3 } });
+  });
+
+  it("of the device follow the account key's algorithm, else are of P-256", async () => {
+    for (const [publicKey, algorithm] of [
+      ["", 2],
+      [SAMPLE_KEYS.secp256k1.toUpperCase(), 2],
+      [SAMPLE_KEYS.p256, 1],
+    ] as const) {
+      gateway.calls.length = 0;
+      await signUp({ type: "device", publicKey: SAMPLE_KEYS.secp256k1, algorithm: "ES256K", device: { publicKey } });
+      expect(seenKey().deviceKey.algorithm).toBe(algorithm);
+    }
+  });
+
+  it.each([
+    [{ publicKey: SAMPLE_KEYS.secp256k1 }, "/userKey/publicKey"],
+    [{ publicKey: "zz" }, "/userKey/publicKey"],
+    [{ publicKey: "00".repeat(64) }, "/userKey/publicKey"],
+    [{ publicKey: SAMPLE_KEYS.p256, device: { publicKey: "00" } }, "/userKey/device/publicKey"],
+  ])("must be points of their curve: %j", async (userKey, pointer) => {
+    const answer = await signUp({ type: "device", device: {}, ...userKey });
+    expect(answer).toMatchObject({ status: 400, json: { error: "InvalidPublicKey", errors: [{ pointer }] } });
+  });
+
+  it("in a path may be of either curve", async () => {
+    const path = `/device/v1/devices/0x${SAMPLE_KEYS.secp256k1}`;
+    expect(await gateway.send("PUT", path, { token: "full", body: {} })).toMatchObject({ status: 200 });
+    expect(await gateway.send("PUT", "/device/v1/devices/nope", { token: "full", body: {} })).toMatchObject({
+      status: 400,
+      json: { error: "InvalidPublicKey" },
+    });
+  });
+});
+
+describe("sign-up", () => {
+  const { body } = GOOD_REQUESTS.signUp!;
+  const signUp = (headers: Record<string, string>) => gateway.send("POST", "/auth/v1/signup", { body, headers });
+
+  it.each([
+    ["abc-123", "abc-123"],
+    ['"abc 123"', "abc 123"],
+  ])("takes the idempotency key %s", async (header, key) => {
+    await signUp({ "idempotency-key": header });
+    expect(gateway.calls[0]!.request.idempotencyKey).toBe(key);
+  });
+
+  it.each(["two words", "x".repeat(256), '"open'])("refuses the idempotency key %s", async (header) => {
+    expect(await signUp({ "idempotency-key": header })).toMatchObject({
+      status: 400,
+      json: { error: "InvalidRequest" },
+    });
+  });
+
+  it("passes login and device on whole", async () => {
+    const extras = { provider: "p", redirectUri: "http://localhost/cb", codeVerifier: "v", nonce: "n" };
+    const device = {
+      pushToken: "1",
+      name: "2",
+      osName: "3",
+      osVersion: "4",
+      deviceManufacturer: "5",
+      deviceModel: "6",
+      lang: "7",
+      type: "desktop",
+      sdkVersion: "8",
+    };
+    const userKey = { type: "passkey", publicKey: SAMPLE_KEYS.p256, device, app: { appId: "ignored" } };
+    await gateway.send("POST", "/auth/v1/signup", {
+      body: { ...body, ...extras, method: "redirect_code_channel", userKey },
+    });
+    expect(gateway.calls[0]!.request).toMatchObject({
+      login: { method: 2, token: "an-id-token", ...extras },
+      chainName: "flow-emulator",
+      userKey: { type: 2, device },
+      idempotencyKey: "",
+    });
+    gateway.calls.length = 0;
+    await gateway.send("POST", "/auth/v1/signup", { body });
+    expect(gateway.calls[0]!.request).toMatchObject({
+      login: { method: 1, provider: "", redirectUri: "", codeVerifier: "", nonce: "" },
+      userKey: { type: 1, device: { name: "Phone", type: "mobile", pushToken: "", sdkVersion: "" } },
+    });
+  });
+
+  it("passes a full session's token on, for a further chain", async () => {
+    await signUp({ authorization: "bearer full" });
+    expect(gateway.calls[0]!.options.call).toMatchObject({ rawToken: "full", token: { scope: "full" } });
+    expect(await signUp({ authorization: "Bearer sign" })).toMatchObject({ status: 403 });
+    expect(await signUp({ authorization: "Basic abc" })).toMatchObject({ status: 401 });
+  });
+});
+
+describe("sign-in", () => {
+  it("answers NotImplemented to passkeys", async () => {
+    const challenge = { ...GOOD_REQUESTS.issueChallenge!.body, challengeType: "passKey", publicKey: undefined };
+    expect(await gateway.send("POST", "/auth/v1/signin/challenge", { body: challenge })).toMatchObject({ status: 501 });
+  });
+
+  it("does without a login token only where development says so", async () => {
+    const lenient = await startTestGateway({ requireLoginToken: false });
+    const body = { ...GOOD_REQUESTS.issueChallenge!.body, request: { chainName: "flow-emulator" } };
+    expect(await lenient.send("POST", "/auth/v1/signin/challenge", { body })).toMatchObject({ status: 200 });
+    await lenient.stop();
+  });
+});
+
+describe("resources", () => {
+  it("are in the form of the contract", async () => {
+    const { json } = await gateway.send("GET", "/account/v1/me", { token: "full" });
+    expect(json.account).toMatchObject({
+      addresses: [{ address: "0x01cf0e2f2f715450", chainId: 646, domainName: "" }],
+      parent: [],
+      createdAt: "2026-11-20T10:00:00.000Z",
+    });
+    const keys = await gateway.send("GET", "/key/v1/keys?include_revoked=true", { token: "full" });
+    expect(gateway.calls.at(-1)!.request).toEqual({ includeRevoked: true });
+    expect(keys.json.keys).toMatchObject([
+      { type: "user-key", recoverKey: null, userKey: { type: "device", device: { pushToken: "" } }, revokedAt: "" },
+      {
+        type: "recover-key",
+        userKey: null,
+        recoverKey: { cloudKey: { accountName: "ada" } },
+        pending: true,
+        keyIndex: -1,
+      },
+    ]);
+    const signed = await gateway.send("POST", "/sign/v1/cadence/paymaster", {
+      token: "full",
+      body: { message: "0xABCD" },
+    });
+    expect(signed.json).toEqual({ signature: { addr: "0x01cf0e2f2f715450", keyId: 2, signature: "ab".repeat(64) } });
+    expect(gateway.calls.at(-1)!.request.message).toEqual(Buffer.from([0xab, 0xcd]));
+  });
+
+  it("are changed only where the body says so", async () => {
+    await gateway.send("PUT", GOOD_REQUESTS.updateDevice!.path!, { token: "full", body: { lang: "", pushToken: "t" } });
+    const publicKey = Buffer.from(SAMPLE_KEYS.p256, "hex");
+    expect(gateway.calls[0]!.request).toEqual({ publicKey, lang: "", pushToken: "t" });
+  });
+
+  it("refuse a query that is not true or false", async () => {
+    for (const query of ["yes", "true&include_revoked=false", ""]) {
+      const answer = await gateway.send("GET", `/key/v1/keys?include_revoked=${query}`, { token: "full" });
+      expect(answer).toMatchObject({ status: 400, json: { errors: [{ pointer: "/include_revoked" }] } });
+    }
+  });
+});
