@@ -63,9 +63,9 @@ export function linkNats(options: NatsOptions): NatsLink {
         up = true;
         told = false;
         if (stop.signal.aborted) return;
-        const following = follow(made);
+        // Not waited for: the iterator of a connection's states does not end when it is closed.
+        void follow(made).catch(() => undefined);
         const err = await made.closed();
-        await following;
         up = false;
         if (!stop.signal.aborted) logger.error({ err, component: "nats" }, "NATS closed the connection");
       } catch (err) {
