@@ -1,0 +1,41 @@
+import type { FlowTransaction } from "@countersign/flow";
+
+/** How a transaction went, as far as the chain tells. */
+export type Outcome =
+  | { readonly status: "unknown" }
+  | { readonly status: "pending" }
+  | { readonly status: "sealed"; readonly accounts: readonly DeployedAccount[] }
+  | { readonly status: "failed"; readonly cause: string; readonly wrongSequence: boolean }
+  | { readonly status: "expired" };
+
+/** An account that a transaction created, known by its server key. */
+export interface DeployedAccount {
+  /** 16 hex digits. */
+  readonly address: string;
+  /** 128 hex digits. */
+  readonly serverKey: string;
+  readonly serverKeyIndex: number;
+}
+
+/** What the creation saga needs of a chain. */
+export interface Chain {
+  readonly chainName: string;
+  readonly evmChainId: number;
+  readonly creator: { readonly address: string; readonly keyCount: number };
+  readonly evmContract: string;
+  readonly maxReferenceAge: bigint;
+  latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;
+  sequenceNumber(keyIndex: number, signal: AbortSignal): Promise<bigint>;
+  submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
+  outcome(transactionId: string, signal: AbortSignal): Promise<Outcome>;
+  /** Accounts whose server key is one of these and that were created in the blocks from `from` to `to`: whatever transaction did it. */
+  findDeployed(
+    serverKeys: readonly string[],
+    from: bigint,
+    to: bigint,
+    signal: AbortSignal,
+  ): Promise<DeployedAccount[]>;
+  /** The EVM address of each account, 0x and 40 hex digits. */
+  evmAddresses(addresses: readonly string[], signal: AbortSignal): Promise<string[]>;
+  transactionUrl(id: string): string;
+}

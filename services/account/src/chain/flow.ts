@@ -1,0 +1,76 @@
+import {
+  type AccessApi,
+  addedKeys,
+  type ChainEvent,
+  cadenceAddress,
+  cadenceArray,
+  encodeCadence,
+  evmAddressesScript,
+  HASH_ALGORITHM,
+  KEY_ROLES,
+} from "@countersign/flow";
+import type { Network } from "@countersign/service-kit";
+import type { Chain, DeployedAccount } from "./chain.ts";
+
+/** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
+const MAX_REFERENCE_AGE = 650n;
+const EVENT_BLOCKS = 250n;
+/** FVM error 1007: the sequence number is not the key's. */
+const WRONG_SEQUENCE = /error code:? ?1007/i;
+
+const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
+  addedKeys(events)
+    .filter((key) => key.keyIndex === KEY_ROLES.server.initialIndex && key.hashAlgorithm === HASH_ALGORITHM.SHA3_256)
+    .map(({ address, publicKey, keyIndex }) => ({ address, serverKey: publicKey, serverKeyIndex: keyIndex }));
+
+/** A Flow network through the Access API. */
+export function createFlowChain(network: Network, access: AccessApi): Chain {
+  const { chainName, evmChainId, creator, evmContract } = network;
+  return {
+    chainName,
+    evmChainId,
+    creator,
+    evmContract,
+    maxReferenceAge: MAX_REFERENCE_AGE,
+    latestBlock: (signal) => access.latestSealedBlock(signal),
+    sequenceNumber: async (keyIndex, signal) =>
+      (await access.accountKey(creator.address, keyIndex, signal)).sequenceNumber,
+    submit: async (transaction, signal) => void (await access.submit(transaction, signal)),
+
+    async outcome(id, signal) {
+      const result = await access.transactionResult(id, signal);
+      if (!result) return { status: "unknown" };
+      if (result.status === "Expired") return { status: "expired" };
+      if (result.status !== "Sealed") return { status: "pending" };
+      const { statusCode, errorMessage: cause } = result;
+      if (statusCode !== 0 || cause !== "")
+        return { status: "failed", cause, wrongSequence: WRONG_SEQUENCE.test(cause) };
+      return { status: "sealed", accounts: deployedAccounts(result.events) };
+    },
+
+    async findDeployed(serverKeys, from, to, signal) {
+      const found: DeployedAccount[] = [];
+      for (let start = from; start <= to; start += EVENT_BLOCKS) {
+        const end = start + EVENT_BLOCKS - 1n;
+        const events = await access.events("flow.AccountKeyAdded", start, end < to ? end : to, signal);
+        found.push(...deployedAccounts(events).filter((account) => serverKeys.includes(account.serverKey)));
+      }
+      return found;
+    },
+
+    async evmAddresses(addresses, signal) {
+      const argument = encodeCadence(cadenceArray(addresses.map(cadenceAddress)));
+      const found = (await access.executeScript(evmAddressesScript(evmContract), [argument], signal)) as (
+        | string
+        | null
+      )[];
+      return addresses.map((address, i) => {
+        const evm = found[i]?.toLowerCase().replace(/^0x/, "");
+        if (!evm || !/^[0-9a-f]{40}$/.test(evm)) throw new Error(`account 0x${address} shows no EVM address`);
+        return `0x${evm}`;
+      });
+    },
+
+    transactionUrl: (id) => network.explorerTransactionUrl.replace("{id}", id),
+  };
+}

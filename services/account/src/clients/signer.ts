@@ -1,0 +1,42 @@
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import { publicKeyFromProto, type RpcClient } from "@countersign/service-kit";
+import type { CreationSigner } from "../domain/ports.ts";
+
+const FIRST_KEY_VERSION = 1;
+
+/** signer.v1.Creation as the creation saga sees it. */
+export const creationSigner = (client: RpcClient<CreationService>): CreationSigner => ({
+  async deriveServerKeys(chainName, accountIds) {
+    const { serverKeys } = await client.deriveServerKeys(
+      { chainName, accountIds: [...accountIds] },
+      { idempotent: true },
+    );
+    return serverKeys.map(({ publicKey }) => publicKeyFromProto(publicKey));
+  },
+  async signCreation(chainName, message, accountIds) {
+    const { signature } = await client.signCreation({
+      chainName,
+      message: Buffer.from(message),
+      accountIds: [...accountIds],
+    });
+    if (!signature) throw new Error("the signer answered no signature");
+    return {
+      address: bytesToHex(signature.address),
+      keyId: signature.keyId,
+      signature: bytesToHex(signature.signature),
+    };
+  },
+  async bindAddress({ accountId, chainName, address, serverKeyIndex }) {
+    await client.bindAddress(
+      {
+        accountId,
+        chainName,
+        address: Buffer.from(hexToBytes(address)),
+        serverKeyIndex,
+        serverKeyVersion: FIRST_KEY_VERSION,
+      },
+      { idempotent: true },
+    );
+  },
+});

@@ -1,0 +1,34 @@
+import { type Env, listenAddress, loadEnv, loadNetworks, sharedEnv } from "@countersign/service-kit";
+import { z } from "zod";
+
+const schema = sharedEnv.extend({
+  ACCOUNT_DATABASE_URL: z.string(),
+  ACCOUNT_LISTEN: listenAddress,
+  /** Creations of one chain under way at once, per replica. */
+  ACCOUNT_PARALLEL_CREATIONS: z.coerce.number().int().positive().default(2),
+  /** Milliseconds that a first deployment waits for company. */
+  ACCOUNT_COLLECT_MS: z.coerce.number().int().nonnegative().default(10),
+  AUTH_ISSUER: z.url(),
+  CS_AUTH_ADDRESS: listenAddress,
+  CS_SIGNER_ADDRESS: listenAddress,
+  CS_NATS_URL: z.string(),
+  CS_NETWORKS_FILE: z.string(),
+});
+
+/** The account service's settings. Errors: ConfigError. */
+export function loadConfig(env: Env) {
+  const settings = loadEnv(schema, env, { prefix: "ACCOUNT_" });
+  return {
+    listen: settings.ACCOUNT_LISTEN,
+    parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
+    collectMs: settings.ACCOUNT_COLLECT_MS,
+    issuer: settings.AUTH_ISSUER,
+    authAddress: settings.CS_AUTH_ADDRESS,
+    signerAddress: settings.CS_SIGNER_ADDRESS,
+    natsUrl: settings.CS_NATS_URL,
+    networks: loadNetworks(settings.CS_NETWORKS_FILE),
+    peersFile: settings.CS_PEERS_FILE,
+    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
+    secrets: { databaseUrl: settings.ACCOUNT_DATABASE_URL },
+  };
+}

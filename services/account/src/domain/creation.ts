@@ -1,0 +1,43 @@
+import type { FlowTransaction } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+
+/**
+ * assigned: has deployments and a proposal key, nothing is committed as signed; signed: the bytes are committed and may be on the chain; sealed and failed are final.
+ */
+export type CreationState = "assigned" | "signed" | "sealed" | "failed";
+
+/** A creation as its runner holds it. */
+export interface Creation {
+  readonly id: string;
+  readonly chainName: string;
+  readonly keyIndex: number;
+  /** Set once something was signed with it; a replacement keeps it. */
+  readonly sequenceNumber: bigint | undefined;
+  readonly state: CreationState;
+  readonly accountIds: readonly string[];
+  /** In the order of accountIds; empty until signed. */
+  readonly serverKeys: readonly string[];
+  readonly userKeys: readonly PublicKey[];
+  readonly transaction: FlowTransaction | undefined;
+  readonly transactionId: string;
+  readonly referenceHeight: bigint | undefined;
+}
+
+/** What a creation made of one account. */
+export interface CreatedAccount {
+  readonly accountId: string;
+  /** 16 hex digits. */
+  readonly address: string;
+  /** 0x and 40 hex digits. */
+  readonly evmAddress: string;
+  readonly serverKeyIndex: number;
+}
+
+/** How a failed creation goes on: in halves, until one account fails alone. */
+export type FailurePlan = { readonly requeueWithLimit: number } | { readonly failed: true };
+
+/** A batch that failed is halved: one bad key must not fail nine others. `retry`: the batch itself was not at fault. */
+export function planAfterFailure(size: number, retry: boolean): FailurePlan {
+  if (retry) return { requeueWithLimit: size };
+  return size > 1 ? { requeueWithLimit: Math.ceil(size / 2) } : { failed: true };
+}

@@ -1,0 +1,65 @@
+import type { FlowTransaction } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import type { AccountDeployment } from "./account.ts";
+import type { CreatedAccount, Creation, FailurePlan } from "./creation.ts";
+
+/** Accounts and their deployments. */
+export interface AccountStore {
+  find(accountId: string, chainName: string): Promise<AccountDeployment | undefined>;
+  /** Makes account and deployment where they are missing, and queues a failed one again. Answers what stands there now. */
+  queue(
+    deployment: { accountId: string; chainName: string; userKey: PublicKey; profileImageUrl: string },
+    now: Date,
+  ): Promise<AccountDeployment>;
+}
+
+/** Creations, their leases and their proposal keys. Methods with an owner change nothing, and answer false, once the lease is somebody else's. */
+export interface CreationStore {
+  /** Takes up to ten queued deployments and a free proposal key; undefined where there is nothing to do or no key free. */
+  assign(chainName: string, lease: Lease): Promise<Creation | undefined>;
+  /** Takes over a creation whose runner let the lease lapse. */
+  takeOver(lease: Lease): Promise<Creation | undefined>;
+  renew(id: string, lease: Lease): Promise<boolean>;
+  /** Commits the signed bytes; only after this may they be submitted. */
+  signed(id: string, owner: string, signed: SignedCreation): Promise<boolean>;
+  /** The bytes can never execute any more: back to assigned, with the same key and sequence number. */
+  replace(id: string, owner: string): Promise<boolean>;
+  /** Addresses, deployments, events and the free key, in one commit. */
+  sealed(
+    id: string,
+    owner: string,
+    created: readonly CreatedAccount[],
+    chain: { evmChainId: number; now: Date },
+  ): Promise<boolean>;
+  failed(id: string, owner: string, plan: FailurePlan, cause: string): Promise<boolean>;
+}
+
+export interface Lease {
+  readonly owner: string;
+  readonly now: Date;
+  readonly until: Date;
+}
+
+export interface SignedCreation {
+  readonly transaction: FlowTransaction;
+  readonly transactionId: string;
+  readonly sequenceNumber: bigint;
+  readonly referenceHeight: bigint;
+  readonly serverKeys: readonly string[];
+}
+
+/** What the account service asks of the signer. */
+export interface CreationSigner {
+  deriveServerKeys(chainName: string, accountIds: readonly string[]): Promise<PublicKey[]>;
+  signCreation(
+    chainName: string,
+    message: Uint8Array,
+    accountIds: readonly string[],
+  ): Promise<{ address: string; keyId: number; signature: string }>;
+  bindAddress(binding: {
+    accountId: string;
+    chainName: string;
+    address: string;
+    serverKeyIndex: number;
+  }): Promise<void>;
+}

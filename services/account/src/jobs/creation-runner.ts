@@ -1,0 +1,130 @@
+import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
+import type { Chain } from "../chain/chain.ts";
+import { createAccounts } from "../domain/create-accounts.ts";
+import type { Creation } from "../domain/creation.ts";
+import type { CreationSigner, CreationStore } from "../domain/ports.ts";
+
+export interface CreationRunnerOptions {
+  readonly store: CreationStore;
+  readonly signer: CreationSigner;
+  readonly chains: ReadonlyMap<string, Chain>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Creations of one chain that this process has under way at once. */
+  readonly parallel: number;
+  /** How long a first deployment waits for company, in milliseconds. */
+  readonly collectMs: number;
+}
+
+export interface CreationRunner {
+  /** Something was queued. */
+  wake(): void;
+  close(): Promise<void>;
+}
+
+const LEASE_MS = 15_000;
+const RENEW_MS = 5_000;
+const IDLE_MS = 1_000;
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+/**
+ * Batches queued deployments into creations and brings each to its end: this process's own, and those of a runner that died. What a creation throws leaves it to the
+ * lease: it is taken up again when that lapses.
+ */
+export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
+  const { store, chains, clock, logger, parallel, collectMs } = options;
+  const owner = uuidv4();
+  const stop = new AbortController();
+  const running = new Map<string, Promise<void>>();
+  const perChain = new Map<string, number>();
+  const run = createAccounts({ ...options, owner, pause });
+  let woken = Promise.withResolvers<void>();
+
+  const lease = () => {
+    const now = clock.now();
+    return { owner, now, until: new Date(now.getTime() + LEASE_MS) };
+  };
+
+  async function bring(creation: Creation): Promise<void> {
+    const chain = chains.get(creation.chainName);
+    if (!chain) return logger.error({ component: "creation-runner" }, `no such chain: ${creation.chainName}`);
+    const lost = new AbortController();
+    const renewing = setInterval(() => {
+      store.renew(creation.id, lease()).then(
+        (kept) => kept || lost.abort(),
+        (err) => logger.warn({ err }, "the lease of a creation was not renewed"),
+      );
+    }, RENEW_MS);
+    try {
+      await run(creation, chain, AbortSignal.any([stop.signal, lost.signal]));
+    } catch (err) {
+      if (!stop.signal.aborted) logger.error({ err }, "a creation stopped half-way; it will be taken up again");
+    } finally {
+      clearInterval(renewing);
+    }
+  }
+
+  function start(creation: Creation): void {
+    const { id, chainName } = creation;
+    perChain.set(chainName, (perChain.get(chainName) ?? 0) + 1);
+    const work = bring(creation).finally(() => {
+      running.delete(id);
+      perChain.set(chainName, perChain.get(chainName)! - 1);
+      wake();
+    });
+    running.set(id, work);
+  }
+
+  async function round(): Promise<void> {
+    for (const [chainName] of chains) {
+      while ((perChain.get(chainName) ?? 0) < parallel) {
+        const creation = await store.assign(chainName, lease());
+        if (!creation) break;
+        start(creation);
+      }
+    }
+    for (let left = parallel; left > 0; left--) {
+      const abandoned = await store.takeOver(lease());
+      if (!abandoned) return;
+      if (!running.has(abandoned.id)) start(abandoned);
+    }
+  }
+
+  const wake = () => woken.resolve();
+  const looping = (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        await round();
+      } catch (err) {
+        logger.warn({ err }, "creations wait");
+      }
+      const idle = pause(IDLE_MS, stop.signal);
+      await Promise.race([woken.promise, idle]);
+      woken = Promise.withResolvers<void>();
+      // Company for a first deployment: those that come at once go in one transaction.
+      await pause(collectMs, stop.signal);
+    }
+  })();
+
+  return {
+    wake,
+    async close() {
+      stop.abort();
+      wake();
+      await looping;
+      await Promise.allSettled(running.values());
+    },
+  };
+}

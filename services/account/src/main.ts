@@ -1,0 +1,118 @@
+import { AppError } from "@countersign/errors";
+import { createAccessApi } from "@countersign/flow";
+import { startOutboxPublisher } from "@countersign/outbox";
+import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import {
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  createTokenVerifier,
+  listenPostgres,
+  loadPeers,
+  loadTls,
+  runService,
+  type ServiceProcess,
+  watchTokenState,
+} from "@countersign/service-kit";
+import { createFlowChain } from "./chain/flow.ts";
+import { creationSigner } from "./clients/signer.ts";
+import { loadConfig } from "./config.ts";
+import { deployAccount } from "./domain/deploy-account.ts";
+import { getAccount } from "./domain/get-account.ts";
+import { startCreationRunner } from "./jobs/creation-runner.ts";
+import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
+import { deployAccountRpc } from "./rpc/deploy-account.ts";
+import { getAccountRpc, getMeRpc } from "./rpc/get-account.ts";
+import { PrismaClient } from "./store/generated/client.ts";
+import { prismaAccountStore } from "./store/prisma-account-store.ts";
+import { ensureProposalKeys, prismaCreationStore } from "./store/prisma-creation-store.ts";
+
+async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
+  const config = loadConfig(env);
+  const { databaseUrl } = config.secrets;
+  const tls = loadTls(config.tls);
+  const chains = new Map(
+    [...config.networks.values()].map((network) => [
+      network.chainName,
+      createFlowChain(network, createAccessApi({ baseUrl: network.accessNode })),
+    ]),
+  );
+  const transactionUrl = (chainName: string, id: string) => chains.get(chainName)?.transactionUrl(id) ?? "";
+
+  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
+  onClose("database", () => prisma.$disconnect());
+  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
+  const store = prismaAccountStore(prisma);
+
+  const outbox = startOutboxPublisher({ databaseUrl, natsUrl: config.natsUrl, tls, logger, metrics });
+  onClose("outbox", () => outbox.close());
+
+  const auth = createRpcClient(TokenStateService, {
+    address: config.authAddress,
+    tls,
+    serverName: "auth",
+    deadlineMs: 3000,
+    metrics,
+  });
+  onClose("auth", () => auth.close());
+  const tokenState = watchTokenState(auth, { logger, clock });
+  onClose("token-state", () => tokenState.close());
+  readyCheck("token-state", () => tokenState.current());
+
+  const signer = createRpcClient(CreationService, {
+    address: config.signerAddress,
+    tls,
+    serverName: "signer",
+    deadlineMs: 2000,
+    metrics,
+  });
+  onClose("signer", () => signer.close());
+  const runner = startCreationRunner({
+    store: prismaCreationStore(prisma, { transactionUrl }),
+    signer: creationSigner(signer),
+    chains,
+    clock,
+    logger,
+    parallel: config.parallelCreations,
+    collectMs: config.collectMs,
+  });
+  onClose("creation-runner", () => runner.close());
+
+  const waiters = createDeploymentWaiters();
+  const deployments = listenPostgres({ databaseUrl, channel: "deployment", onNotify: waiters.notify, logger });
+  onClose("deployment-listener", () => deployments.close());
+  const creations = listenPostgres({ databaseUrl, channel: "creation", onNotify: runner.wake, logger });
+  onClose("creation-listener", () => creations.close());
+
+  const get = getAccount({ store });
+  const deploy = deployAccount({
+    store,
+    clock,
+    hasChain: (chainName) => chains.has(chainName),
+    wakeRunner: runner.wake,
+    waitForChange: waiters.wait,
+  });
+  const server = createRpcServer({
+    name,
+    tls,
+    peers: loadPeers(config.peersFile),
+    tokenVerifier: createTokenVerifier(tokenState, { issuer: config.issuer, clock }),
+    logger,
+    metrics,
+    deadlines: { "account.v1.Accounts/DeployAccount": 25_000 },
+  }).add(AccountsService, {
+    deployAccount: deployAccountRpc(deploy, transactionUrl),
+    getAccount: getAccountRpc(get, transactionUrl),
+    getMe: getMeRpc(get),
+    linkParent: async () => {
+      throw new AppError("NotImplemented");
+    },
+  });
+  onClose("rpc", () => server.stop(drainMs));
+  await server.listen(config.listen);
+}
+
+await runService({ name: "account", start });

@@ -1,0 +1,23 @@
+import { AppError } from "@countersign/errors";
+import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { type Handler, isUuid, requireToken } from "@countersign/service-kit";
+import type { getAccount } from "../domain/get-account.ts";
+import { accountToProto, deploymentToProto } from "./messages.ts";
+
+type Command = ReturnType<typeof getAccount>;
+
+/** account.v1.Accounts/GetAccount */
+export const getAccountRpc =
+  (
+    command: Command,
+    transactionUrl: (chainName: string, id: string) => string,
+  ): Handler<AccountsService["getAccount"]> =>
+  async ({ accountId, chainName }) => {
+    if (!isUuid(accountId)) throw new AppError("AccountNotFound");
+    return deploymentToProto(await command(accountId, chainName), transactionUrl);
+  };
+
+/** account.v1.Accounts/GetMe */
+export const getMeRpc =
+  (command: Command): Handler<AccountsService["getMe"]> =>
+  async (_, call) => ({ account: accountToProto((await command(requireToken(call).accountId)).account) });
