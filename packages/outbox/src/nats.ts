@@ -45,11 +45,11 @@ export function linkNats(options: NatsOptions): NatsLink {
   const follow = async (made: NatsConnection): Promise<void> => {
     for await (const { type } of made.status()) {
       if (type === Events.Disconnect) {
-        if (up) logger.warn({ component: "nats" }, "lost NATS");
+        if (up) logger.warn("lost NATS");
         up = false;
       } else if (type === Events.Reconnect) {
         up = true;
-        logger.info({ component: "nats" }, "found NATS again");
+        logger.info("found NATS again");
       }
     }
   };
@@ -67,9 +67,9 @@ export function linkNats(options: NatsOptions): NatsLink {
         void follow(made).catch(() => undefined);
         const err = await made.closed();
         up = false;
-        if (!stop.signal.aborted) logger.error({ err, component: "nats" }, "NATS closed the connection");
+        if (!stop.signal.aborted) logger.error({ err }, "NATS closed the connection");
       } catch (err) {
-        if (!told) logger.warn({ err, component: "nats" }, "NATS is away");
+        if (!told) logger.warn({ err }, "NATS is away");
         told = true;
       }
       await sleepUntil(RETRY_MS, [stop.signal]);

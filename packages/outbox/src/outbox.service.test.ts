@@ -1,0 +1,212 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createLogger, FixedClock, loadTls, type TlsMaterial, uuidv7 } from "@countersign/service-kit";
+import { connect, type NatsConnection } from "nats";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { ensureCertificates, tlsFiles } from "../../../dev/src/certificates.ts";
+import type { Child } from "../../../dev/src/child.ts";
+import { startNats } from "../../../dev/src/nats.ts";
+import { cacheDir } from "../../../dev/src/paths.ts";
+import { freePort } from "../../../dev/src/ports.ts";
+import { createTestDatabase, type TestDatabase } from "../../../dev/src/testing/postgres.ts";
+import { type DeliveredEvent, EVENTS_STREAM, outboxRow, startConsumer, startOutboxPublisher } from "./index.ts";
+
+const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
+const accountId = "019a0000-0000-7000-8000-000000000001";
+const clock = new FixedClock();
+const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
+
+const table = `DROP TABLE IF EXISTS outbox CASCADE; DROP FUNCTION IF EXISTS notify_outbox CASCADE;
+  CREATE TABLE outbox (id uuid PRIMARY KEY, subject text NOT NULL, payload bytea NOT NULL,
+    created_at timestamptz(3) NOT NULL DEFAULT CURRENT_TIMESTAMP, published_at timestamptz(3));`;
+const trigger = readFileSync(new URL("../outbox.sql", import.meta.url), "utf8");
+
+let stateDir: string;
+let port: number;
+let nats: Child | undefined;
+let database: TestDatabase;
+let db: pg.Client;
+let operator: NatsConnection | undefined;
+const closers: (() => Promise<void>)[] = [];
+
+function tlsOf(name: string): TlsMaterial {
+  return loadTls(tlsFiles(stateDir, name));
+}
+
+async function startServer(): Promise<void> {
+  nats = await startNats({ binary, stateDir, port, logFile: join(stateDir, "nats.log") });
+}
+
+async function streamMessages(): Promise<number> {
+  const { ca, cert, key } = tlsOf("operator");
+  operator ??= await connect({
+    servers: `tls://127.0.0.1:${port}`,
+    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+  });
+  const manager = await operator.jetstreamManager();
+  return (await manager.streams.info(EVENTS_STREAM)).state.messages;
+}
+
+async function insert(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  await db.query("BEGIN");
+  for (let index = 0; index < count; index += 1) {
+    clock.advance(1);
+    const id = uuidv7(clock);
+    const message = Event.encode(
+      Event.fromPartial({ id, accountId, deviceUpdated: { deviceId: String(index) } }),
+    ).finish();
+    const row = outboxRow({
+      service: "device",
+      accountId,
+      event: "device-updated",
+      message,
+      id,
+      createdAt: new Date(),
+    });
+    await db.query("INSERT INTO outbox (id, subject, payload, created_at) VALUES ($1, $2, $3, $4)", [
+      row.id,
+      row.subject,
+      Buffer.from(row.payload),
+      row.createdAt,
+    ]);
+    ids.push(id);
+  }
+  await db.query("COMMIT");
+  return ids;
+}
+
+async function waiting(): Promise<number> {
+  const { rows } = await db.query<{ n: number }>("SELECT count(*)::int AS n FROM outbox WHERE published_at IS NULL");
+  return rows[0]!.n;
+}
+
+function publisher(changes: { pollMs?: number } = {}): void {
+  const started = startOutboxPublisher({
+    databaseUrl: database.url,
+    natsUrl: `tls://127.0.0.1:${port}`,
+    tls: tlsOf("device"),
+    logger,
+    ...changes,
+  });
+  closers.push(started.close);
+}
+
+function consumer(durable: string, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
+  const filter = "cs.v1.device.*.device-updated";
+  const started = startConsumer({
+    natsUrl: `tls://127.0.0.1:${port}`,
+    tls: tlsOf("auth"),
+    logger,
+    durable,
+    filter,
+    handler,
+  });
+  closers.push(started.close);
+  return started.close;
+}
+
+describe.skipIf(!existsSync(binary))("the outbox", () => {
+  beforeAll(async () => {
+    stateDir = mkdtempSync(join(tmpdir(), "countersign-outbox-"));
+    await ensureCertificates(stateDir);
+    port = await freePort();
+    await startServer();
+  });
+
+  afterAll(async () => {
+    await operator?.close();
+    await nats?.stop();
+    rmSync(stateDir, { recursive: true, force: true });
+  });
+
+  beforeEach(async () => {
+    database = await createTestDatabase("device");
+    db = new pg.Client({ connectionString: database.url });
+    await db.connect();
+    await db.query(table);
+    await db.query(trigger);
+  });
+
+  afterEach(async () => {
+    await Promise.all(closers.splice(0).map((close) => close()));
+    await db.end();
+    await database.drop();
+  });
+
+  test("publishes on notification, long before the next look, and marks the row", async () => {
+    publisher({ pollMs: 60_000 });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const before = await streamMessages();
+    await insert(1);
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 3_000 });
+    expect(await streamMessages()).toBe(before + 1);
+  });
+
+  test("two replicas publish every row, each once", async () => {
+    const ids = await insert(350);
+    const seen: string[] = [];
+    consumer("two-replicas", async ({ event }) => {
+      if (ids.includes(event.id)) seen.push(event.id);
+    });
+    publisher();
+    publisher();
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 10_000 });
+    await vi.waitFor(() => expect(seen).toHaveLength(350), { timeout: 10_000 });
+    expect(new Set(seen).size).toBe(350);
+  });
+
+  test("a row published before its mark was lost is dropped by its id", async () => {
+    const [id] = await insert(1);
+    publisher();
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
+    const before = await streamMessages();
+    await db.query("UPDATE outbox SET published_at = NULL WHERE id = $1", [id]);
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
+    expect(await streamMessages()).toBe(before);
+  });
+
+  test("rows wait while NATS is away and go out when it is back", async () => {
+    publisher();
+    await insert(1);
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
+    await nats?.stop();
+    await insert(3);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await waiting()).toBe(3);
+    await startServer();
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 15_000 });
+  });
+
+  test("old published rows are removed, waiting ones never", async () => {
+    await insert(2);
+    await db.query("UPDATE outbox SET created_at = now() - interval '30 days'");
+    await db.query(
+      "UPDATE outbox SET published_at = now() - interval '8 days' WHERE id = (SELECT id FROM outbox LIMIT 1)",
+    );
+    publisher();
+    await vi.waitFor(async () => expect((await db.query("SELECT 1 FROM outbox")).rowCount).toBe(1), { timeout: 5_000 });
+  });
+
+  test("an event whose handler fails comes again, and a consumer resumes where it was", async () => {
+    publisher();
+    const [first] = await insert(1);
+    const attempts: number[] = [];
+    const close = consumer("failing", async ({ event, attempt }) => {
+      if (event.id !== first) return;
+      attempts.push(attempt);
+      if (attempt < 3) throw new Error("not yet");
+    });
+    await vi.waitFor(() => expect(attempts).toEqual([1, 2, 3]), { timeout: 10_000 });
+    await close();
+    const [second] = await insert(1);
+    const seen: string[] = [];
+    consumer("failing", async ({ event }) => void seen.push(event.id));
+    await vi.waitFor(() => expect(seen).toEqual([second]), { timeout: 10_000 });
+  });
+});
