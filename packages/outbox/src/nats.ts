@@ -20,6 +20,7 @@ export interface NatsLink {
 }
 
 const RETRY_MS = 1_000;
+const CLOSE_MS = 4_000;
 
 /** Keeps a connection to NATS for as long as it takes; NATS being away is normal. */
 export function linkNats(options: NatsOptions): NatsLink {
@@ -90,9 +91,15 @@ export function linkNats(options: NatsOptions): NatsLink {
     },
     async close() {
       stop.abort();
-      await connection?.close().catch(() => undefined);
-      await finished;
-      await connection?.close().catch(() => undefined);
+      const closed = async () => {
+        await connection?.close().catch(() => undefined);
+        await finished;
+        await connection?.close().catch(() => undefined);
+        return true;
+      };
+      // A stop must not wait for a library's last words; rows that are not marked go out again.
+      if (!(await Promise.race([closed(), sleepUntil(CLOSE_MS, []).then(() => false)])))
+        logger.warn("NATS did not close in time");
     },
   };
 }
