@@ -1,0 +1,137 @@
+import { AppError } from "@countersign/errors";
+import type { Clock } from "@countersign/service-kit";
+import { createRemoteJWKSet, type JWTPayload, errors as jose, jwtVerify } from "jose";
+import * as openid from "openid-client";
+import type { LoginProfile } from "../domain/login.ts";
+import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
+
+/** Signature algorithms of ID tokens that are believed: asymmetric ones only. */
+const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
+const MAX_AGE_S = 600;
+const CLOCK_TOLERANCE_S = 30;
+const TIMEOUT_S = 5;
+
+/** What a verified ID token says, with the nonce that may bind it to a key. */
+export interface VerifiedLogin {
+  readonly profile: LoginProfile;
+  readonly client: ProviderClient;
+  readonly nonce: string;
+}
+
+const invalid = (detail: string, cause?: unknown) => new AppError("InvalidLoginToken", { detail, cause });
+const text = (value: unknown, limit: number): string =>
+  typeof value === "string" && value.length <= limit ? value : "";
+
+/** The registered client that an ID token was issued to (OpenID Connect Core, section 3.1.3.7). */
+function clientOf({ aud, azp }: JWTPayload, clients: readonly ProviderClient[]): ProviderClient {
+  const audiences = Array.isArray(aud) ? aud : [aud];
+  const party = audiences.length > 1 ? azp : audiences[0];
+  const client = clients.find(({ clientId }) => clientId === party && audiences.includes(clientId));
+  if (!client || (azp !== undefined && azp !== client.clientId)) throw invalid("the token is for another client");
+  return client;
+}
+
+/** One configured identity provider. Its metadata comes from its configured issuer only, never from inside of a token. */
+export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
+  const configurations = new Map<string, Promise<openid.Configuration>>();
+  let jwks: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
+
+  function configuration(client: ProviderClient): Promise<openid.Configuration> {
+    let found = configurations.get(client.clientId);
+    if (!found) {
+      const authentication =
+        client.clientSecret === undefined ? openid.None() : openid.ClientSecretPost(client.clientSecret);
+      const execute = config.allowInsecureHttp ? [openid.allowInsecureRequests] : [];
+      found = openid.discovery(new URL(config.issuer), client.clientId, undefined, authentication, {
+        execute,
+        timeout: TIMEOUT_S,
+      });
+      configurations.set(client.clientId, found);
+      // A failed discovery is tried again by the next login.
+      found.catch(() => configurations.delete(client.clientId));
+    }
+    return found.catch((cause) => {
+      throw new AppError("IdentityProviderUnavailable", { cause });
+    });
+  }
+
+  async function keySet() {
+    jwks ??= configuration(config.clients[0]!).then((found) => {
+      const uri = found.serverMetadata().jwks_uri;
+      if (!uri) throw new AppError("IdentityProviderUnavailable", { detail: "the provider publishes no keys" });
+      return createRemoteJWKSet(new URL(uri), { timeoutDuration: TIMEOUT_S * 1000 });
+    });
+    jwks.catch(() => {
+      jwks = undefined;
+    });
+    return jwks;
+  }
+
+  return {
+    config,
+
+    /** Verifies an ID token. Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+    async verifyIdToken(token: string): Promise<VerifiedLogin> {
+      const keys = await keySet();
+      let payload: JWTPayload;
+      try {
+        const verified = await jwtVerify(token, keys, {
+          issuer: config.issuer,
+          algorithms: ALGORITHMS,
+          maxTokenAge: MAX_AGE_S,
+          clockTolerance: CLOCK_TOLERANCE_S,
+          currentDate: clock.now(),
+          requiredClaims: ["sub", "exp", "iat", "aud"],
+        });
+        payload = verified.payload;
+      } catch (cause) {
+        const unreachable = cause instanceof jose.JWKSTimeout || !(cause instanceof jose.JOSEError);
+        throw unreachable
+          ? new AppError("IdentityProviderUnavailable", { cause })
+          : invalid("the ID token is not valid", cause);
+      }
+      const client = clientOf(payload, config.clients);
+      const subject = text(payload.sub, 255);
+      if (subject === "") throw invalid("the token names nobody");
+      const { appId, appName } = client;
+      const authenticated = typeof payload.auth_time === "number" ? payload.auth_time : payload.iat!;
+      return {
+        client,
+        nonce: text(payload.nonce, 512),
+        profile: {
+          issuer: config.issuer,
+          subject,
+          email: text(payload.email, 320),
+          name: text(payload.name, 256),
+          picture: text(payload.picture, 2048),
+          app: { appId, appName },
+          authTime: new Date(authenticated * 1000),
+        },
+      };
+    },
+
+    /** Exchanges a code for its ID token (RFC 6749, RFC 7636). Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+    async exchangeCode(
+      client: ProviderClient,
+      code: string,
+      redirectUri: string,
+      codeVerifier: string,
+    ): Promise<string> {
+      const found = await configuration(client);
+      try {
+        const answer = await openid.genericGrantRequest(found, "authorization_code", {
+          code,
+          redirect_uri: redirectUri,
+          ...(codeVerifier === "" ? {} : { code_verifier: codeVerifier }),
+        });
+        if (!answer.id_token) throw invalid("the provider gave no ID token");
+        return answer.id_token;
+      } catch (cause) {
+        if (cause instanceof AppError) throw cause;
+        if (cause instanceof openid.ResponseBodyError) throw invalid("the provider did not accept the code", cause);
+        throw new AppError("IdentityProviderUnavailable", { cause });
+      }
+    },
+  };
+}
+export type OpenIdProvider = ReturnType<typeof createOpenIdProvider>;

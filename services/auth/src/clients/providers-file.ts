@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { readJsonFile } from "@countersign/service-kit";
+import { z } from "zod";
+
+const client = z.strictObject({
+  clientId: z.string().min(1),
+  /** A file with the client's secret; absent for a public client. */
+  clientSecretFile: z.string().optional(),
+  appId: z.string().regex(/^[\w.-]{1,128}$/),
+  appName: z.string().min(1).max(128),
+  /** required: a login counts only for the key whose fingerprint is its nonce. */
+  keyBinding: z.enum(["optional", "required"]),
+  allowCodeWithoutVerifier: z.boolean().default(false),
+  redirectUris: z.array(z.string().min(1)).min(1),
+});
+
+const provider = z.strictObject({
+  name: z.string().min(1),
+  issuer: z.url(),
+  /** For development only. */
+  allowInsecureHttp: z.boolean().default(false),
+  clients: z.array(client).min(1),
+});
+
+export type ProviderClient = Omit<z.output<typeof client>, "clientSecretFile"> & {
+  readonly clientSecret: string | undefined;
+};
+export type ProviderConfig = Omit<z.output<typeof provider>, "clients"> & {
+  readonly clients: readonly ProviderClient[];
+};
+
+const file = z.strictObject({ providers: z.array(provider).min(1) });
+
+/** The identity providers that are believed, and our clients there. Errors: ConfigError. */
+export function loadProviders(path: string): ProviderConfig[] {
+  return readJsonFile(path, file).providers.map((each) => ({
+    ...each,
+    clients: each.clients.map(({ clientSecretFile, ...rest }) => ({
+      ...rest,
+      clientSecret: clientSecretFile === undefined ? undefined : readFileSync(clientSecretFile, "utf8").trim(),
+    })),
+  }));
+}

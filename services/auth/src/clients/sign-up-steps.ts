@@ -1,0 +1,68 @@
+import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { type DeployAccountResponse, DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
+import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/service-kit";
+import type { FindSignInKey } from "../domain/ports.ts";
+import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up-saga.ts";
+
+export interface Deployment extends Deployed {
+  readonly answer: DeployAccountResponse;
+}
+
+const STATUS = new Map<number, Deployed["status"]>([
+  [DeploymentStatus.DEPLOYMENT_STATUS_DEPLOYED, "deployed"],
+  [DeploymentStatus.DEPLOYMENT_STATUS_FAILED, "failed"],
+]);
+
+export interface StepClients {
+  readonly accounts: RpcClient<AccountsService>;
+  readonly keys: RpcClient<KeysService>;
+  readonly devices: RpcClient<DevicesService>;
+}
+
+/** Margin above the wait for the chain, so that the answer "still pending" comes back in time. */
+const ANSWER_MS = 3_000;
+
+/** The steps of sign-up, each an idempotent call of the service that owns the data. */
+export const signUpSteps = ({ accounts, keys, devices }: StepClients): SignUpSteps<Deployment> => ({
+  async deployAccount({ accountId, chainName, userKey, profileImageUrl }, waitMs, signal) {
+    const request = { accountId, chainName, userKey: publicKeyToProto(userKey), profileImageUrl, waitMs };
+    const answer = await accounts.deployAccount(request, { deadlineMs: waitMs + ANSWER_MS, signal, idempotent: true });
+    return { status: STATUS.get(answer.status) ?? "pending", answer };
+  },
+
+  async registerKey({ accountId, chainName, app, userKeyType, userKey, deviceKey, device }) {
+    await keys.registerKey(
+      {
+        accountId,
+        chainName,
+        app,
+        type: userKeyType === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE,
+        accountKey: publicKeyToProto(userKey),
+        deviceKey: publicKeyToProto(deviceKey),
+        keyIndex: FIRST_USER_KEY_INDEX,
+        origin: KeyOrigin.KEY_ORIGIN_SIGN_UP,
+        name: device.name,
+      },
+      { idempotent: true },
+    );
+  },
+
+  async registerDevice({ accountId, deviceId, deviceKey, device }) {
+    const request = { accountId, deviceId, publicKey: publicKeyToProto(deviceKey), attributes: { ...device } };
+    await devices.registerDevice(request, { idempotent: true });
+  },
+});
+
+/** key.v1.Keys/FindSignInKey */
+export const findSignInKey =
+  (keys: RpcClient<KeysService>): FindSignInKey =>
+  async (accountId, chainName, key) => {
+    const found = await keys.findSignInKey(
+      { accountId, chainName, publicKey: publicKeyToProto(key) },
+      { idempotent: true },
+    );
+    return { accountKey: publicKeyFromProto(found.accountKey), deviceKey: publicKeyFromProto(found.deviceKey) };
+  };

@@ -1,0 +1,74 @@
+import {
+  ConfigError,
+  type Env,
+  listenAddress,
+  loadEnv,
+  loadNetworks,
+  readSecretFile,
+  sharedEnv,
+} from "@countersign/service-kit";
+import { z } from "zod";
+import { loadProviders } from "./clients/providers-file.ts";
+import { DAY_MS } from "./domain/session.ts";
+
+const perMinute = z.coerce.number().int().positive();
+
+const schema = sharedEnv.extend({
+  AUTH_DATABASE_URL: z.string(),
+  AUTH_LISTEN: listenAddress,
+  /** HTTPS with mutual TLS, for the published token keys. */
+  AUTH_HTTP_LISTEN: listenAddress,
+  AUTH_ISSUER: z.url(),
+  AUTH_PROVIDERS_FILE: z.string(),
+  /** 32 bytes in hex. */
+  AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: z.string(),
+  AUTH_TOKEN_KEY_PERIOD_DAYS: z.coerce.number().min(2).default(30),
+  /** false only in development. */
+  AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
+  AUTH_LIMIT_SIGN_UP_PER_MINUTE: perMinute.default(10),
+  AUTH_LIMIT_CHALLENGE_PER_MINUTE: perMinute.default(30),
+  /** Multiplies the limits; for development. */
+  AUTH_LIMIT_SCALE: z.coerce.number().positive().default(1),
+  CS_DEVICE_ADDRESS: listenAddress,
+  CS_KEY_ADDRESS: listenAddress,
+  CS_ACCOUNT_ADDRESS: listenAddress,
+  CS_NATS_URL: z.string(),
+  CS_NETWORKS_FILE: z.string(),
+});
+
+function encryptionKey(file: string): Buffer {
+  const hex = readSecretFile(file);
+  if (!/^[0-9a-f]{64}$/i.test(hex)) throw new ConfigError([`secret file ${file}: must be 32 bytes in hex`]);
+  return Buffer.from(hex, "hex");
+}
+
+/** Auth's settings; secrets stand apart. Errors: ConfigError. */
+export function loadConfig(env: Env) {
+  const settings = loadEnv(schema, env, { prefix: "AUTH_" });
+  const scaled = (limit: number) => Math.max(1, Math.round(limit * settings.AUTH_LIMIT_SCALE));
+  return {
+    listen: settings.AUTH_LISTEN,
+    httpListen: settings.AUTH_HTTP_LISTEN,
+    issuer: settings.AUTH_ISSUER,
+    providers: loadProviders(settings.AUTH_PROVIDERS_FILE),
+    tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
+    requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
+    limits: {
+      signUp: scaled(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),
+      challenge: scaled(settings.AUTH_LIMIT_CHALLENGE_PER_MINUTE),
+    },
+    addresses: {
+      device: settings.CS_DEVICE_ADDRESS,
+      key: settings.CS_KEY_ADDRESS,
+      account: settings.CS_ACCOUNT_ADDRESS,
+    },
+    natsUrl: settings.CS_NATS_URL,
+    chains: new Set(loadNetworks(settings.CS_NETWORKS_FILE).keys()),
+    peersFile: settings.CS_PEERS_FILE,
+    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
+    secrets: {
+      databaseUrl: settings.AUTH_DATABASE_URL,
+      tokenKeyEncryptionKey: encryptionKey(settings.AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE),
+    },
+  };
+}

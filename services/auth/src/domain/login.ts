@@ -1,0 +1,33 @@
+import type { PublicKey } from "@countersign/keys";
+
+/** Who logged in, and through which of our apps. */
+export interface LoginProfile {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string;
+  readonly picture: string;
+  readonly app: App;
+  /** When the person proved who they are at the provider. */
+  readonly authTime: Date;
+}
+
+export interface App {
+  readonly appId: string;
+  readonly appName: string;
+}
+
+/** A login token as a client sent it; empty strings are what was not sent. */
+export interface Login {
+  readonly method: "id_token_channel" | "redirect_code_channel" | "";
+  readonly token: string;
+  readonly provider: string;
+  readonly redirectUri: string;
+  readonly codeVerifier: string;
+  readonly nonce: string;
+}
+
+/**
+ * Verifies a login token for the holder of these keys. Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
+ */
+export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<LoginProfile>;

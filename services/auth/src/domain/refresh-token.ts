@@ -1,0 +1,54 @@
+import { AppError } from "@countersign/errors";
+import { verifySignature } from "@countersign/keys/node";
+import { type Clock, uuidv4 } from "@countersign/service-kit";
+import type { SessionStore } from "./ports.ts";
+import { type Credentials, judgeRefresh, rotate, type Session } from "./session.ts";
+
+export interface RefreshTokenOptions {
+  readonly sessions: SessionStore;
+  readonly clock: Clock;
+  /** The ids in a refresh token of ours; undefined for everything else. */
+  read(token: string): Promise<{ sessionId: string; refreshId: string } | undefined>;
+  issue(session: Session): Promise<Credentials>;
+}
+
+/** What a proof signs: prefixed text, so that it can be neither a challenge nor a transaction. */
+export const refreshProofMessage = (refreshToken: string): Uint8Array =>
+  new TextEncoder().encode(`countersign-token-refresh\n${refreshToken}`);
+
+type Verdict =
+  | { session: Session }
+  | { error: "RefreshTokenReused" | "RefreshProofRequired" | "InvalidSignature" | "InvalidRefreshToken" };
+
+/**
+ * Exchanges a refresh token for the next pair. A retry of the last used one gets the same successor for 30 seconds while that is unused; any other reuse ends the session.
+ * Errors: InvalidRefreshToken, RefreshTokenReused, RefreshProofRequired, InvalidSignature.
+ */
+export const refreshToken =
+  ({ sessions, clock, read, issue }: RefreshTokenOptions) =>
+  async (token: string, proof: Uint8Array, requestId: string): Promise<Credentials> => {
+    const ids = await read(token);
+    if (!ids) throw new AppError("InvalidRefreshToken");
+    const now = clock.now();
+    const verdict = await sessions.update<Verdict>(
+      ids.sessionId,
+      (session) => {
+        if (now >= session.refreshExpiresAt || now >= session.expiresAt)
+          return { result: { error: "InvalidRefreshToken" } };
+        const judged = judgeRefresh(session, ids.refreshId, now);
+        if (judged === "reused") return { end: "refresh-token-reused", result: { error: "RefreshTokenReused" } };
+        if (proof.length === 0 && session.proofRequired) return { result: { error: "RefreshProofRequired" } };
+        if (proof.length > 0 && !verifySignature(session.deviceKey, refreshProofMessage(token), proof)) {
+          return { result: { error: "InvalidSignature" } };
+        }
+        const proofRequired = session.proofRequired || proof.length > 0;
+        const next = { ...(judged === "rotate" ? rotate(session, uuidv4(), now) : session), proofRequired };
+        return { next, result: { session: next } };
+      },
+      now,
+      requestId,
+    );
+    if (!verdict) throw new AppError("InvalidRefreshToken");
+    if ("error" in verdict) throw new AppError(verdict.error);
+    return issue(verdict.session);
+  };

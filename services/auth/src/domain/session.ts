@@ -1,0 +1,80 @@
+import type { PublicKey } from "@countersign/keys";
+import type { App } from "./login.ts";
+
+export const DAY_MS = 86_400_000;
+/** Access tokens live 15 minutes, refresh tokens 30 days, a session 180 days. */
+export const ACCESS_TOKEN_MS = 15 * 60_000;
+export const REFRESH_TOKEN_MS = 30 * DAY_MS;
+export const SESSION_MS = 180 * DAY_MS;
+/** Phones lose answers: so long the last refresh token may be sent again. */
+export const REFRESH_RETRY_MS = 30_000;
+
+export interface Session {
+  readonly id: string;
+  readonly accountId: string;
+  readonly app: App;
+  /** The identity key of the device that signed in. */
+  readonly deviceKey: PublicKey;
+  /** That device's key on chain. */
+  readonly accountKey: PublicKey;
+  readonly authTime: Date;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date;
+  readonly expiresAt: Date;
+  readonly refreshId: string;
+  readonly refreshExpiresAt: Date;
+  readonly previousRefreshId: string | undefined;
+  readonly rotatedAt: Date | undefined;
+  readonly proofRequired: boolean;
+}
+
+/** What a client holds of a session; both are JWTs. */
+export interface Credentials {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+export type EndCause = "signed-out" | "ended-by-user" | "refresh-token-reused" | "device-removed" | "key-revoked";
+
+/** A session that begins now. */
+export function beginSession(
+  start: Pick<Session, "id" | "refreshId" | "accountId" | "app" | "deviceKey" | "accountKey" | "authTime">,
+  now: Date,
+): Session {
+  const after = (ms: number) => new Date(now.getTime() + ms);
+  return {
+    ...start,
+    createdAt: now,
+    lastUsedAt: now,
+    expiresAt: after(SESSION_MS),
+    refreshExpiresAt: after(REFRESH_TOKEN_MS),
+    previousRefreshId: undefined,
+    rotatedAt: undefined,
+    proofRequired: false,
+  };
+}
+
+/**
+ * What a refresh token's id means for its session: the next one, the one before within the time for retries, or one that was used before.
+ */
+export function judgeRefresh(session: Session, refreshId: string, now: Date): "rotate" | "repeat" | "reused" {
+  if (refreshId === session.refreshId) return "rotate";
+  const retry =
+    refreshId === session.previousRefreshId &&
+    session.rotatedAt !== undefined &&
+    now.getTime() - session.rotatedAt.getTime() <= REFRESH_RETRY_MS;
+  return retry ? "repeat" : "reused";
+}
+
+/** The session after its refresh token was used. */
+export function rotate(session: Session, nextId: string, now: Date): Session {
+  const expiry = Math.min(now.getTime() + REFRESH_TOKEN_MS, session.expiresAt.getTime());
+  return {
+    ...session,
+    previousRefreshId: session.refreshId,
+    refreshId: nextId,
+    rotatedAt: now,
+    lastUsedAt: now,
+    refreshExpiresAt: new Date(expiry),
+  };
+}

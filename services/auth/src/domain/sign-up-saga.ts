@@ -1,0 +1,74 @@
+import { AppError } from "@countersign/errors";
+import type { PublicKey } from "@countersign/keys";
+import type { App } from "./login.ts";
+
+/** The steps of a sign-up, in their order. Each is idempotent by account id. */
+export const SIGN_UP_STEPS = ["DeployAccount", "RegisterKey", "RegisterDevice"] as const;
+export type SignUpStep = (typeof SIGN_UP_STEPS)[number];
+
+/** A device as its owner describes it. */
+export interface DeviceAttributes {
+  readonly pushToken: string;
+  readonly name: string;
+  readonly osName: string;
+  readonly osVersion: string;
+  readonly deviceManufacturer: string;
+  readonly deviceModel: string;
+  readonly lang: string;
+  readonly type: string;
+  readonly sdkVersion: string;
+}
+
+/** The saga's row. */
+export interface SignUpSaga {
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly app: App;
+  readonly userKeyType: "device" | "passkey";
+  readonly userKey: PublicKey;
+  readonly deviceKey: PublicKey;
+  readonly device: DeviceAttributes;
+  readonly deviceId: string;
+  readonly profileImageUrl: string;
+  readonly done: ReadonlySet<SignUpStep>;
+}
+
+/** Where a user key stands in a fresh account; see docs/account-model.md. */
+export const FIRST_USER_KEY_INDEX = 1;
+
+export interface Deployed {
+  readonly status: "pending" | "deployed" | "failed";
+}
+
+/** The services that a sign-up changes. */
+export interface SignUpSteps<Answer extends Deployed> {
+  deployAccount(saga: SignUpSaga, waitMs: number, signal: AbortSignal): Promise<Answer>;
+  registerKey(saga: SignUpSaga): Promise<void>;
+  registerDevice(saga: SignUpSaga): Promise<void>;
+}
+
+/** Remembers what is done; the last one also tells the world, in the same commit. */
+export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
+
+/**
+ * Drives a saga as far as it goes: what is done is not done again, but asking for the deployment, which tells where it stands. A chain that is slower than `waitMs` does not
+ * hold up key and device; the runner comes back for it. Errors: DeploymentFailed.
+ */
+export async function driveSignUp<Answer extends Deployed>(
+  saga: SignUpSaga,
+  options: { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; waitMs: number; signal: AbortSignal },
+): Promise<Answer> {
+  const { steps, mark, now, waitMs, signal } = options;
+  const deployment = await steps.deployAccount(saga, waitMs, signal);
+  if (deployment.status === "failed") throw new AppError("DeploymentFailed");
+  if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) await mark(saga, "DeployAccount", now());
+  if (!saga.done.has("RegisterKey")) {
+    await steps.registerKey(saga);
+    await mark(saga, "RegisterKey", now());
+  }
+  if (!saga.done.has("RegisterDevice")) {
+    await steps.registerDevice(saga);
+    await mark(saga, "RegisterDevice", now());
+  }
+  return deployment;
+}

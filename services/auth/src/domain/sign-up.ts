@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { AppError } from "@countersign/errors";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { requireChainAndKey } from "./chains.ts";
+import type { Login, VerifyLogin } from "./login.ts";
+import type { SessionStore, SignUpStore } from "./ports.ts";
+import { beginSession, type Credentials, type Session } from "./session.ts";
+import { type Deployed, type DeviceAttributes, driveSignUp, type SignUpSteps } from "./sign-up-saga.ts";
+
+export interface SignUp {
+  readonly login: Login;
+  readonly chainName: string;
+  readonly userKeyType: "device" | "passkey";
+  readonly userKey: PublicKey;
+  readonly deviceKey: PublicKey;
+  readonly device: DeviceAttributes;
+  readonly idempotencyKey: string;
+  /** A full session, for a further chain of its account. */
+  readonly token: VerifiedToken | undefined;
+  readonly requestId: string;
+}
+
+export interface SignUpOptions<Answer extends Deployed> {
+  readonly verifyLogin: VerifyLogin;
+  readonly store: SignUpStore;
+  readonly sessions: SessionStore;
+  readonly steps: SignUpSteps<Answer>;
+  readonly chains: ReadonlySet<string>;
+  readonly clock: Clock;
+  issue(session: Session): Promise<Credentials>;
+}
+
+/** How long the answer waits for the chain. */
+export const CHAIN_WAIT_MS = 20_000;
+/** Longer than a request may last: the runner must not drive what a request is driving. */
+export const SAGA_LEASE_MS = 30_000;
+
+const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+
+/** The claim of an Idempotency-Key: scoped to this route and the login token, with a fingerprint of what was asked. */
+function idempotencyOf({ idempotencyKey, login, chainName, userKey, deviceKey, device }: SignUp) {
+  if (idempotencyKey === "") return undefined;
+  return {
+    id: hash(["sign-up", login.token, idempotencyKey]),
+    fingerprint: hash([chainName, userKey, deviceKey, device]),
+  };
+}
+
+/**
+ * Signs a person up: verifies the login, claims the saga's row, drives its steps, opens a session. Every repetition of the same request finishes what an earlier one began.
+ * Errors: see auth.v1.SignUp/SignUp.
+ */
+export const signUp =
+  <Answer extends Deployed>({ verifyLogin, store, sessions, steps, chains, clock, issue }: SignUpOptions<Answer>) =>
+  async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
+    const { login, chainName, userKey, deviceKey, token, requestId } = command;
+    requireChainAndKey(chains, chainName, userKey);
+    const profile = await verifyLogin(login, [userKey, deviceKey]);
+
+    const now = clock.now();
+    const claim = await store.claim({
+      profile,
+      chainName,
+      app: profile.app,
+      userKeyType: command.userKeyType,
+      userKey,
+      deviceKey,
+      device: command.device,
+      deviceId: uuidv7(clock),
+      profileImageUrl: profile.picture,
+      newAccountId: uuidv7(clock),
+      session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.sessionKey },
+      idempotency: idempotencyOf(command),
+      leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
+      now,
+    });
+    if (claim.kind === "account-exists") throw new AppError("AccountExists");
+    if (claim.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
+
+    const { saga } = claim;
+    const drive = { steps, mark: store.mark, now: () => clock.now(), waitMs: CHAIN_WAIT_MS, signal };
+    const deployment = await driveSignUp(saga, drive);
+    const session = beginSession(
+      {
+        id: uuidv7(clock),
+        refreshId: uuidv4(),
+        accountId: saga.accountId,
+        app: profile.app,
+        deviceKey: saga.deviceKey,
+        accountKey: saga.userKey,
+        authTime: profile.authTime,
+      },
+      clock.now(),
+    );
+    await sessions.begin(session, requestId);
+    return { deployment, credentials: await issue(session) };
+  };
+
+/** Whether a further chain may be asked for from this session: with that session's keys and no others. */
+export const isOwnFurtherChain = (
+  wish: { userKey: PublicKey; session: { accountId: string; accountKey: PublicKey } | undefined },
+  accountId: string,
+): boolean => wish.session?.accountId === accountId && samePublicKey(wish.session.accountKey, wish.userKey);

@@ -1,0 +1,44 @@
+import { createServer } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { internalName, splitAddress, type TlsMaterial } from "@countersign/service-kit";
+
+export interface JwksServerOptions {
+  /** host:port. */
+  readonly listen: string;
+  readonly tls: TlsMaterial;
+  published(): Promise<Record<string, string>[]>;
+}
+
+const GATEWAY = `DNS:${internalName("gateway")}`;
+
+/** GET /.well-known/jwks.json (RFC 7517) over HTTPS with mutual TLS, for the gateway to pass on. */
+export async function startJwksServer({ listen, tls, published }: JwksServerOptions) {
+  const server = createServer(
+    { ...tls, requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" },
+    async (request, response) => {
+      const answer = (status: number, body: unknown) =>
+        response
+          .writeHead(status, { "content-type": "application/json", "cache-control": "public, max-age=60" })
+          .end(JSON.stringify(body));
+      try {
+        const { subjectaltname } = (request.socket as TLSSocket).getPeerCertificate();
+        if (subjectaltname !== GATEWAY) return void answer(403, {});
+        if (request.method !== "GET" || request.url !== "/.well-known/jwks.json") return void answer(404, {});
+        answer(200, { keys: await published() });
+      } catch {
+        if (!response.headersSent) answer(503, {});
+      }
+    },
+  );
+  const { host, port } = splitAddress(listen);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, resolve);
+  });
+  return {
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock, Logger } from "@countersign/service-kit";
+import type { SignUpStore } from "../domain/ports.ts";
+import { SAGA_LEASE_MS } from "../domain/sign-up.ts";
+import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up-saga.ts";
+
+export interface SignUpRunnerOptions {
+  readonly store: SignUpStore;
+  readonly steps: SignUpSteps<Deployed>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const LOOK_MS = 2_000;
+const WAIT_MS = 15_000;
+const BATCH = 16;
+
+/** Finishes the sign-ups whose request ended half-way, whichever replica had begun them. */
+export function startSignUpRunner({ store, steps, clock, logger }: SignUpRunnerOptions) {
+  const stop = new AbortController();
+
+  async function finish(saga: SignUpSaga): Promise<void> {
+    try {
+      await driveSignUp(saga, {
+        steps,
+        mark: store.mark,
+        now: () => clock.now(),
+        waitMs: WAIT_MS,
+        signal: stop.signal,
+      });
+    } catch (err) {
+      // The lease lapses and the saga is taken up again; what failed for good waits for its owner's next try.
+      if (!stop.signal.aborted) logger.warn({ err, accountId: saga.accountId }, "a sign-up is not finished yet");
+    }
+  }
+
+  const looping = (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        const now = clock.now();
+        const sagas = await store.leaseAbandoned(now, new Date(now.getTime() + SAGA_LEASE_MS), BATCH);
+        await Promise.all(sagas.map(finish));
+      } catch (err) {
+        if (!stop.signal.aborted) logger.warn({ err }, "sign-ups wait");
+      }
+      await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  })();
+
+  return {
+    async close(): Promise<void> {
+      stop.abort();
+      await looping;
+    },
+  };
+}

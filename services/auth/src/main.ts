@@ -1,0 +1,168 @@
+import { startOutboxPublisher } from "@countersign/outbox";
+import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { AccessService } from "@countersign/proto/auth/v1/access.ts";
+import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
+import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
+import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { KeysService } from "@countersign/proto/key/v1/keys.ts";
+import {
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  createTokenState,
+  createTokenVerifier,
+  listenPostgres,
+  loadPeers,
+  loadTls,
+  runService,
+  type ServiceDefinition,
+  type ServiceProcess,
+} from "@countersign/service-kit";
+import pg from "pg";
+import { createOpenIdProvider } from "./clients/openid-provider.ts";
+import { findSignInKey, signUpSteps } from "./clients/sign-up-steps.ts";
+import { createVerifyLogin } from "./clients/verify-login.ts";
+import { loadConfig } from "./config.ts";
+import { endOtherSessions, endSession, signOut } from "./domain/end-session.ts";
+import { issueChallenge } from "./domain/issue-challenge.ts";
+import { refreshToken } from "./domain/refresh-token.ts";
+import { respondChallenge } from "./domain/respond-challenge.ts";
+import { signUp } from "./domain/sign-up.ts";
+import { startJwksServer } from "./http/jwks.ts";
+import { startHousekeeping } from "./jobs/housekeeping.ts";
+import { startSignUpRunner } from "./jobs/sign-up-runner.ts";
+import { createLimit } from "./rpc/limits.ts";
+import { accessRpcs } from "./rpc/not-available-yet.ts";
+import { sessionsRpcs } from "./rpc/sessions.ts";
+import { signInRpcs } from "./rpc/sign-in.ts";
+import { signUpRpc } from "./rpc/sign-up.ts";
+import { PrismaClient } from "./store/generated/client.ts";
+import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
+import { prismaExchangedCodeStore } from "./store/prisma-exchanged-code-store.ts";
+import { prismaSessionStore } from "./store/prisma-session-store.ts";
+import { prismaSignUpStore } from "./store/prisma-sign-up-store.ts";
+import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
+import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
+import { createTokenKeys } from "./tokens/token-keys.ts";
+import { createTokenStateFeed } from "./tokens/token-state-feed.ts";
+import { createTokens } from "./tokens/tokens.ts";
+
+async function start(service: ServiceProcess) {
+  const { name, env, logger, metrics, clock, signal, drainMs, onClose, readyCheck } = service;
+  const config = loadConfig(env);
+  const { databaseUrl } = config.secrets;
+  const tls = loadTls(config.tls);
+  const { chains, issuer } = config;
+
+  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
+  onClose("database", () => prisma.$disconnect());
+  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+  const outbox = startOutboxPublisher({ databaseUrl, natsUrl: config.natsUrl, tls, logger, metrics });
+  onClose("outbox", () => outbox.close());
+
+  const keys = createTokenKeys({
+    store: prismaTokenKeyStore(prisma),
+    encryptionKey: config.secrets.tokenKeyEncryptionKey,
+    clock,
+    periodMs: config.tokenKeyPeriodMs,
+  });
+  await keys.rotate();
+  const tokens = createTokens({ keys, issuer, clock });
+  const feed = createTokenStateFeed({ store: prismaTokenStateStore(prisma), keys, clock, logger });
+  const listener = listenPostgres({ databaseUrl, channel: "token_state", onNotify: feed.notify, logger });
+  onClose("token-state-listener", () => listener.close());
+  // Auth judges tokens by the same stream as everybody else, only without the network between.
+  const tokenState = createTokenState({ clock });
+  const following = (async () => {
+    for await (const message of feed.watch("", signal)) tokenState.apply(message);
+  })();
+  onClose("token-state", () => following);
+  readyCheck("token-state", () => tokenState.current());
+
+  const client = <D extends ServiceDefinition>(definition: D, serverName: keyof typeof config.addresses) => {
+    const address = config.addresses[serverName];
+    const created = createRpcClient(definition, { address, tls, serverName, deadlineMs: 3000, metrics });
+    onClose(serverName, () => created.close());
+    return created;
+  };
+  const accounts = client(AccountsService, "account");
+  const registrations = client(KeysService, "key");
+  const devices = client(DevicesService, "device");
+
+  const providers = config.providers.map((provider) => createOpenIdProvider(provider, clock));
+  const verifyLogin = createVerifyLogin(providers, prismaExchangedCodeStore(prisma, clock));
+  const store = prismaSignUpStore(prisma);
+  const sessions = prismaSessionStore(prisma);
+  const challenges = prismaChallengeStore(prisma);
+  const steps = signUpSteps({ accounts, keys: registrations, devices });
+  const findKey = findSignInKey(registrations);
+  const { issue, readRefreshToken } = tokens;
+  const { isKeyBlocked } = tokenState;
+
+  const runner = startSignUpRunner({ store, steps, clock, logger });
+  onClose("sign-up-runner", () => runner.close());
+  const housekeeping = startHousekeeping({ prisma, keys, clock, logger });
+  onClose("housekeeping", () => housekeeping.close());
+
+  const limiters = new pg.Pool({ connectionString: databaseUrl, max: 2, application_name: "limits" });
+  limiters.on("error", (err) => logger.warn({ err }, "lost Postgres"));
+  onClose("limits", () => limiters.end());
+
+  const server = createRpcServer({
+    name,
+    tls,
+    peers: loadPeers(config.peersFile),
+    tokenVerifier: createTokenVerifier(tokenState, { issuer, clock }),
+    logger,
+    metrics,
+    deadlines: { "auth.v1.SignUp/SignUp": 25_000 },
+  })
+    .add(SignUpService, {
+      signUp: signUpRpc(
+        signUp({ verifyLogin, store, sessions, steps, chains, clock, issue }),
+        createLimit(limiters, "sign-up", config.limits.signUp),
+      ),
+    })
+    .add(
+      SignInService,
+      signInRpcs({
+        issue: issueChallenge({
+          verifyLogin,
+          identities: store,
+          challenges,
+          findSignInKey: findKey,
+          chains,
+          clock,
+          requireLoginToken: config.requireLoginToken,
+          isKeyBlocked,
+        }),
+        respond: respondChallenge({ challenges, findSignInKey: findKey, clock, isKeyBlocked, issue }),
+        accounts,
+        limit: createLimit(limiters, "challenge", config.limits.challenge),
+      }),
+    )
+    .add(
+      SessionsService,
+      sessionsRpcs({
+        refresh: refreshToken({ sessions, clock, read: readRefreshToken, issue }),
+        signOut: signOut({ sessions, clock }),
+        endSession: endSession({ sessions, clock }),
+        endOthers: endOtherSessions({ sessions, clock }),
+        sessions,
+        clock,
+      }),
+    )
+    .add(AccessService, accessRpcs)
+    .add(TokenStateService, {
+      watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
+    });
+
+  const jwks = await startJwksServer({ listen: config.httpListen, tls, published: keys.published });
+  onClose("jwks", () => jwks.close());
+  onClose("rpc", () => server.stop(drainMs));
+  await server.listen(config.listen);
+}
+
+await runService({ name: "auth", start });

@@ -1,0 +1,81 @@
+import { AppError } from "@countersign/errors";
+import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
+import {
+  type DeviceAttributes as ProtoDeviceAttributes,
+  type PublicKey as ProtoPublicKey,
+  type UserKey,
+  UserKeyType,
+} from "@countersign/proto/common/v1/types.ts";
+import { publicKeyFromProto } from "@countersign/service-kit";
+import type { Login } from "../domain/login.ts";
+import type { DeviceAttributes } from "../domain/sign-up-saga.ts";
+
+const MAX_TOKEN = 16_384;
+const MAX_TEXT = 256;
+const MAX_LONG_TEXT = 4096;
+
+function field(pointer: string, detail: string): never {
+  throw new AppError("InvalidRequest", { fields: [{ pointer, detail }] });
+}
+
+function limited(value: string, limit: number, pointer: string): string {
+  return value.length <= limit ? value : field(pointer, `at most ${limit} characters`);
+}
+
+const METHODS = new Map<number, Login["method"]>([
+  [LoginMethod.LOGIN_METHOD_UNSPECIFIED, ""],
+  [LoginMethod.LOGIN_METHOD_ID_TOKEN_CHANNEL, "id_token_channel"],
+  [LoginMethod.LOGIN_METHOD_REDIRECT_CODE_CHANNEL, "redirect_code_channel"],
+]);
+
+/** A login token; absent: none was sent. Errors: InvalidRequest. */
+export function loginFrom(login: LoginToken | undefined): Login {
+  return {
+    method: METHODS.get(login?.method ?? 0) ?? field("/method", "unknown"),
+    token: limited(login?.token ?? "", MAX_TOKEN, "/token"),
+    provider: limited(login?.provider ?? "", MAX_TEXT, "/provider"),
+    redirectUri: limited(login?.redirectUri ?? "", MAX_LONG_TEXT, "/redirectUri"),
+    codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT, "/codeVerifier"),
+    nonce: limited(login?.nonce ?? "", MAX_TEXT, "/nonce"),
+  };
+}
+
+/** A key whose point lies on its curve. Errors: InvalidPublicKey. */
+export function publicKeyFrom(key: ProtoPublicKey | undefined, pointer: string): PublicKey {
+  const { publicKey, algorithm } = publicKeyFromProto(key, pointer);
+  try {
+    return parsePublicKey(publicKey, algorithm);
+  } catch (error) {
+    if (!(error instanceof PublicKeyError)) throw error;
+    throw new AppError("InvalidPublicKey", { fields: [{ pointer, detail: error.message }] });
+  }
+}
+
+function attributesFrom(device: ProtoDeviceAttributes | undefined): DeviceAttributes {
+  const text = (name: keyof DeviceAttributes, limit = MAX_TEXT) =>
+    limited(device?.[name] ?? "", limit, `/userKey/device/${name}`);
+  return {
+    pushToken: text("pushToken", MAX_LONG_TEXT),
+    name: text("name"),
+    osName: text("osName"),
+    osVersion: text("osVersion"),
+    deviceManufacturer: text("deviceManufacturer"),
+    deviceModel: text("deviceModel"),
+    lang: text("lang"),
+    type: text("type"),
+    sdkVersion: text("sdkVersion"),
+  };
+}
+
+/** A user key with its device. Errors: InvalidRequest, InvalidPublicKey; NotImplemented for passkeys. */
+export function userKeyFrom(userKey: UserKey | undefined) {
+  if (userKey?.type === UserKeyType.USER_KEY_TYPE_PASSKEY) throw new AppError("NotImplemented");
+  if (userKey?.type !== UserKeyType.USER_KEY_TYPE_DEVICE) return field("/userKey/type", "unknown");
+  const accountKey = publicKeyFrom(userKey.accountKey, "/userKey/publicKey");
+  const deviceKey = userKey.deviceKey ? publicKeyFrom(userKey.deviceKey, "/userKey/device/publicKey") : accountKey;
+  return { userKeyType: "device" as const, userKey: accountKey, deviceKey, device: attributesFrom(userKey.device) };
+}
+
+/** A chain's or another short name. Errors: InvalidRequest. */
+export const nameFrom = (value: string, pointer: string): string => limited(value, MAX_TEXT, pointer);

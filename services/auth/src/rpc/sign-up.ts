@@ -1,0 +1,26 @@
+import type { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
+import type { Handler } from "@countersign/service-kit";
+import type { Deployment } from "../clients/sign-up-steps.ts";
+import type { signUp } from "../domain/sign-up.ts";
+import type { Limit } from "./limits.ts";
+import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";
+
+/** auth.v1.SignUp/SignUp */
+export const signUpRpc =
+  (command: ReturnType<typeof signUp<Deployment>>, limit: Limit): Handler<SignUpService["signUp"]> =>
+  async ({ login, chainName, userKey, idempotencyKey }, call) => {
+    await limit(call);
+    const { deployment, credentials } = await command(
+      {
+        login: loginFrom(login),
+        chainName: nameFrom(chainName, "/chainName"),
+        ...userKeyFrom(userKey),
+        idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
+        token: call.token,
+        requestId: call.requestId,
+      },
+      call.signal,
+    );
+    const { account, transaction } = deployment.answer;
+    return { account, transaction, credentials };
+  };

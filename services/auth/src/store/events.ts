@@ -1,0 +1,43 @@
+import { outboxRow } from "@countersign/outbox";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyToProto, uuidv7 } from "@countersign/service-kit";
+import type { EndCause, Session } from "../domain/session.ts";
+import type { SignUpSaga } from "../domain/sign-up-saga.ts";
+import type { Prisma } from "./generated/client.ts";
+
+type Payload = Pick<Event, "signUpCompleted" | "sessionCreated" | "sessionEnded">;
+
+async function publish(
+  tx: Prisma.TransactionClient,
+  event: string,
+  context: { accountId: string; requestId: string; now: Date },
+  payload: Payload,
+): Promise<void> {
+  const { accountId, requestId, now } = context;
+  const id = uuidv7({ now: () => now });
+  const message = Event.encode({ id, occurredAt: now, accountId, requestId, ...payload }).finish();
+  await tx.outbox.create({ data: outboxRow({ service: "auth", accountId, event, message, id, createdAt: now }) });
+}
+
+export const publishSignUpCompleted = (tx: Prisma.TransactionClient, saga: SignUpSaga, now: Date) => {
+  const { accountId, chainName, app } = saga;
+  return publish(tx, "sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
+};
+
+export const publishSessionCreated = (tx: Prisma.TransactionClient, session: Session, requestId: string) => {
+  const { id: sessionId, accountId, app, createdAt: now } = session;
+  const deviceKey = publicKeyToProto(session.deviceKey);
+  const accountKey = publicKeyToProto(session.accountKey);
+  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey } };
+  return publish(tx, "session-created", { accountId, requestId, now }, payload);
+};
+
+export const publishSessionEnded = (
+  tx: Prisma.TransactionClient,
+  ended: { sessionId: string; accountId: string; cause: EndCause },
+  now: Date,
+  requestId: string,
+) => {
+  const { sessionId, accountId, cause } = ended;
+  return publish(tx, "session-ended", { accountId, requestId, now }, { sessionEnded: { sessionId, cause } });
+};

@@ -1,0 +1,45 @@
+import type { Clock } from "@countersign/service-kit";
+import type { ExchangedCodeStore } from "../clients/verify-login.ts";
+import type { LoginProfile } from "../domain/login.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+
+const REMEMBER_MS = 10 * 60_000;
+/** The provider is called inside: longer than its deadlines. */
+const TRANSACTION_MS = 12_000;
+
+const toJson = (profile: LoginProfile) => ({
+  ...profile,
+  app: { ...profile.app },
+  authTime: profile.authTime.toISOString(),
+});
+const fromJson = (json: Prisma.JsonValue): LoginProfile => {
+  const stored = json as unknown as Omit<LoginProfile, "authTime"> & { authTime: string };
+  return { ...stored, authTime: new Date(stored.authTime) };
+};
+
+/** What codes were exchanged for, in Postgres. */
+export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): ExchangedCodeStore {
+  return {
+    once: (codeHash, { binding, keys }, exchange) =>
+      prisma.$transaction(
+        async (tx) => {
+          // The same code at once in two requests: the second must find what the first got for it.
+          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${codeHash}, 0))`;
+          const now = clock.now();
+          const known = await tx.exchangedCode.findUnique({ where: { codeHash } });
+          if (known && known.expiresAt > now) {
+            if (known.binding === binding && known.keys.some((key) => keys.includes(key)))
+              return fromJson(known.profile);
+            await tx.exchangedCode.delete({ where: { codeHash } });
+            return undefined;
+          }
+          const profile = await exchange();
+          const expiresAt = new Date(now.getTime() + REMEMBER_MS);
+          const data = { codeHash, binding, keys: [...keys], profile: toJson(profile), expiresAt };
+          await tx.exchangedCode.upsert({ where: { codeHash }, create: data, update: data });
+          return profile;
+        },
+        { timeout: TRANSACTION_MS },
+      ),
+  };
+}

@@ -1,0 +1,71 @@
+import type { SessionStore } from "../domain/ports.ts";
+import { ACCESS_TOKEN_MS, type EndCause, type Session } from "../domain/session.ts";
+import { publishSessionCreated, publishSessionEnded } from "./events.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { toSession, toSessionRow } from "./rows.ts";
+
+type Tx = Prisma.TransactionClient;
+
+/** Clocks of other services may be behind ours. */
+const SKEW_MS = 60_000;
+
+/** Writes a session and its event. */
+export async function insertSession(tx: Tx, session: Session, requestId: string): Promise<void> {
+  await tx.session.create({ data: toSessionRow(session) });
+  await publishSessionCreated(tx, session, requestId);
+}
+
+/** Ends a session that is live: its row, what the services must know, and its event. */
+async function endSession(tx: Tx, session: Session, cause: EndCause, now: Date, requestId: string): Promise<boolean> {
+  const { count } = await tx.session.updateMany({
+    where: { id: session.id, endedAt: null },
+    data: { endedAt: now, endedCause: cause },
+  });
+  if (count === 0) return false;
+  // Only until the last access token of it is dead.
+  const until = new Date(now.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
+  await tx.$executeRaw`
+    INSERT INTO token_state_entry (kind, subject, active, until, txid)
+    VALUES ('session', ${session.id}, true, ${until}, pg_current_xact_id()::text::bigint)
+    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`;
+  await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+  await publishSessionEnded(tx, { sessionId: session.id, accountId: session.accountId, cause }, now, requestId);
+  return true;
+}
+
+/** Sessions in Postgres. */
+export function prismaSessionStore(prisma: PrismaClient): SessionStore {
+  return {
+    begin: (session, requestId) => prisma.$transaction((tx) => insertSession(tx, session, requestId)),
+
+    update: (id, work, now, requestId) =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT 1 FROM session WHERE id = ${id}::uuid FOR UPDATE`;
+        const row = await tx.session.findUnique({ where: { id, endedAt: null } });
+        if (!row) return undefined;
+        const session = toSession(row);
+        const { next, end, result } = work(session);
+        if (next) await tx.session.update({ where: { id }, data: toSessionRow(next) });
+        if (end) await endSession(tx, session, end, now, requestId);
+        return result;
+      }),
+
+    async list(accountId, now) {
+      const rows = await prisma.session.findMany({
+        where: { accountId, endedAt: null, expiresAt: { gt: now }, refreshExpiresAt: { gt: now } },
+        orderBy: { createdAt: "desc" },
+        take: 200,
+      });
+      return rows.map(toSession);
+    },
+
+    end: (accountId, which, cause, now, requestId) =>
+      prisma.$transaction(async (tx) => {
+        const id = "id" in which ? which.id : { not: which.allBut };
+        const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
+        let ended = 0;
+        for (const row of rows) if (await endSession(tx, toSession(row), cause, now, requestId)) ended += 1;
+        return ended;
+      }),
+  };
+}

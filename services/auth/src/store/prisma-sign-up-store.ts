@@ -1,0 +1,128 @@
+import { samePublicKey } from "@countersign/keys";
+import type { IdentityStore, SignUpClaim, SignUpStore, SignUpWish } from "../domain/ports.ts";
+import { isOwnFurtherChain } from "../domain/sign-up.ts";
+import type { SignUpSaga } from "../domain/sign-up-saga.ts";
+import { publishSignUpCompleted } from "./events.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { STEP_COLUMNS, toSaga } from "./rows.ts";
+
+type Tx = Prisma.TransactionClient;
+
+async function accountIdOf(
+  tx: Tx,
+  { profile, newAccountId, now }: SignUpWish,
+): Promise<{ accountId: string; isNew: boolean }> {
+  const { issuer, subject, email, name, picture } = profile;
+  const found = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
+  if (found) return { accountId: found.accountId, isNew: false };
+  await tx.identity.create({
+    data: { issuer, subject, email, name, picture, accountId: newAccountId, createdAt: now },
+  });
+  return { accountId: newAccountId, isNew: true };
+}
+
+async function beginSaga(tx: Tx, wish: SignUpWish, accountId: string): Promise<SignUpSaga> {
+  const { chainName, app, userKeyType, userKey, deviceKey, device, deviceId, profileImageUrl, leaseUntil, now } = wish;
+  const row = await tx.signUp.create({
+    data: {
+      accountId,
+      chainName,
+      ...app,
+      userKeyType,
+      userKeyAlgorithm: userKey.algorithm,
+      userKey: userKey.publicKey,
+      deviceKeyAlgorithm: deviceKey.algorithm,
+      deviceKey: deviceKey.publicKey,
+      deviceAttributes: { ...device },
+      deviceId,
+      profileImageUrl,
+      leaseUntil,
+      createdAt: now,
+    },
+  });
+  return toSaga(row);
+}
+
+/** What a repeated wish means; see docs/sign-up.md. */
+async function judge(
+  tx: Tx,
+  wish: SignUpWish,
+  accountId: string,
+  isNew: boolean,
+  isReplay: boolean,
+): Promise<SignUpClaim> {
+  const { chainName, userKey, leaseUntil } = wish;
+  const where = { accountId_chainName: { accountId, chainName } };
+  const row = await tx.signUp.findUnique({ where });
+  if (!row) {
+    if (!isNew && !isOwnFurtherChain(wish, accountId)) return { kind: "account-exists" };
+    return { kind: "drive", saga: await beginSaga(tx, wish, accountId) };
+  }
+  const saga = toSaga(row);
+  if (!samePublicKey(saga.userKey, userKey)) return { kind: "account-exists" };
+  if (row.completedAt !== null) return isReplay ? { kind: "replay", saga } : { kind: "account-exists" };
+  await tx.signUp.update({ where, data: { leaseUntil } });
+  return { kind: "drive", saga };
+}
+
+/** Identities and sign-up sagas in Postgres. */
+export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityStore {
+  return {
+    claim: (wish) =>
+      prisma.$transaction(async (tx): Promise<SignUpClaim> => {
+        const { issuer, subject } = wish.profile;
+        // One identity's requests come one after the other: which is first decides, the others find what it wrote.
+        const identity = JSON.stringify([issuer, subject]);
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${identity}, 0))`;
+        const claim =
+          wish.idempotency && (await tx.idempotencyClaim.findUnique({ where: { id: wish.idempotency.id } }));
+        if (claim && claim.fingerprint !== wish.idempotency?.fingerprint) return { kind: "idempotency-key-reused" };
+        const { accountId, isNew } = await accountIdOf(tx, wish);
+        const judged = await judge(tx, wish, accountId, isNew, claim?.accountId === accountId);
+        if (wish.idempotency && !claim && judged.kind === "drive") {
+          await tx.idempotencyClaim.create({ data: { ...wish.idempotency, accountId, createdAt: wish.now } });
+        }
+        return judged;
+      }),
+
+    mark: ({ accountId, chainName }, step, now) =>
+      prisma.$transaction(async (tx) => {
+        const where = { accountId_chainName: { accountId, chainName } };
+        const row = await tx.signUp.update({ where, data: { [STEP_COLUMNS[step]]: now } });
+        if (Object.values(STEP_COLUMNS).some((column) => row[column] === null)) return;
+        const { count } = await tx.signUp.updateMany({
+          where: { accountId, chainName, completedAt: null },
+          data: { completedAt: now },
+        });
+        if (count === 1) await publishSignUpCompleted(tx, toSaga(row), now);
+      }),
+
+    leaseAbandoned: (now, leaseUntil, limit) =>
+      prisma.$transaction(async (tx) => {
+        const rows = await tx.$queryRaw<{ account_id: string; chain_name: string }[]>`
+          SELECT account_id, chain_name FROM sign_up WHERE completed_at IS NULL AND lease_until < ${now}
+          ORDER BY lease_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
+        return Promise.all(
+          rows.map(async ({ account_id: accountId, chain_name: chainName }) => {
+            const where = { accountId_chainName: { accountId, chainName } };
+            return toSaga(await tx.signUp.update({ where, data: { leaseUntil } }));
+          }),
+        );
+      }),
+
+    async accountOf(issuer, subject) {
+      const found = await prisma.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
+      return found?.accountId;
+    },
+
+    async accountByKey({ publicKey }) {
+      const rows = await prisma.signUp.findMany({
+        where: { OR: [{ userKey: publicKey }, { deviceKey: publicKey }] },
+        select: { accountId: true },
+        distinct: ["accountId"],
+        take: 2,
+      });
+      return rows.length === 1 ? rows[0]?.accountId : undefined;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import type { StoredTokenKey, TokenKeyStore } from "../tokens/token-keys.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+
+async function list(db: Prisma.TransactionClient, since: Date): Promise<StoredTokenKey[]> {
+  const rows = await db.tokenKey.findMany({ where: { signsUntil: { gt: since } }, orderBy: { signsFrom: "asc" } });
+  return rows.map((row) => ({ ...row, publicJwk: row.publicJwk as Record<string, string> }));
+}
+
+/** Token keys in Postgres. */
+export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
+  return {
+    list: (since) => list(prisma, since),
+    exclusively: (work) =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('token-keys', 0))`;
+        return work({
+          list: (since) => list(tx, since),
+          insert: async (key) => {
+            await tx.tokenKey.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
+            await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+          },
+        });
+      }),
+  };
+}

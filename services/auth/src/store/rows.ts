@@ -1,0 +1,66 @@
+import type { PublicKey } from "@countersign/keys";
+import type { Session } from "../domain/session.ts";
+import type { DeviceAttributes, SignUpSaga, SignUpStep } from "../domain/sign-up-saga.ts";
+import type { Session as SessionRow, SignUp as SignUpRow } from "./generated/client.ts";
+
+const key = (algorithm: string, publicKey: string): PublicKey => ({
+  algorithm: algorithm as PublicKey["algorithm"],
+  publicKey,
+});
+
+/** The column that holds when a step was done. */
+export const STEP_COLUMNS = {
+  DeployAccount: "deployedAt",
+  RegisterKey: "keyRegisteredAt",
+  RegisterDevice: "deviceRegisteredAt",
+} as const satisfies Record<SignUpStep, keyof SignUpRow>;
+
+export function toSaga(row: SignUpRow): SignUpSaga {
+  const steps = Object.entries(STEP_COLUMNS) as [SignUpStep, (typeof STEP_COLUMNS)[SignUpStep]][];
+  return {
+    accountId: row.accountId,
+    chainName: row.chainName,
+    app: { appId: row.appId, appName: row.appName },
+    userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
+    userKey: key(row.userKeyAlgorithm, row.userKey),
+    deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
+    device: row.deviceAttributes as unknown as DeviceAttributes,
+    deviceId: row.deviceId,
+    profileImageUrl: row.profileImageUrl,
+    done: new Set(steps.filter(([, column]) => row[column] !== null).map(([step]) => step)),
+  };
+}
+
+export function toSession(row: SessionRow): Session {
+  const { id, accountId, authTime, createdAt, lastUsedAt, expiresAt, refreshId, refreshExpiresAt, proofRequired } = row;
+  return {
+    id,
+    accountId,
+    app: { appId: row.appId, appName: row.appName },
+    deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
+    accountKey: key(row.accountKeyAlgorithm, row.accountKey),
+    authTime,
+    createdAt,
+    lastUsedAt,
+    expiresAt,
+    refreshId,
+    refreshExpiresAt,
+    previousRefreshId: row.previousRefreshId ?? undefined,
+    rotatedAt: row.rotatedAt ?? undefined,
+    proofRequired,
+  };
+}
+
+export function toSessionRow(session: Session): Omit<SessionRow, "endedAt" | "endedCause"> {
+  const { app, deviceKey, accountKey, previousRefreshId, rotatedAt, ...rest } = session;
+  return {
+    ...rest,
+    ...app,
+    deviceKeyAlgorithm: deviceKey.algorithm,
+    deviceKey: deviceKey.publicKey,
+    accountKeyAlgorithm: accountKey.algorithm,
+    accountKey: accountKey.publicKey,
+    previousRefreshId: previousRefreshId ?? null,
+    rotatedAt: rotatedAt ?? null,
+  };
+}
