@@ -145,6 +145,30 @@ describe("devices", () => {
     });
   });
 
+  it("a removed device is out at once: its session, its refresh token, its key for sign-in and for co-signing", async () => {
+    const { client, deviceKey, login } = await signUpPerson();
+    const { accessToken: token, refreshToken } = client.credentials!;
+    await client.removeDevice(deviceKey.publicKey);
+    await expect
+      .poll(async () => (await call("GET", "/account/v1/me", { token })).status, { timeout: 2000, interval: 50 })
+      .toBe(401);
+    expect((await call("POST", "/auth/v1/token/refresh", { body: { refreshToken } })).status).toBe(401);
+    expect(await problemOf(client.requestChallenge({ login, chainName }))).toMatchObject({
+      error: "PleaseRegisterKey",
+    });
+    const sign = await call("POST", "/sign/v1/cadence/transaction", { token, body: { message: "00" } });
+    expect(sign.status).toBe(401);
+  });
+
+  it("another account's device cannot be removed", async () => {
+    const [one, other] = await Promise.all([signUpPerson(), signUpPerson()]);
+    expect(await problemOf(one.client.removeDevice(other.deviceKey.publicKey))).toMatchObject({
+      status: 404,
+      error: "DeviceNotFound",
+    });
+    expect((await other.client.devices()).length).toBe(1);
+  });
+
   it("what is not there yet says so", async () => {
     const { client } = await signUpPerson();
     const token = client.credentials!.accessToken;

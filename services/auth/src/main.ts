@@ -1,4 +1,4 @@
-import { startOutboxPublisher } from "@countersign/outbox";
+import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
@@ -21,6 +21,7 @@ import {
   type ServiceProcess,
 } from "@countersign/service-kit";
 import pg from "pg";
+import { removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, signUpSteps } from "./clients/sign-up-steps.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
@@ -28,23 +29,27 @@ import { loadConfig } from "./config.ts";
 import { endOtherSessions, endSession, signOut } from "./domain/end-session.ts";
 import { issueChallenge } from "./domain/issue-challenge.ts";
 import { refreshToken } from "./domain/refresh-token.ts";
+import { removeDevice } from "./domain/remove-device.ts";
 import { respondChallenge } from "./domain/respond-challenge.ts";
 import { signUp } from "./domain/sign-up.ts";
 import { startJwksServer } from "./http/jwks.ts";
 import { startHousekeeping } from "./jobs/housekeeping.ts";
 import { startSignUpRunner } from "./jobs/sign-up-runner.ts";
 import { createLimit } from "./rpc/limits.ts";
-import { accessRpcs } from "./rpc/not-available-yet.ts";
+import { freezeRpcs } from "./rpc/not-available-yet.ts";
+import { removeDeviceRpc } from "./rpc/remove-device.ts";
 import { sessionsRpcs } from "./rpc/sessions.ts";
 import { signInRpcs } from "./rpc/sign-in.ts";
 import { signUpRpc } from "./rpc/sign-up.ts";
 import { PrismaClient } from "./store/generated/client.ts";
+import { prismaAccessStore } from "./store/prisma-access-store.ts";
 import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
 import { prismaExchangedCodeStore } from "./store/prisma-exchanged-code-store.ts";
 import { prismaSessionStore } from "./store/prisma-session-store.ts";
 import { prismaSignUpStore } from "./store/prisma-sign-up-store.ts";
 import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
+import { DEVICE_REMOVED_DURABLE, DEVICE_REMOVED_SUBJECT, onDeviceRemoved } from "./subscribers/device-removed.ts";
 import { createTokenKeys } from "./tokens/token-keys.ts";
 import { createTokenStateFeed } from "./tokens/token-state-feed.ts";
 import { createTokens } from "./tokens/tokens.ts";
@@ -101,6 +106,16 @@ async function start(service: ServiceProcess) {
   const { issue, readRefreshToken } = tokens;
   const { isKeyBlocked } = tokenState;
 
+  const access = prismaAccessStore(prisma);
+  const removals = startConsumer({
+    natsUrl: config.natsUrl,
+    tls,
+    logger,
+    durable: DEVICE_REMOVED_DURABLE,
+    filter: DEVICE_REMOVED_SUBJECT,
+    handler: onDeviceRemoved(access),
+  });
+  onClose("device-removed", () => removals.close());
   const runner = startSignUpRunner({ store, steps, clock, logger });
   onClose("sign-up-runner", () => runner.close());
   const housekeeping = startHousekeeping({ prisma, keys, clock, logger });
@@ -154,7 +169,10 @@ async function start(service: ServiceProcess) {
         clock,
       }),
     )
-    .add(AccessService, accessRpcs)
+    .add(AccessService, {
+      ...freezeRpcs,
+      removeDevice: removeDeviceRpc(removeDevice({ access, clock, removeFromList: removeFromDeviceList(devices) })),
+    })
     .add(TokenStateService, {
       watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
     });

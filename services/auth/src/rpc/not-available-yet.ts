@@ -6,9 +6,8 @@ const notImplemented = async (): Promise<never> => {
   throw new AppError("NotImplemented");
 };
 
-/** auth.v1.Access: removing devices and freezing accounts come with signing in on a new device. */
-export const accessRpcs: Handlers<AccessService> = {
-  removeDevice: notImplemented,
+/** auth.v1.Access: freezing accounts comes with signing in on a new device. */
+export const freezeRpcs: Pick<Handlers<AccessService>, "freezeAccount" | "unfreezeAccount"> = {
   freezeAccount: notImplemented,
   unfreezeAccount: notImplemented,
 };

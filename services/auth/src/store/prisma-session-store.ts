@@ -16,7 +16,13 @@ export async function insertSession(tx: Tx, session: Session, requestId: string)
 }
 
 /** Ends a session that is live: its row, what the services must know, and its event. */
-async function endSession(tx: Tx, session: Session, cause: EndCause, now: Date, requestId: string): Promise<boolean> {
+export async function endSession(
+  tx: Tx,
+  session: Session,
+  cause: EndCause,
+  now: Date,
+  requestId: string,
+): Promise<boolean> {
   const { count } = await tx.session.updateMany({
     where: { id: session.id, endedAt: null },
     data: { endedAt: now, endedCause: cause },

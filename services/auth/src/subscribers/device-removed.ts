@@ -1,0 +1,16 @@
+import type { DeliveredEvent } from "@countersign/outbox";
+import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import type { AccessStore } from "../domain/remove-device.ts";
+
+export const DEVICE_REMOVED_DURABLE = "auth-device-removed";
+export const DEVICE_REMOVED_SUBJECT = "cs.v1.device.*.device-removed";
+
+/** Ends the access of a removed device, in case the request that removed it died half-way. Events only take away, so a late or second one does no harm. */
+export const onDeviceRemoved =
+  (access: AccessStore) =>
+  async ({ event }: DeliveredEvent): Promise<void> => {
+    const { accountId, occurredAt, requestId, deviceRemoved } = event;
+    if (!deviceRemoved || !occurredAt || !isUuid(accountId)) return;
+    const deviceKey = publicKeyFromProto(deviceRemoved.deviceKey);
+    await access.cutOff({ accountId, deviceKey, removedAt: occurredAt, requestId });
+  };
