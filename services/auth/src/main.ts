@@ -35,11 +35,14 @@ import { signUp } from "./domain/sign-up.ts";
 import { startJwksServer } from "./http/jwks.ts";
 import { startHousekeeping } from "./jobs/housekeeping.ts";
 import { startSignUpRunner } from "./jobs/sign-up-runner.ts";
+import { endOtherSessionsRpc, endSessionRpc, signOutRpc } from "./rpc/end-session.ts";
+import { issueChallengeRpc } from "./rpc/issue-challenge.ts";
 import { createLimit } from "./rpc/limits.ts";
-import { freezeRpcs } from "./rpc/not-available-yet.ts";
+import { listSessionsRpc } from "./rpc/list-sessions.ts";
+import { freezeRpcs, twoFactorRpcs } from "./rpc/not-available-yet.ts";
+import { refreshTokenRpc } from "./rpc/refresh-token.ts";
 import { removeDeviceRpc } from "./rpc/remove-device.ts";
-import { sessionsRpcs } from "./rpc/sessions.ts";
-import { signInRpcs } from "./rpc/sign-in.ts";
+import { respondChallengeRpc } from "./rpc/respond-challenge.ts";
 import { signUpRpc } from "./rpc/sign-up.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccessStore } from "./store/prisma-access-store.ts";
@@ -140,10 +143,10 @@ async function start(service: ServiceProcess) {
         createLimit(limiters, "sign-up", config.limits.signUp),
       ),
     })
-    .add(
-      SignInService,
-      signInRpcs({
-        issue: issueChallenge({
+    .add(SignInService, {
+      ...twoFactorRpcs,
+      issueChallenge: issueChallengeRpc(
+        issueChallenge({
           verifyLogin,
           identities: store,
           challenges,
@@ -153,22 +156,20 @@ async function start(service: ServiceProcess) {
           requireLoginToken: config.requireLoginToken,
           isKeyBlocked,
         }),
-        respond: respondChallenge({ challenges, findSignInKey: findKey, clock, isKeyBlocked, issue }),
+        createLimit(limiters, "challenge", config.limits.challenge),
+      ),
+      respondChallenge: respondChallengeRpc(
+        respondChallenge({ challenges, findSignInKey: findKey, clock, isKeyBlocked, issue }),
         accounts,
-        limit: createLimit(limiters, "challenge", config.limits.challenge),
-      }),
-    )
-    .add(
-      SessionsService,
-      sessionsRpcs({
-        refresh: refreshToken({ sessions, clock, read: readRefreshToken, issue }),
-        signOut: signOut({ sessions, clock }),
-        endSession: endSession({ sessions, clock }),
-        endOthers: endOtherSessions({ sessions, clock }),
-        sessions,
-        clock,
-      }),
-    )
+      ),
+    })
+    .add(SessionsService, {
+      refreshToken: refreshTokenRpc(refreshToken({ sessions, clock, read: readRefreshToken, issue })),
+      signOut: signOutRpc(signOut({ sessions, clock })),
+      listSessions: listSessionsRpc(sessions, clock),
+      endSession: endSessionRpc(endSession({ sessions, clock })),
+      endOtherSessions: endOtherSessionsRpc(endOtherSessions({ sessions, clock })),
+    })
     .add(AccessService, {
       ...freezeRpcs,
       removeDevice: removeDeviceRpc(removeDevice({ access, clock, removeFromList: removeFromDeviceList(devices) })),

@@ -22,8 +22,10 @@ import { deriveServerKeys } from "./domain/derive-server-keys.ts";
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
-import { creationRpcs } from "./rpc/creation.ts";
+import { bindAddressRpc } from "./rpc/bind-address.ts";
+import { deriveServerKeysRpc } from "./rpc/derive-server-keys.ts";
 import { informationRpcs } from "./rpc/information.ts";
+import { signCreationRpc } from "./rpc/sign-creation.ts";
 import { signPaymasterRpc } from "./rpc/sign-paymaster.ts";
 import { signStreamRpc } from "./rpc/sign-stream.ts";
 import { signTransactionRpc } from "./rpc/sign-transaction.ts";
@@ -99,14 +101,11 @@ await runService({
         signPaymaster: signPaymasterRpc(paymaster),
         signStream: signStreamRpc({ transaction, paymaster, verifier }),
       })
-      .add(
-        CreationService,
-        creationRpcs({
-          deriveServerKeys: deriveServerKeys({ vault, chain }),
-          signCreation: signCreation({ decide, bindings, vault, chain }),
-          bindAddress: bindAddress({ bindings, clock, chain }),
-        }),
-      )
+      .add(CreationService, {
+        deriveServerKeys: deriveServerKeysRpc(deriveServerKeys({ vault, chain })),
+        signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain })),
+        bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
+      })
       .add(InformationService, informationRpcs(vault));
 
     const pruning = setInterval(() => {

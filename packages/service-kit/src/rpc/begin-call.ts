@@ -5,7 +5,7 @@ import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { toAppError } from "./errors.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
-import type { ServerRuntime } from "./server.ts";
+import type { ServerRuntime } from "./server-options.ts";
 import { childTrace, traceFrom } from "./trace.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;

@@ -8,11 +8,6 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import type { Logger } from "../log.ts";
-import type { Metrics } from "../metrics.ts";
-import type { Peers } from "../peers.ts";
-import type { TlsMaterial } from "../tls.ts";
-import type { TokenVerifier } from "../token/verifier.ts";
 import { beginCall, type ServerCallState } from "./begin-call.ts";
 import type { CallContext } from "./context.ts";
 import {
@@ -26,6 +21,7 @@ import {
 import { encodeError } from "./errors.ts";
 import { createHealth, type Health } from "./health.ts";
 import { addReflection } from "./reflection.ts";
+import type { RpcServerOptions, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
 
 type Stream<T> = AsyncIterable<T>;
@@ -43,22 +39,6 @@ export type Handler<M> =
 /** All RPCs of a service, by ts-proto's lower-camel names. */
 export type Handlers<D extends ServiceDefinition> = { [K in keyof D]: Handler<D[K]> };
 
-export interface RpcServerOptions {
-  name: string;
-  tls: TlsMaterial;
-  peers: Peers;
-  /** Needed as soon as one RPC asks for a user token. */
-  tokenVerifier?: TokenVerifier | undefined;
-  logger: Logger;
-  metrics: Metrics;
-  /** Milliseconds that an RPC without streams may take; a caller's shorter deadline wins. Default 3000. */
-  deadlineMs?: number;
-  /** The same for single RPCs, by name ("auth.v1.SignUp/SignUp"). */
-  deadlines?: Readonly<Record<string, number>>;
-  /** Bytes of one message. Default 1 MiB. */
-  maxMessageBytes?: number;
-}
-
 export interface RpcServer {
   add<D extends ServiceDefinition>(definition: D, handlers: Handlers<D>): RpcServer;
   /** Starts to listen on "host:port". Gives the port. */
@@ -66,12 +46,6 @@ export interface RpcServer {
   health: Health;
   /** Takes no further calls, lets those that run finish, and ends them after `drainMs`. */
   stop(drainMs?: number): Promise<void>;
-}
-
-export interface ServerRuntime {
-  options: RpcServerOptions;
-  /** Aborts when the drain time is over. */
-  stopping: AbortSignal;
 }
 
 const DEFAULT_MESSAGE_BYTES = 1024 * 1024;

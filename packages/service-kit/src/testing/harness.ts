@@ -1,7 +1,8 @@
 import { createLogger, type Logger } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { type PeersFile, parsePeers } from "../peers.ts";
-import { createRpcServer, type RpcServer, type RpcServerOptions } from "../rpc/server.ts";
+import { createRpcServer, type RpcServer } from "../rpc/server.ts";
+import type { RpcServerOptions } from "../rpc/server-options.ts";
 import type { TlsMaterial } from "../tls.ts";
 
 /** A logger that keeps its lines. */

@@ -3,7 +3,7 @@ import { PublicKeyError, parsePublicKey } from "@countersign/keys";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { type Handler, isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { deployAccount } from "../domain/deploy-account.ts";
-import { deploymentToProto } from "./messages.ts";
+import { deploymentToProto } from "../messages.ts";
 
 const MAX_WAIT_MS = 20_000;
 const MAX_URL = 2048;

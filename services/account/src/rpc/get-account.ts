@@ -1,8 +1,8 @@
 import { AppError } from "@countersign/errors";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
-import { type Handler, isUuid, requireToken } from "@countersign/service-kit";
+import { type Handler, isUuid } from "@countersign/service-kit";
 import type { getAccount } from "../domain/get-account.ts";
-import { accountToProto, deploymentToProto } from "./messages.ts";
+import { deploymentToProto } from "../messages.ts";
 
 type Command = ReturnType<typeof getAccount>;
 
@@ -16,8 +16,3 @@ export const getAccountRpc =
     if (!isUuid(accountId)) throw new AppError("AccountNotFound");
     return deploymentToProto(await command(accountId, chainName), transactionUrl);
   };
-
-/** account.v1.Accounts/GetMe */
-export const getMeRpc =
-  (command: Command): Handler<AccountsService["getMe"]> =>
-  async (_, call) => ({ account: accountToProto((await command(requireToken(call).accountId)).account) });

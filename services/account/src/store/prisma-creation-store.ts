@@ -6,7 +6,7 @@ import { uuidv7 } from "@countersign/service-kit";
 import type { AccountAddress } from "../domain/account.ts";
 import type { CreatedAccount, Creation, CreationState } from "../domain/creation.ts";
 import type { CreationStore, Lease } from "../domain/ports.ts";
-import { addressToProto, transactionToProto } from "../rpc/messages.ts";
+import { addressToProto, transactionToProto } from "../messages.ts";
 import type { Prisma, PrismaClient, Creation as Row } from "./generated/client.ts";
 import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
 

@@ -4,7 +4,7 @@ import type {
   Address as ProtoAddress,
   TransactionReference,
 } from "@countersign/proto/common/v1/types.ts";
-import type { Account, AccountAddress, AccountDeployment, DeploymentState } from "../domain/account.ts";
+import type { Account, AccountAddress, AccountDeployment, DeploymentState } from "./domain/account.ts";
 
 /** common.v1.Address; addresses carry 0x outside of the services. */
 export const addressToProto = (

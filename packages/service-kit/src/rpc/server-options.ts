@@ -1,0 +1,27 @@
+import type { Logger } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Peers } from "../peers.ts";
+import type { TlsMaterial } from "../tls.ts";
+import type { TokenVerifier } from "../token/verifier.ts";
+
+export interface RpcServerOptions {
+  name: string;
+  tls: TlsMaterial;
+  peers: Peers;
+  /** Needed as soon as one RPC asks for a user token. */
+  tokenVerifier?: TokenVerifier | undefined;
+  logger: Logger;
+  metrics: Metrics;
+  /** Milliseconds that an RPC without streams may take; a caller's shorter deadline wins. Default 3000. */
+  deadlineMs?: number;
+  /** The same for single RPCs, by name ("auth.v1.SignUp/SignUp"). */
+  deadlines?: Readonly<Record<string, number>>;
+  /** Bytes of one message. Default 1 MiB. */
+  maxMessageBytes?: number;
+}
+
+export interface ServerRuntime {
+  options: RpcServerOptions;
+  /** Aborts when the drain time is over. */
+  stopping: AbortSignal;
+}

@@ -1,0 +1,11 @@
+import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { type Handler, requireToken } from "@countersign/service-kit";
+import type { getAccount } from "../domain/get-account.ts";
+import { accountToProto } from "../messages.ts";
+
+type Command = ReturnType<typeof getAccount>;
+
+/** account.v1.Accounts/GetMe */
+export const getMeRpc =
+  (command: Command): Handler<AccountsService["getMe"]> =>
+  async (_, call) => ({ account: accountToProto((await command(requireToken(call).accountId)).account) });

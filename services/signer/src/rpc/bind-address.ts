@@ -1,0 +1,20 @@
+import { AppError } from "@countersign/errors";
+import { bytesToHex } from "@countersign/keys";
+import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import type { Handler } from "@countersign/service-kit";
+import type { bindAddress } from "../domain/bind-address.ts";
+import { FIRST_SERVER_KEY_VERSION } from "../domain/derive-server-keys.ts";
+import { requireAccountIds } from "./account-ids.ts";
+
+/** signer.v1.Creation/BindAddress */
+export const bindAddressRpc =
+  (command: ReturnType<typeof bindAddress>): Handler<CreationService["bindAddress"]> =>
+  async ({ accountId, chainName, address, serverKeyIndex, serverKeyVersion }, call) => {
+    requireAccountIds([accountId], "/accountId");
+    if (address.length !== 8 || serverKeyVersion !== FIRST_SERVER_KEY_VERSION) {
+      throw new AppError("InvalidRequest", { detail: "an address has 8 bytes, a new account the first key version" });
+    }
+    const binding = { accountId, chainName, address: bytesToHex(address), serverKeyIndex, serverKeyVersion };
+    await command(binding, call.requestId);
+    return {};
+  };

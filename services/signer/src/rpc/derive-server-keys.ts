@@ -1,0 +1,19 @@
+import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import { type Handler, publicKeyToProto } from "@countersign/service-kit";
+import { type deriveServerKeys, FIRST_SERVER_KEY_VERSION } from "../domain/derive-server-keys.ts";
+import { requireAccountIds } from "./account-ids.ts";
+
+/** signer.v1.Creation/DeriveServerKeys */
+export const deriveServerKeysRpc =
+  (command: ReturnType<typeof deriveServerKeys>): Handler<CreationService["deriveServerKeys"]> =>
+  async ({ chainName, accountIds }) => {
+    requireAccountIds(accountIds, "/accountIds");
+    const keys = await command(chainName, accountIds);
+    return {
+      serverKeys: keys.map((key, i) => ({
+        accountId: accountIds[i]!,
+        publicKey: publicKeyToProto(key),
+        version: FIRST_SERVER_KEY_VERSION,
+      })),
+    };
+  };
