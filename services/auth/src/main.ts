@@ -100,7 +100,10 @@ async function start(service: ServiceProcess) {
   const devices = client(DevicesService, "device");
 
   const providers = config.providers.map((provider) => createOpenIdProvider(provider, clock));
-  const verifyLogin = createVerifyLogin(providers, prismaExchangedCodeStore(prisma, clock));
+  // A code is exchanged inside of a transaction: with connections of its own, a slow provider holds up nobody else.
+  const codes = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl, 3) });
+  onClose("codes", () => codes.$disconnect());
+  const verifyLogin = createVerifyLogin(providers, prismaExchangedCodeStore(codes, clock));
   const store = prismaSignUpStore(prisma);
   const sessions = prismaSessionStore(prisma);
   const challenges = prismaChallengeStore(prisma);

@@ -160,17 +160,20 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       for (;;) {
         let signed = committed(current);
         if (!signed) {
-          signed = await sign(current, chain, signal);
+          try {
+            signed = await sign(current, chain, signal);
+          } catch (error) {
+            // What the signer refuses now it refuses always: the batch is taken apart. Nothing of it can be on chain.
+            if (isAppError(error, "SigningRefused", "InvalidMessage")) return await fail(current, error.message, false);
+            throw error;
+          }
           held(await store.signed(current.id, owner, signed));
         }
         if (await watch(current, chain, signed, signal)) return;
         current = { ...current, state: "assigned", transaction: undefined, sequenceNumber: signed.sequenceNumber };
       }
     } catch (error) {
-      if (error instanceof LeaseLostError) return;
-      // A message that the signer refuses now it refuses always: the batch is taken apart.
-      if (isAppError(error, "SigningRefused", "InvalidMessage")) await fail(creation, error.message, false);
-      else throw error;
+      if (!(error instanceof LeaseLostError)) throw error;
     }
   };
 }

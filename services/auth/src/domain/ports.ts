@@ -34,6 +34,8 @@ export interface SignUpStore {
   /** Identity, saga row and idempotency claim in one commit; racing requests of one identity come one after the other. */
   claim(wish: SignUpWish): Promise<SignUpClaim>;
   mark: MarkStep;
+  /** The chain refused the deployment, and every try costs fees: the runner leaves it alone, its owner may ask again. */
+  giveUp(saga: SignUpSaga): Promise<void>;
   /** Leases sagas that nobody is driving. */
   leaseAbandoned(now: Date, leaseUntil: Date, limit: number): Promise<SignUpSaga[]>;
 }

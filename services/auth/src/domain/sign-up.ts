@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { requireChainAndKey } from "./chains.ts";
@@ -80,7 +80,10 @@ export const signUp =
 
     const { saga } = claim;
     const drive = { steps, mark: store.mark, now: () => clock.now(), waitMs: CHAIN_WAIT_MS, signal };
-    const deployment = await driveSignUp(saga, drive);
+    const deployment = await driveSignUp(saga, drive).catch(async (error) => {
+      if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga);
+      throw error;
+    });
     const session = beginSession(
       {
         id: uuidv7(clock),

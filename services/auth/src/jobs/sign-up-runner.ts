@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isAppError } from "@countersign/errors";
 import type { Clock, Logger } from "@countersign/service-kit";
 import type { SignUpStore } from "../domain/ports.ts";
 import { SAGA_LEASE_MS } from "../domain/sign-up.ts";
@@ -29,7 +30,8 @@ export function startSignUpRunner({ store, steps, clock, logger }: SignUpRunnerO
         signal: stop.signal,
       });
     } catch (err) {
-      // The lease lapses and the saga is taken up again; what failed for good waits for its owner's next try.
+      if (isAppError(err, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
+      // Everything else: the lease lapses and the saga is taken up again.
       if (!stop.signal.aborted) logger.warn({ err, accountId: saga.accountId }, "a sign-up is not finished yet");
     }
   }

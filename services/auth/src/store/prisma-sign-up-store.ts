@@ -8,6 +8,8 @@ import { STEP_COLUMNS, toSaga } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
 
+const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
+
 async function accountIdOf(
   tx: Tx,
   { profile, newAccountId, now }: SignUpWish,
@@ -96,6 +98,10 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
         });
         if (count === 1) await publishSignUpCompleted(tx, toSaga(row), now);
       }),
+
+    async giveUp({ accountId, chainName }) {
+      await prisma.signUp.updateMany({ where: { accountId, chainName }, data: { leaseUntil: FAR_FUTURE } });
+    },
 
     leaseAbandoned: (now, leaseUntil, limit) =>
       prisma.$transaction(async (tx) => {
