@@ -1,0 +1,103 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { verifySignature } from "@countersign/keys/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createKeystoreVault, ensureKeystore, KeystoreError, readKeystore } from "./index.ts";
+import { deriveServerScalar } from "./server-key.ts";
+
+const accountId = "01900000-0000-7000-8000-000000000001";
+
+describe("server keys", () => {
+  const root = Buffer.from("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f", "hex");
+
+  // Changing the derivation would lose every account: these values must never change.
+  it("are derived as they always were", () => {
+    expect(deriveServerScalar(root, "flow-mainnet", accountId, 1).toString("hex")).toBe(
+      "1ee2b5f78597c37b291bdcb95e0dca073d7e6e4dc993f79ff4711eda1b65b28a",
+    );
+  });
+
+  it("differ by chain, account, version and root secret", () => {
+    const scalars = [
+      deriveServerScalar(root, "flow-mainnet", accountId, 1),
+      deriveServerScalar(root, "flow-testnet", accountId, 1),
+      deriveServerScalar(root, "flow-mainnet", accountId.replace(/1$/, "2"), 1),
+      deriveServerScalar(root, "flow-mainnet", accountId, 2),
+      deriveServerScalar(Buffer.alloc(32, 1), "flow-mainnet", accountId, 1),
+    ];
+    expect(new Set(scalars.map((scalar) => scalar.toString("hex"))).size).toBe(scalars.length);
+  });
+});
+
+describe("the keystore file", () => {
+  let directory: string;
+  let file: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), "countersign-vault-"));
+    file = join(directory, "keystore.json");
+    ensureKeystore(file, "right", "flow-emulator");
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it("keeps its keys, is readable by its owner only, and shows none of them", () => {
+    const content = ensureKeystore(file, "right", "flow-emulator");
+    expect(readKeystore(file, "right")).toEqual(content);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const text = readFileSync(file, "utf8");
+    expect(text).not.toContain(content.rootSecret);
+    expect(text).not.toContain(content.chains["flow-emulator"]!.creator[0]!.scalar);
+  });
+
+  it("takes a further chain and keeps the others", () => {
+    const before = readKeystore(file, "right");
+    const after = ensureKeystore(file, "right", "flow-other");
+    expect(after.rootSecret).toBe(before.rootSecret);
+    expect(after.chains["flow-emulator"]).toEqual(before.chains["flow-emulator"]);
+  });
+
+  it("opens with its passphrase only", () => {
+    expect(() => readKeystore(file, "wrong")).toThrow(KeystoreError);
+    expect(() => ensureKeystore(file, "wrong", "flow-third")).toThrow(KeystoreError);
+    expect(() => readKeystore(join(directory, "none.json"), "right")).toThrow(KeystoreError);
+  });
+
+  it("notices a change of any part", () => {
+    const stored = JSON.parse(readFileSync(file, "utf8"));
+    const flip = (text: string) => (text.startsWith("A") ? "B" : "A") + text.slice(1);
+    const changed = join(directory, "changed.json");
+    const variants = [
+      { ...stored, iv: flip(stored.iv) },
+      { ...stored, tag: flip(stored.tag) },
+      { ...stored, tag: stored.tag.slice(0, 8) },
+      { ...stored, ciphertext: flip(stored.ciphertext) },
+      { ...stored, scrypt: { ...stored.scrypt, salt: flip(stored.scrypt.salt) } },
+      { ...stored, scrypt: { ...stored.scrypt, N: 2 } },
+      { ...stored, format: "countersign-keystore-0" },
+    ];
+    for (const variant of variants) {
+      writeFileSync(changed, JSON.stringify(variant));
+      expect(() => readKeystore(changed, "right")).toThrow(KeystoreError);
+    }
+  });
+
+  it("signs with the key whose public half it answers, and with no other", async () => {
+    const vault = createKeystoreVault(readKeystore(file, "right"));
+    const message = Buffer.from("a message");
+    const references = [
+      { role: "creator", chainName: "flow-emulator" },
+      { role: "paymaster", chainName: "flow-emulator" },
+      { role: "server", chainName: "flow-emulator", accountId, version: 1 },
+    ] as const;
+    for (const reference of references) {
+      const signature = await vault.sign(reference, message);
+      for (const other of references) {
+        const valid = verifySignature(await vault.publicKey(other), message, signature, "sha3-256");
+        expect(valid).toBe(other === reference);
+      }
+    }
+    await expect(vault.sign({ role: "creator", chainName: "constructor" }, message)).rejects.toMatchObject({
+      reason: "UnknownChain",
+    });
+  });
+});
