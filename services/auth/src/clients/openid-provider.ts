@@ -129,6 +129,10 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
         if (cause instanceof openid.ResponseBodyError) throw invalid("the provider did not accept the code", cause);
+        // What the library finds wrong in an answer is the answer's fault; a time-out or a broken connection is not.
+        if (cause instanceof openid.ClientError && cause.code !== "OAUTH_TIMEOUT") {
+          throw invalid("the provider's answer is not valid", cause);
+        }
         throw new AppError("IdentityProviderUnavailable", { cause });
       }
     },

@@ -1,0 +1,264 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import { type Clock, FixedClock, systemClock } from "@countersign/service-kit";
+import { base64url, exportJWK, generateKeyPair as generateTokenKey, type JWTHeaderParameters, SignJWT } from "jose";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Login, LoginProfile } from "../domain/login.ts";
+import { createOpenIdProvider } from "./openid-provider.ts";
+import type { ProviderClient } from "./providers-file.ts";
+import { createVerifyLogin, type ExchangedCodeStore } from "./verify-login.ts";
+
+const client = (change: Partial<ProviderClient> = {}): ProviderClient => ({
+  clientId: "wallet",
+  clientSecret: undefined,
+  appId: "wallet",
+  appName: "Wallet",
+  keyBinding: "optional",
+  allowCodeWithoutVerifier: false,
+  redirectUris: ["https://wallet.example/callback"],
+  ...change,
+});
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+const now = Math.floor(clock.now().getTime() / 1000);
+const key: PublicKey = generateKeyPair().publicKey;
+
+/** A provider on a free port that counts what is asked of it. */
+async function fakeProvider() {
+  const { publicKey, privateKey } = await generateTokenKey("ES256", { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256", use: "sig" };
+  const requests: string[] = [];
+  let codeAnswer: () => object | Promise<object> = () => ({ error: "invalid_grant" });
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? "";
+    requests.push(path);
+    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const send = (body: object, status = 200) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    if (path === "/.well-known/openid-configuration") {
+      return send({
+        issuer,
+        authorization_endpoint: `${issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        response_types_supported: ["code"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["ES256"],
+      });
+    }
+    if (path === "/jwks") return send({ keys: [jwk] });
+    if (path === "/token") {
+      const answer = await codeAnswer();
+      return send(answer, "error" in answer ? 400 : 200);
+    }
+    return send({}, 404);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const idToken = (claims: object = {}, header: Partial<JWTHeaderParameters> = {}) =>
+    new SignJWT({
+      iss: issuer,
+      aud: "wallet",
+      sub: "somebody",
+      iat: now,
+      exp: now + 300,
+      email: "a@example.com",
+      ...claims,
+    })
+      .setProtectedHeader({ alg: "ES256", kid: "k1", ...header })
+      .sign(privateKey);
+  return {
+    issuer,
+    jwk,
+    requests,
+    idToken,
+    answerCodes: (answer: typeof codeAnswer) => {
+      codeAnswer = answer;
+    },
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+let provider: Awaited<ReturnType<typeof fakeProvider>>;
+let elsewhere: Awaited<ReturnType<typeof fakeProvider>>;
+beforeAll(async () => {
+  [provider, elsewhere] = await Promise.all([fakeProvider(), fakeProvider()]);
+});
+afterAll(() => Promise.all([provider.close(), elsewhere.close()]));
+
+/** Remembers codes as the database does, without its locks. */
+function rememberedCodes(): ExchangedCodeStore {
+  const known = new Map<string, { binding: string; keys: readonly string[]; profile: LoginProfile }>();
+  return {
+    async once(codeHash, { binding, keys }, exchange) {
+      const found = known.get(codeHash);
+      if (!found) {
+        const profile = await exchange();
+        known.set(codeHash, { binding, keys, profile });
+        return profile;
+      }
+      if (found.binding === binding && found.keys.some((each) => keys.includes(each))) return found.profile;
+      known.delete(codeHash);
+      return undefined;
+    },
+  };
+}
+
+const login = (change: Partial<Login>): Login => ({
+  method: "id_token_channel",
+  token: "",
+  provider: "",
+  redirectUri: "",
+  codeVerifier: "",
+  nonce: "",
+  ...change,
+});
+
+function verifier(clients: ProviderClient[] = [client()], time: Clock = clock) {
+  const config = { name: "main", issuer: provider.issuer, allowInsecureHttp: true, clients };
+  return createVerifyLogin([createOpenIdProvider(config, time)], rememberedCodes());
+}
+
+describe("ID tokens", () => {
+  it("a good one tells who it is, through which app", async () => {
+    const token = await provider.idToken({ name: "A", picture: "https://p.example/a.png" });
+    expect(await verifier()(login({ token }), [key])).toEqual({
+      issuer: provider.issuer,
+      subject: "somebody",
+      email: "a@example.com",
+      name: "A",
+      picture: "https://p.example/a.png",
+      app: { appId: "wallet", appName: "Wallet" },
+      authTime: clock.now(),
+    });
+  });
+
+  const hmac = () =>
+    new SignJWT({ iss: provider.issuer, aud: "wallet", sub: "x", iat: now, exp: now + 300 })
+      .setProtectedHeader({ alg: "HS256", kid: "k1" })
+      .sign(new TextEncoder().encode(JSON.stringify(provider.jwk)));
+  const none = async () => {
+    const [, payload] = (await provider.idToken()).split(".");
+    return `${base64url.encode(JSON.stringify({ alg: "none" }))}.${payload}.`;
+  };
+  it.each<[string, () => Promise<string>]>([
+    ["another issuer", () => provider.idToken({ iss: "https://evil.example" })],
+    ["another provider's signature", () => elsewhere.idToken({ iss: provider.issuer })],
+    ["another audience", () => provider.idToken({ aud: "other" })],
+    ["several audiences without azp", () => provider.idToken({ aud: ["wallet", "other"] })],
+    ["several audiences with somebody else's azp", () => provider.idToken({ aud: ["wallet", "other"], azp: "other" })],
+    ["one audience with somebody else's azp", () => provider.idToken({ azp: "other" })],
+    ["alg none", none],
+    ["HS256 with the public key as the secret", hmac],
+    ["an unknown key id", () => provider.idToken({}, { kid: "k2" })],
+    ["expired", () => provider.idToken({ iat: now - 500, exp: now - 100 })],
+    ["issued eleven minutes ago", () => provider.idToken({ iat: now - 660 })],
+    ["issued in the future", () => provider.idToken({ iat: now + 120 })],
+    ["not valid yet", () => provider.idToken({ nbf: now + 120 })],
+    ["without a subject", () => provider.idToken({ sub: undefined })],
+    ["an empty subject", () => provider.idToken({ sub: "" })],
+    ["without an expiry", () => provider.idToken({ exp: undefined })],
+    ["without a time of issue", () => provider.idToken({ iat: undefined })],
+    ["garbage", async () => "not.a.token"],
+  ])("refuses one with %s", async (_, token) => {
+    await expect(verifier()(login({ token: await token() }), [key])).rejects.toMatchObject({
+      reason: "InvalidLoginToken",
+    });
+  });
+
+  it("several audiences with our own azp are ours", async () => {
+    const token = await provider.idToken({ aud: ["wallet", "other"], azp: "wallet" });
+    await expect(verifier()(login({ token }), [key])).resolves.toMatchObject({ subject: "somebody" });
+  });
+
+  it("fetches nothing that a token names", async () => {
+    const before = elsewhere.requests.length;
+    const jku = `${elsewhere.issuer}/jwks`;
+    const token = await elsewhere.idToken({ iss: provider.issuer }, { jku, x5u: jku, jwk: elsewhere.jwk });
+    await expect(verifier()(login({ token }), [key])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+    expect(elsewhere.requests.length).toBe(before);
+  });
+
+  it("holds a sent nonce against the token's", async () => {
+    const token = await provider.idToken({ nonce: "n1" });
+    await expect(verifier()(login({ token, nonce: "n1" }), [key])).resolves.toBeDefined();
+    await expect(verifier()(login({ token, nonce: "n2" }), [key])).rejects.toMatchObject({
+      reason: "InvalidLoginToken",
+    });
+  });
+
+  it("a client with key binding needs the key's fingerprint as the nonce", async () => {
+    const bound = verifier([client({ keyBinding: "required" })]);
+    const token = await provider.idToken({ nonce: publicKeyFingerprint(key) });
+    await expect(bound(login({ token }), [key])).resolves.toBeDefined();
+    const thief = generateKeyPair().publicKey;
+    await expect(bound(login({ token }), [thief])).rejects.toMatchObject({ reason: "KeyBindingRequired" });
+    const unbound = await provider.idToken();
+    await expect(bound(login({ token: unbound }), [key])).rejects.toMatchObject({ reason: "KeyBindingRequired" });
+  });
+
+  it("knows its providers by name, and a provider that is away from a bad token", async () => {
+    const token = await provider.idToken();
+    await expect(verifier()(login({ token, provider: "main" }), [key])).resolves.toBeDefined();
+    await expect(verifier()(login({ token, provider: "other" }), [key])).rejects.toMatchObject({
+      reason: "UnknownProvider",
+    });
+    const config = { name: "gone", issuer: "http://127.0.0.1:1", allowInsecureHttp: true, clients: [client()] };
+    const away = createVerifyLogin([createOpenIdProvider(config, clock)], rememberedCodes());
+    await expect(away(login({ token }), [key])).rejects.toMatchObject({ reason: "IdentityProviderUnavailable" });
+  });
+});
+
+describe("authorization codes", () => {
+  let exchanges: number;
+  // The library that exchanges codes has a clock of its own.
+  const fresh = () => {
+    const iat = Math.floor(Date.now() / 1000);
+    return { iat, exp: iat + 300, nonce: "any" };
+  };
+  beforeEach(() => {
+    exchanges = 0;
+    provider.answerCodes(async () => {
+      exchanges += 1;
+      if (exchanges > 1) return { error: "invalid_grant" };
+      return { access_token: "a", token_type: "Bearer", id_token: await provider.idToken(fresh()) };
+    });
+  });
+  const code = (change: Partial<Login> = {}) =>
+    login({ method: "redirect_code_channel", token: "code-1", codeVerifier: "v".repeat(43), ...change });
+
+  it("one code serves twice for the same key, and is exchanged once", async () => {
+    const verify = verifier([client()], systemClock);
+    expect(await verify(code(), [key])).toEqual(await verify(code(), [key]));
+    expect(exchanges).toBe(1);
+  });
+
+  it.each<[string, Partial<Login>, PublicKey]>([
+    ["another key", {}, generateKeyPair().publicKey],
+    ["another verifier", { codeVerifier: "w".repeat(43) }, key],
+  ])("a second use with %s is refused, and ends the first one's", async (_, change, other) => {
+    const verify = verifier([client()], systemClock);
+    await verify(code(), [key]);
+    await expect(verify(code(change), [other])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+    await expect(verify(code(), [key])).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+  });
+
+  it.each<[string, Partial<Login>]>([
+    ["without a verifier", { codeVerifier: "" }],
+    ["with a redirect URI that is nobody's", { redirectUri: "https://evil.example/callback" }],
+  ])("refuses a code %s, unasked", async (_, change) => {
+    await expect(verifier([client()], systemClock)(code(change), [key])).rejects.toMatchObject({
+      reason: "InvalidLoginToken",
+    });
+    expect(exchanges).toBe(0);
+  });
+
+  it("refuses what the provider refuses", async () => {
+    exchanges = 1;
+    await expect(verifier([client()], systemClock)(code(), [key])).rejects.toMatchObject({
+      reason: "InvalidLoginToken",
+    });
+  });
+});
