@@ -9,7 +9,7 @@ import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 const MAX_AGE_S = 600;
 const CLOCK_TOLERANCE_S = 30;
-const TIMEOUT_S = 5;
+const TIMEOUT_S = 4;
 
 /** What a verified ID token says, with the nonce that may bind it to a key. */
 export interface VerifiedLogin {
@@ -85,7 +85,10 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
         });
         payload = verified.payload;
       } catch (cause) {
-        const unreachable = cause instanceof jose.JWKSTimeout || !(cause instanceof jose.JOSEError);
+        // A key set that does not arrive, or is none, is thrown as the plain class: not the token's fault.
+        const { constructor } = Object(cause);
+        const unreachable =
+          constructor === jose.JOSEError || constructor === jose.JWKSTimeout || !(cause instanceof jose.JOSEError);
         throw unreachable
           ? new AppError("IdentityProviderUnavailable", { cause })
           : invalid("the ID token is not valid", cause);

@@ -195,6 +195,7 @@ describe("ID tokens", () => {
     await expect(bound(login({ token }), [key])).resolves.toBeDefined();
     const thief = generateKeyPair().publicKey;
     await expect(bound(login({ token }), [thief])).rejects.toMatchObject({ reason: "KeyBindingRequired" });
+    await expect(bound(login({ token }), [thief, key])).rejects.toMatchObject({ reason: "KeyBindingRequired" });
     const unbound = await provider.idToken();
     await expect(bound(login({ token: unbound }), [key])).rejects.toMatchObject({ reason: "KeyBindingRequired" });
   });

@@ -44,7 +44,8 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
 
   function checkNonce({ client, nonce }: VerifiedLogin, login: Login, keys: readonly PublicKey[]): void {
     if (login.nonce !== "" && login.nonce !== nonce) throw invalid("the nonce is another one");
-    if (client.keyBinding === "required" && !keys.some((key) => publicKeyFingerprint(key) === nonce)) {
+    // Every key that comes along: a thief's must not ride beside the one that the login is bound to.
+    if (client.keyBinding === "required" && !keys.every((key) => publicKeyFingerprint(key) === nonce)) {
       throw new AppError("KeyBindingRequired");
     }
   }
@@ -57,7 +58,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
     if (login.codeVerifier === "" && !client.allowCodeWithoutVerifier) throw invalid("a code verifier is needed");
     const used = {
       binding: sha256(client.clientId, redirectUri, login.codeVerifier),
-      keys: keys.map(publicKeyFingerprint),
+      keys: keys.slice(0, 1).map(publicKeyFingerprint),
     };
     const profile = await codes.once(sha256(provider.config.issuer, login.token), used, async () => {
       const idToken = await provider.exchangeCode(client, login.token, redirectUri, login.codeVerifier);

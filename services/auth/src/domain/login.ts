@@ -28,6 +28,6 @@ export interface Login {
 }
 
 /**
- * Verifies a login token for the holder of these keys. Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
+ * Verifies a login token for the holder of these keys, the account key or the key that a challenge names first. Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
  */
 export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<LoginProfile>;

@@ -100,8 +100,15 @@ export const signUp =
     return { deployment, credentials: await issue(session) };
   };
 
-/** Whether a further chain may be asked for from this session: with that session's keys and no others. */
+/** Whether a further chain may be asked for from this session: with that session's own keys, both of them. */
 export const isOwnFurtherChain = (
-  wish: { userKey: PublicKey; session: { accountId: string; accountKey: PublicKey } | undefined },
+  wish: {
+    userKey: PublicKey;
+    deviceKey: PublicKey;
+    session: { accountId: string; accountKey: PublicKey; deviceKey: PublicKey } | undefined;
+  },
   accountId: string,
-): boolean => wish.session?.accountId === accountId && samePublicKey(wish.session.accountKey, wish.userKey);
+): boolean =>
+  wish.session?.accountId === accountId &&
+  samePublicKey(wish.session.accountKey, wish.userKey) &&
+  samePublicKey(wish.session.deviceKey, wish.deviceKey);

@@ -18,7 +18,10 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
     async (request, response) => {
       const answer = (status: number, body: unknown) =>
         response
-          .writeHead(status, { "content-type": "application/json", "cache-control": "public, max-age=60" })
+          .writeHead(status, {
+            "content-type": "application/json",
+            "cache-control": status === 200 ? "public, max-age=60" : "no-store",
+          })
           .end(JSON.stringify(body));
       try {
         const { subjectaltname } = (request.socket as TLSSocket).getPeerCertificate();

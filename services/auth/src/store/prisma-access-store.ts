@@ -1,7 +1,8 @@
+import type { PublicKey } from "@countersign/keys";
 import type { AccessStore } from "../domain/remove-device.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { endSession } from "./prisma-session-store.ts";
-import { toSession } from "./rows.ts";
+import { blockedKeySubject, endSession, lockAccess } from "./prisma-session-store.ts";
+import { toSaga, toSession } from "./rows.ts";
 
 /** Blocks a key of an account until that is lifted. */
 async function blockKey(
@@ -22,18 +23,16 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore {
   return {
     cutOff: ({ accountId, deviceKey, removedAt, requestId }) =>
       prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
-        const sessions = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
-        const signUps = await tx.signUp.findMany({ where: ofDevice });
-        await blockKey(tx, accountId, deviceKey.algorithm, deviceKey.publicKey);
-        const accountKeys = new Map([
-          ...sessions.map((row) => [row.accountKey, row.accountKeyAlgorithm] as const),
-          ...signUps.map((row) => [row.userKey, row.userKeyAlgorithm] as const),
-        ]);
-        for (const key of [...accountKeys.keys()].sort()) await blockKey(tx, accountId, accountKeys.get(key)!, key);
-        for (const row of sessions) {
-          const meant = row.endedAt === null && row.createdAt <= removedAt;
-          if (meant) await endSession(tx, toSession(row), "device-removed", removedAt, requestId);
+        const rows = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
+        const sagas = (await tx.signUp.findMany({ where: ofDevice })).map(toSaga);
+        const sessions = rows.map((row) => ({ ...toSession(row), live: row.endedAt === null }));
+        const keys = [deviceKey, ...sessions.map((each) => each.accountKey), ...sagas.map((each) => each.userKey)];
+        for (const key of keys) await blockKey(tx, accountId, key);
+        for (const session of sessions) {
+          const meant = session.live && session.createdAt <= removedAt;
+          if (meant) await endSession(tx, session, "device-removed", removedAt, requestId);
         }
         await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),

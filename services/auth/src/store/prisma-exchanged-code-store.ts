@@ -5,7 +5,7 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const REMEMBER_MS = 10 * 60_000;
 /** The provider is called inside: longer than its deadlines. */
-const TRANSACTION_MS = 12_000;
+const TRANSACTION_MS = 20_000;
 
 const toJson = (profile: LoginProfile) => ({
   ...profile,

@@ -1,3 +1,5 @@
+import { AppError } from "@countersign/errors";
+import type { PublicKey } from "@countersign/keys";
 import type { SessionStore } from "../domain/ports.ts";
 import { ACCESS_TOKEN_MS, type EndCause, type Session } from "../domain/session.ts";
 import { publishSessionCreated, publishSessionEnded } from "./events.ts";
@@ -9,8 +11,23 @@ type Tx = Prisma.TransactionClient;
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
 
-/** Writes a session and its event. */
+/** Sessions of an account and what takes them away come one after the other. */
+export async function lockAccess(tx: Tx, accountId: string): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`access/${accountId}`}, 0))`;
+}
+
+/** Names a key in the table of blocked keys. */
+export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: PublicKey): string =>
+  `${accountId}/${algorithm}/${publicKey}`;
+
+/** Writes a session and its event. Errors: PleaseRegisterKey where one of its keys was blocked meanwhile. */
 export async function insertSession(tx: Tx, session: Session, requestId: string): Promise<void> {
+  const { accountId, deviceKey, accountKey } = session;
+  await lockAccess(tx, accountId);
+  const subject = { in: [deviceKey, accountKey].map((key) => blockedKeySubject(accountId, key)) };
+  if (await tx.tokenStateEntry.findFirst({ where: { kind: "key", subject, active: true } })) {
+    throw new AppError("PleaseRegisterKey");
+  }
   await tx.session.create({ data: toSessionRow(session) });
   await publishSessionCreated(tx, session, requestId);
 }

@@ -125,6 +125,8 @@ describe("sign-up claims", () => {
     const strange = { ...session, accountId: uuidv7(clock) };
     expect((await store().claim(wishOf(profile, { ...further, session: strange }))).kind).toBe("account-exists");
     expect((await store().claim(wishOf(profile, { chainName: "flow-other", session }))).kind).toBe("account-exists");
+    const strangeDevice = { ...further, deviceKey: generateKeyPair().publicKey, session };
+    expect((await store().claim(wishOf(profile, strangeDevice))).kind).toBe("account-exists");
     expect(await store().claim(wishOf(profile, { ...further, session }))).toMatchObject({
       kind: "drive",
       saga: { accountId },
@@ -256,6 +258,8 @@ describe("sessions", () => {
     await access.cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
     expect((await sessions().list(accountId, now)).map(({ id }) => id)).toEqual([kept.id]);
     expect(await eventsOf(accountId, "session-ended")).toBe(1);
+    const late = someSession({ accountId, deviceKey, accountKey: deviceKey });
+    await expect(sessions().begin(late, "")).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
     const entries = await prismaTokenStateStore(prisma).changedSince(undefined);
     expect(entries.filter((entry) => entry.blockedKey?.accountId === accountId)).toHaveLength(1);
   });
