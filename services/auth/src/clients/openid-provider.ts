@@ -86,9 +86,8 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
         payload = verified.payload;
       } catch (cause) {
         // A key set that does not arrive, or is none, is thrown as the plain class: not the token's fault.
-        const { constructor } = Object(cause);
-        const unreachable =
-          constructor === jose.JOSEError || constructor === jose.JWKSTimeout || !(cause instanceof jose.JOSEError);
+        const { code } = cause as { code?: string };
+        const unreachable = code === jose.JOSEError.code || code === jose.JWKSTimeout.code || code === undefined;
         throw unreachable
           ? new AppError("IdentityProviderUnavailable", { cause })
           : invalid("the ID token is not valid", cause);

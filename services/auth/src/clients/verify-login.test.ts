@@ -30,6 +30,7 @@ async function fakeProvider() {
   const { publicKey, privateKey } = await generateTokenKey("ES256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256", use: "sig" };
   const requests: string[] = [];
+  let keysAreAway = false;
   let codeAnswer: () => object | Promise<object> = () => ({ error: "invalid_grant" });
   const server = createServer(async (request, response) => {
     const path = request.url ?? "";
@@ -48,7 +49,7 @@ async function fakeProvider() {
         id_token_signing_alg_values_supported: ["ES256"],
       });
     }
-    if (path === "/jwks") return send({ keys: [jwk] });
+    if (path === "/jwks") return keysAreAway ? send({}, 503) : send({ keys: [jwk] });
     if (path === "/token") {
       const answer = await codeAnswer();
       return send(answer, "error" in answer ? 400 : 200);
@@ -76,6 +77,9 @@ async function fakeProvider() {
     idToken,
     answerCodes: (answer: typeof codeAnswer) => {
       codeAnswer = answer;
+    },
+    takeKeysAway: (away: boolean) => {
+      keysAreAway = away;
     },
     close: () => new Promise((resolve) => server.close(resolve)),
   };
@@ -206,6 +210,10 @@ describe("ID tokens", () => {
     await expect(verifier()(login({ token, provider: "other" }), [key])).rejects.toMatchObject({
       reason: "UnknownProvider",
     });
+    provider.takeKeysAway(true);
+    const withoutKeys = verifier()(login({ token }), [key]);
+    await expect(withoutKeys).rejects.toMatchObject({ reason: "IdentityProviderUnavailable" });
+    provider.takeKeysAway(false);
     const config = { name: "gone", issuer: "http://127.0.0.1:1", allowInsecureHttp: true, clients: [client()] };
     const away = createVerifyLogin([createOpenIdProvider(config, clock)], rememberedCodes());
     await expect(away(login({ token }), [key])).rejects.toMatchObject({ reason: "IdentityProviderUnavailable" });

@@ -5,13 +5,8 @@ import { blockedKeySubject, endSession, lockAccess } from "./prisma-session-stor
 import { toSaga, toSession } from "./rows.ts";
 
 /** Blocks a key of an account until that is lifted. */
-async function blockKey(
-  tx: Prisma.TransactionClient,
-  accountId: string,
-  algorithm: string,
-  key: string,
-): Promise<void> {
-  const subject = `${accountId}/${algorithm}/${key}`;
+async function blockKey(tx: Prisma.TransactionClient, accountId: string, key: PublicKey): Promise<void> {
+  const subject = blockedKeySubject(accountId, key);
   await tx.$executeRaw`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
     VALUES ('key', ${subject}, true, NULL, pg_current_xact_id()::text::bigint)

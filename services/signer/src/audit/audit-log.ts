@@ -40,6 +40,8 @@ export interface AuditReceipt {
 }
 
 export interface AuditLog {
+  /** Turns away, without work and without a record, whoever was over the limit in this minute already. Errors: RateLimited. */
+  admit(accountId: string): void;
   /** Resolves once the record is durable. Errors: RateLimited where the account has its most signatures, Unavailable where nothing could be written. */
   append(entry: AuditEntry): Promise<AuditReceipt>;
 }
@@ -61,6 +63,8 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
   const queue: Waiting[] = [];
   let head: AuditHead | undefined;
   let running = false;
+  /** Accounts over the limit, and until when. */
+  const overLimit = new Map<string, number>();
 
   async function begin(): Promise<AuditHead> {
     const chainId = uuidv7(clock);
@@ -96,7 +100,10 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
     batch.forEach((waiting, i) => {
       const { chainId, sequence, hash, verdict } = records[i]!;
       if (verdict === waiting.entry.verdict) waiting.resolve({ chainId, sequence, hash });
-      else waiting.reject(new AppError("RateLimited", { retryAfterSeconds }));
+      else {
+        overLimit.set(waiting.entry.accountId, minute.getTime() + MINUTE_MS);
+        waiting.reject(new AppError("RateLimited", { retryAfterSeconds }));
+      }
     });
   }
 
@@ -117,6 +124,13 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
   }
 
   return {
+    admit(accountId) {
+      const until = overLimit.get(accountId);
+      if (until === undefined) return;
+      const left = until - clock.now().getTime();
+      if (left > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(left / 1000) });
+      overLimit.delete(accountId);
+    },
     append: (entry) =>
       new Promise((resolve, reject) => {
         queue.push({ entry, resolve, reject });

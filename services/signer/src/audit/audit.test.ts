@@ -130,5 +130,7 @@ describe("the audit log", () => {
       "signed",
     ]);
     await expect(log.append(entry({ accountId: "a", verdict: "GasLimit" }))).resolves.toBeDefined();
+    expect(() => log.admit("a")).toThrow("RateLimited");
+    expect(() => log.admit("b")).not.toThrow();
   });
 });

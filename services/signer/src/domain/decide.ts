@@ -1,5 +1,11 @@
 import { AppError, isAppError } from "@countersign/errors";
-import { type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
+import {
+  type DecodedMessage,
+  decodeMessage,
+  envelopeMessage,
+  InvalidMessageError,
+  payloadMessage,
+} from "@countersign/flow";
 import type { Clock } from "@countersign/service-kit";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
@@ -42,12 +48,17 @@ export interface DecideOptions {
 
 /** Decodes a message. Errors: InvalidMessage. */
 function decode(message: Uint8Array): DecodedMessage {
+  let decoded: DecodedMessage;
   try {
-    return decodeMessage(message);
+    decoded = decodeMessage(message);
   } catch (error) {
     if (error instanceof InvalidMessageError) throw new AppError("InvalidMessage", { detail: error.message });
     throw error;
   }
+  // What the rules see must be what is signed, byte for byte: a second net below the decoder's own.
+  const again = decoded.kind === "payload" ? payloadMessage(decoded) : envelopeMessage(decoded);
+  if (!Buffer.from(again).equals(message)) throw new AppError("InvalidMessage", { detail: "another spelling" });
+  return decoded;
 }
 
 /**
@@ -85,6 +96,7 @@ export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 
       policyVersion: POLICY_VERSION,
       keyVersion: 0,
     };
+    audit.admit(asker.accountId);
     let decoded: DecodedMessage | undefined;
     try {
       decoded = decode(message);

@@ -33,7 +33,11 @@ export const signCreation =
           vault.publicKey({ role: "server", chainName, accountId, version: FIRST_SERVER_KEY_VERSION }),
         ),
       );
-      checkCreation(decoded, serverKeys, policy);
+      const ownKeys = await Promise.all([
+        vault.publicKey({ role: "creator", chainName }),
+        vault.publicKey({ role: "paymaster", chainName }),
+      ]);
+      checkCreation(decoded, serverKeys, policy, ownKeys);
       const [bound] = await bindings.bound(chainName, accountIds);
       if (bound) refuse("BadCreation", "an account that is deployed already");
       return {

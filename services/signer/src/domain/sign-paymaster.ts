@@ -24,6 +24,7 @@ export const signPaymaster =
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded) => {
         requireFullScope(token);
+        if (chainName !== "") chain(chainName);
         checkPaymasterKind(decoded);
         checkPaymasterOnlyPays(decoded, paymasters);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);

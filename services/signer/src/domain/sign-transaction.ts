@@ -29,6 +29,7 @@ export const signTransaction =
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded) => {
         requireFullScope(token);
+        if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         checkTransaction(decoded, account, chain(account.chainName));
         checkAuthorizerKind(decoded, account);

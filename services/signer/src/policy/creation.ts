@@ -22,7 +22,8 @@ function listOf(argument: string | undefined): unknown[] {
 
 function userKey(text: unknown, isSecp256k1: unknown): PublicKey {
   try {
-    const key = parsePublicKey(String(text), isSecp256k1 === true ? "ES256K" : "ES256");
+    if (typeof text !== "string") return bad("a user key that is no text");
+    const key = parsePublicKey(text, isSecp256k1 === true ? "ES256K" : "ES256");
     return isFlowKeyAlgorithm(key.algorithm) ? key : bad("a user key that Flow cannot carry");
   } catch (error) {
     if (error instanceof PublicKeyError) return bad("a user key is not on its curve");
@@ -39,16 +40,21 @@ export function checkCreationAccounts(accountIds: readonly string[]): void {
 
 /**
  * The message is exactly the creation template: the creator alone proposes, authorizes and pays; account i gets `serverKeys[i]`, the key that
- * the vault derives for its id, and one user key. Arguments are compared byte for byte with our own encoding of what they say.
+ * the vault derives for its id, and one user key, which is none of ours (`ownKeys`: creator and paymaster). Arguments are compared byte for byte with our own encoding of what they say.
  */
-export function checkCreation(message: DecodedMessage, serverKeys: readonly PublicKey[], chain: ChainPolicy): void {
+export function checkCreation(
+  message: DecodedMessage,
+  serverKeys: readonly PublicKey[],
+  chain: ChainPolicy,
+  ownKeys: readonly PublicKey[],
+): void {
   const { creator } = chain;
   if (message.kind !== "envelope" || message.payloadSignatures.length > 0)
     bad("an envelope without payload signatures");
   if (message.payer !== creator.address || message.proposalKey.address !== creator.address) bad("not the creator's");
   if (message.authorizers.length !== 1 || message.authorizers[0] !== creator.address) bad("authorizers");
   if (message.proposalKey.keyId >= creator.keyCount) bad("the proposal key");
-  if (message.gasLimit > MAX_COMPUTATION) bad("the gas limit");
+  if (message.gasLimit === 0n || message.gasLimit > MAX_COMPUTATION) bad("the gas limit");
   if (message.script !== createAccountsScript(chain.evmContract)) bad("the script");
   if (message.arguments.length !== 3) bad("arguments");
 
@@ -64,6 +70,7 @@ export function checkCreation(message: DecodedMessage, serverKeys: readonly Publ
   if (expected.some((argument, i) => argument !== message.arguments[i])) bad("arguments");
   // An equal x is the same key or its negation: one holder of both roles would act alone.
   const x = (key: PublicKey) => key.publicKey.slice(0, 64);
-  const serverXs = new Set(serverKeys.map(x));
-  if (serverXs.size !== serverKeys.length || accounts.some((account) => serverXs.has(x(account.userKey)))) bad("keys");
+  const ours = new Set([...serverKeys, ...ownKeys].map(x));
+  if (new Set(serverKeys.map(x)).size !== serverKeys.length) bad("a server key twice");
+  if (accounts.some((account) => ours.has(x(account.userKey)))) bad("a user key that is one of ours");
 }

@@ -28,6 +28,9 @@ export function checkPaymasterPays(message: DecodedMessage, chain: ChainPolicy):
  * Plain signatures over SHA2-256; those of passkeys carry extension data and are not understood yet, so they do not count.
  */
 export function checkUserSignature(message: DecodedMessage, account: Binding, token: VerifiedToken): void {
+  if (message.payloadSignatures.some(({ address }) => address !== account.address)) {
+    refuse("UserSignatureInvalid", "the payload carries a signature of somebody else");
+  }
   const ofUser = message.payloadSignatures.filter(
     ({ address, keyId }) => address === account.address && keyId !== account.serverKeyIndex,
   );

@@ -69,6 +69,7 @@ const store: BindingStore = {
   bound: async (_, ids) => bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
 };
 const audit = {
+  admit: () => undefined,
   append: async (entry: AuditEntry) => {
     records.push(entry);
     return { chainId: "c", sequence: BigInt(records.length), hash: "" };
@@ -161,6 +162,12 @@ describe("the authorizer", () => {
     ["a stranger as payer", payloadMessage(tx({ payer: stranger })), "UnknownPayer"],
     ["the creator as payer", payloadMessage(tx({ payer: policy.creator.address })), "UnknownPayer"],
     ["gas above the cap", payloadMessage(tx({ gasLimit: 10_000n })), "GasLimit"],
+    ["a gas limit of nothing", payloadMessage(tx({ gasLimit: 0n })), "GasLimit"],
+    [
+      "the server key as proposer",
+      payloadMessage(tx({ proposalKey: { address: account.address, keyId: 0, sequenceNumber: 0n } })),
+      "ProposerNotYours",
+    ],
     ["a huge gas limit", payloadMessage(tx({ gasLimit: 2n ** 64n - 1n })), "GasLimit"],
     ["the paymaster's envelope", envelopeMessage(byDevice()), "WrongMessageKind"],
     ["trailing bytes", Buffer.concat([payloadMessage(tx()), Buffer.of(0)]), "InvalidMessage"],
@@ -249,6 +256,18 @@ describe("the paymaster", () => {
       "UserSignatureInvalid",
     ],
     ["a signature that claims to be a passkey's", envelopeMessage(withExtension(byDevice())), "UserSignatureInvalid"],
+    [
+      "a second signature, of the payer",
+      envelopeMessage(
+        withPayloadSignature(byDevice(), {
+          address: policy.paymaster.address,
+          keyId: 0,
+          privateKey: other.privateKey,
+          hash: "sha256",
+        }),
+      ),
+      "UserSignatureInvalid",
+    ],
     ["non-canonical bytes", Buffer.concat([envelopeMessage(byDevice()), Buffer.of(0x80)]), "InvalidMessage"],
   ])("refuses %s", async (_, message, reason) => {
     expect(await refusal(paymaster(asked(message)))).toBe(reason);
@@ -319,6 +338,22 @@ describe("the creator", () => {
     ["another authorizer", () => message({ authorizers: [stranger] })],
     ["a second authorizer", () => message({ authorizers: [address, stranger] })],
     ["a key index that the creator has not", () => message({ proposalKey: { address, keyId: 8, sequenceNumber: 0n } })],
+    [
+      "a user key that is an object",
+      () =>
+        message({
+          arguments: [
+            "[]",
+            '{"type":"Array","value":[{"value":{"toString":1}},{}]}',
+            '{"type":"Array","value":[{},{}]}',
+          ],
+        }),
+    ],
+    [
+      "a user key that is the paymaster's",
+      async () => message({}, [await vault.publicKey({ role: "paymaster", chainName }), users[1]!]),
+    ],
+    ["a gas limit of nothing", () => message({ gasLimit: 0n })],
     ["gas above the chain's limit", () => message({ gasLimit: 10_000n })],
     ["server keys of other accounts", () => message({}, users, [...ids].reverse())],
     ["a user key that is the server key", async () => message({}, [await serverKeyOf(ids[0]!), users[1]!])],

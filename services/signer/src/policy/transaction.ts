@@ -19,7 +19,13 @@ export function checkTransaction(message: DecodedMessage, account: Binding, chai
   if (message.payer !== chain.paymaster.address && message.payer !== account.address) {
     refuse("UnknownPayer", "the payer is neither our paymaster nor the account");
   }
-  if (message.gasLimit > chain.gasLimitCap) refuse("GasLimit", `the gas limit is above ${chain.gasLimitCap}`);
+  // The server key proposes in templates only: else a device could use up its sequence numbers.
+  if (message.proposalKey.keyId === account.serverKeyIndex)
+    refuse("ProposerNotYours", "the server key does not propose");
+  // Nodes may read 0 as "no limit of its own".
+  if (message.gasLimit === 0n || message.gasLimit > chain.gasLimitCap) {
+    refuse("GasLimit", `the gas limit is 1 to ${chain.gasLimitCap}`);
+  }
 }
 
 /** The authorizer signs a payload, or an envelope where the account pays itself: then it signs as the payer too. */

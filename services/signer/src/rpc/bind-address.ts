@@ -1,4 +1,5 @@
 import { AppError } from "@countersign/errors";
+import { KEY_ROLES } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import type { Handler } from "@countersign/service-kit";
@@ -11,8 +12,9 @@ export const bindAddressRpc =
   (command: ReturnType<typeof bindAddress>): Handler<CreationService["bindAddress"]> =>
   async ({ accountId, chainName, address, serverKeyIndex, serverKeyVersion }, call) => {
     requireAccountIds([accountId], "/accountId");
-    if (address.length !== 8 || serverKeyVersion !== FIRST_SERVER_KEY_VERSION) {
-      throw new AppError("InvalidRequest", { detail: "an address has 8 bytes, a new account the first key version" });
+    const isFirst = serverKeyIndex === KEY_ROLES.server.initialIndex && serverKeyVersion === FIRST_SERVER_KEY_VERSION;
+    if (address.length !== 8 || !isFirst) {
+      throw new AppError("InvalidRequest", { detail: "an address has 8 bytes, a new account its first server key" });
     }
     const binding = { accountId, chainName, address: bytesToHex(address), serverKeyIndex, serverKeyVersion };
     await command(binding, call.requestId);

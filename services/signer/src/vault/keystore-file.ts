@@ -1,5 +1,16 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import { z } from "zod";
 import { newScalar } from "./p256.ts";
 
@@ -46,8 +57,11 @@ export function readKeystore(file: string, passphrase: string): KeystoreContent 
   }
 }
 
-/** Replaces the file as one step: a crash leaves the old one or the new one. */
-export function writeKeystore(file: string, passphrase: string, content: KeystoreContent): void {
+/**
+ * Replaces the file as one step: a crash leaves the old one or the new one. With `isNew` an existing file stays as it is: of two processes that make a keystore at once
+ * the first one's keys must stand, since they may be on chain already.
+ */
+function writeKeystore(file: string, passphrase: string, content: KeystoreContent, isNew: boolean): void {
   const salt = randomBytes(16);
   const iv = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", deriveKey(passphrase, salt), iv, { authTagLength: 16 });
@@ -63,22 +77,37 @@ export function writeKeystore(file: string, passphrase: string, content: Keystor
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;
   const descriptor = openSync(temporary, "wx", 0o600);
   try {
-    writeSync(descriptor, `${text}\n`);
+    writeFileSync(descriptor, `${text}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
-  renameSync(temporary, file);
+  if (isNew) {
+    try {
+      linkSync(temporary, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    } finally {
+      unlinkSync(temporary);
+    }
+  } else renameSync(temporary, file);
+  const directory = openSync(dirname(file), "r");
+  fsyncSync(directory);
+  closeSync(directory);
 }
 
 /** Opens the keystore, or makes one; adds keys for `chainName` where it has none. */
 export function ensureKeystore(file: string, passphrase: string, chainName: string): KeystoreContent {
-  const content: KeystoreContent = existsSync(file)
-    ? readKeystore(file, passphrase)
-    : { rootSecret: randomBytes(32).toString("hex"), chains: {} };
-  if (content.chains[chainName]) return content;
   const first = () => [{ version: 1, scalar: newScalar() }];
-  content.chains[chainName] = { creator: first(), paymaster: first() };
-  writeKeystore(file, passphrase, content);
-  return content;
+  const keys = () => ({ creator: first(), paymaster: first() });
+  if (!existsSync(file)) {
+    const rootSecret = randomBytes(32).toString("hex");
+    writeKeystore(file, passphrase, { rootSecret, chains: { [chainName]: keys() } }, true);
+  }
+  const content = readKeystore(file, passphrase);
+  if (Object.hasOwn(content.chains, chainName)) return content;
+  // Not for two at once: of two chains added at the same moment the later stays.
+  writeKeystore(file, passphrase, { ...content, chains: { ...content.chains, [chainName]: keys() } }, false);
+  // What stands in the file, not what was meant to.
+  return readKeystore(file, passphrase);
 }
