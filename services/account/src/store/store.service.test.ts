@@ -1,0 +1,150 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { generateKeyPair } from "@countersign/keys/node";
+import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Creation } from "../domain/creation.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAccountStore } from "./prisma-account-store.ts";
+import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+const chainName = "flow-emulator";
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase("account");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+  await ensureProposalKeys(prisma, chainName, 4);
+  await ensureProposalKeys(prisma, chainName, 4);
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+beforeEach(async () => {
+  await prisma.proposalKey.updateMany({ data: { creationId: null } });
+  await prisma.deployment.deleteMany();
+});
+
+const accounts = () => prismaAccountStore(prisma);
+const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
+const newDeployment = () => ({
+  accountId: uuidv7(clock),
+  chainName,
+  userKey: generateKeyPair().publicKey,
+  profileImageUrl: "",
+});
+const queue = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => accounts().queue(newDeployment(), clock.now())));
+const lease = (owner = uuidv4(), now = clock.now()) => ({ owner, now, until: new Date(now.getTime() + 15_000) });
+const stateOf = async (accountId: string) => (await accounts().find(accountId, chainName))?.deployment?.state;
+
+describe("deployments", () => {
+  it("queued twice at once are one; another key changes nothing", async () => {
+    const wish = newDeployment();
+    const other = { ...wish, userKey: generateKeyPair().publicKey };
+    await accounts().queue(wish, clock.now());
+    const answers = await Promise.all([wish, wish, other].map((each) => accounts().queue(each, clock.now())));
+    for (const { deployment } of answers) expect(deployment).toMatchObject({ state: "queued", userKey: wish.userKey });
+  });
+});
+
+describe("creations", () => {
+  it("25 deployments and three runners at once: no deployment and no key twice", async () => {
+    await queue(25);
+    const batches = await Promise.all(Array.from({ length: 4 }, () => creations().assign(chainName, lease())));
+    const again = await Promise.all(Array.from({ length: 4 }, () => creations().assign(chainName, lease())));
+    const all = [...batches, ...again].filter((batch) => batch !== undefined);
+    const ids = all.flatMap(({ accountIds }) => accountIds);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(25);
+    expect(new Set(all.map(({ keyIndex }) => keyIndex)).size).toBe(all.length);
+    expect(Math.max(...all.map(({ accountIds }) => accountIds.length))).toBeLessThanOrEqual(10);
+    for (const batch of all) expect(batch.userKeys).toHaveLength(batch.accountIds.length);
+  });
+
+  const assigned = async (count: number): Promise<{ creation: Creation; owner: string }> => {
+    await queue(count);
+    const owner = uuidv4();
+    return { creation: (await creations().assign(chainName, lease(owner)))!, owner };
+  };
+
+  it("are taken over when the lease has lapsed, by one, and the old owner can do nothing more", async () => {
+    await prisma.creation.updateMany({ data: { state: "failed" } });
+    const { creation, owner } = await assigned(3);
+    expect(await creations().takeOver(lease())).toBeUndefined();
+    const later = new Date(clock.now().getTime() + 16_000);
+    const heir = uuidv4();
+    const taken = await Promise.all([
+      creations().takeOver(lease(heir, later)),
+      creations().takeOver(lease(heir, later)),
+    ]);
+    expect(taken.filter((each) => each?.id === creation.id)).toHaveLength(1);
+    expect(await creations().renew(creation.id, lease(owner))).toBe(false);
+    expect(await creations().failed(creation.id, owner, { failed: true }, "")).toBe(false);
+    expect(await creations().sealed(creation.id, owner, [], { evmChainId: 646, now: clock.now() })).toBe(false);
+    expect(await stateOf(creation.accountIds[0]!)).toBe("assigned");
+  });
+
+  it("halves of a failed batch are not joined by others, and one that fails alone is asked for again", async () => {
+    const { creation, owner } = await assigned(4);
+    expect(await creations().failed(creation.id, owner, { requeueWithLimit: 2 }, "bad key")).toBe(true);
+    await queue(3);
+    const sizes: number[] = [];
+    for (let i = 0; i < 3; i++) sizes.push((await creations().assign(chainName, lease()))!.accountIds.length);
+    expect(sizes).toEqual([2, 2, 3]);
+
+    const alone = await assigned(1);
+    const [accountId] = alone.creation.accountIds;
+    await creations().failed(alone.creation.id, alone.owner, { failed: true }, "bad key");
+    const found = await accounts().find(accountId!, chainName);
+    expect(found?.deployment).toMatchObject({ state: "failed", lastError: "bad key" });
+    const { userKey } = found!.deployment!;
+    await accounts().queue({ accountId: accountId!, chainName, userKey, profileImageUrl: "" }, clock.now());
+    expect(await stateOf(accountId!)).toBe("queued");
+  });
+
+  it("once signed keep bytes and sequence number; sealed give addresses, events and the key back", async () => {
+    const { creation, owner } = await assigned(2);
+    const transaction = {
+      script: "s",
+      arguments: [],
+      referenceBlockId: "ab".repeat(32),
+      gasLimit: 9999n,
+      proposalKey: { address: "e03daebed8ca0615", keyId: creation.keyIndex, sequenceNumber: 7n },
+      payer: "e03daebed8ca0615",
+      authorizers: ["e03daebed8ca0615"],
+      payloadSignatures: [],
+      envelopeSignatures: [],
+    };
+    const signed = {
+      transaction,
+      transactionId: "t1",
+      sequenceNumber: 7n,
+      referenceHeight: 9n,
+      serverKeys: ["a", "b"],
+    };
+    expect(await creations().signed(creation.id, owner, signed)).toBe(true);
+    expect(await creations().signed(creation.id, owner, signed)).toBe(false);
+    const later = new Date(clock.now().getTime() + 60_000);
+    await prisma.creation.updateMany({ where: { id: { not: creation.id } }, data: { state: "failed" } });
+    const heir = uuidv4();
+    expect(await creations().takeOver(lease(heir, later))).toMatchObject({ state: "signed", ...signed });
+
+    const created = creation.accountIds.map((accountId, i) => ({
+      accountId,
+      address: `00000000000000a${i}`,
+      evmAddress: `0x${"0".repeat(38)}a${i}`,
+      serverKeyIndex: 0,
+    }));
+    const chain = { evmChainId: 646, now: clock.now() };
+    expect(await creations().sealed(creation.id, heir, created, chain)).toBe(true);
+    expect(await creations().sealed(creation.id, heir, created, chain)).toBe(false);
+    const [accountId] = creation.accountIds;
+    const found = await accounts().find(accountId!, chainName);
+    expect(found).toMatchObject({ deployment: { state: "deployed", transactionId: "t1" } });
+    expect(found?.account.addresses.map(({ chainType }) => chainType)).toEqual(["cadence", "evm"]);
+    expect(await prisma.outbox.count({ where: { subject: `cs.v1.account.${accountId}.account-deployed` } })).toBe(1);
+    expect(await prisma.proposalKey.count({ where: { creationId: creation.id } })).toBe(0);
+  });
+});

@@ -1,0 +1,133 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createLogger, createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuditLog } from "../audit/audit-log.ts";
+import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "../audit/record.ts";
+import { bindAddress } from "../domain/bind-address.ts";
+import type { Binding } from "../policy/account.ts";
+import type { ChainPolicy } from "../policy/transaction.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAuditStore } from "./prisma-audit-store.ts";
+import { prismaBindingStore } from "./prisma-binding-store.ts";
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+const chainName = "flow-emulator";
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase("signer");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+let addresses = 0;
+const newAddress = () => (0x1000 + addresses++).toString(16).padStart(16, "0");
+const someBinding = (change: Partial<Binding> = {}): Binding => ({
+  accountId: uuidv7(clock),
+  chainName,
+  address: newAddress(),
+  serverKeyIndex: 0,
+  serverKeyVersion: 1,
+  ...change,
+});
+
+describe("bindings", () => {
+  const policy = {
+    paymaster: { address: "f3fcd2c1a78f5eee" },
+    creator: { address: "e03daebed8ca0615" },
+  } as ChainPolicy;
+  const bind = () => bindAddress({ bindings: prismaBindingStore(prisma), clock, chain: () => policy });
+  const conflict = { reason: "SigningRefused", metadata: { reason: "BindingConflict" } };
+
+  it("are written once, however often and by however many", async () => {
+    const binding = someBinding();
+    await Promise.all(Array.from({ length: 6 }, () => bind()(binding, "")));
+    expect(await prismaBindingStore(prisma).find(binding.accountId)).toEqual([binding]);
+    const subject = `cs.v1.signer.${binding.accountId}.address-bound`;
+    expect(await prisma.outbox.count({ where: { subject } })).toBe(1);
+    await expect(bind()({ ...binding, address: newAddress() }, "")).rejects.toMatchObject(conflict);
+  });
+
+  it("of two addresses at once one stands; an address is one account's", async () => {
+    const one = someBinding();
+    const other = { ...one, address: newAddress() };
+    const results = await Promise.allSettled([bind()(one, ""), bind()(other, "")]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const [bound] = await prismaBindingStore(prisma).find(one.accountId);
+    await expect(bind()(someBinding({ address: bound!.address }), "")).rejects.toMatchObject(conflict);
+  });
+
+  it("never name the paymaster or the creator", async () => {
+    for (const { address } of [policy.paymaster, policy.creator]) {
+      await expect(bind()(someBinding({ address }), "")).rejects.toMatchObject(conflict);
+    }
+  });
+});
+
+const entry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
+  time: clock.now(),
+  caller: "gateway",
+  accountId: uuidv7(clock),
+  sessionId: "s",
+  operation: "transaction",
+  chainName,
+  messageHash: "00",
+  scriptHash: "01",
+  verdict: "signed",
+  policyVersion: "header-1",
+  keyVersion: 1,
+  ...change,
+});
+
+async function storedChain(chainId: string) {
+  const chain = await prisma.auditChain.findUniqueOrThrow({ where: { id: chainId } });
+  const rows = await prisma.auditRecord.findMany({ where: { chainId }, orderBy: { sequence: "asc" } });
+  return { records: rows as AuditRecord[], head: { chainId, sequence: chain.headSequence, hash: chain.headHash } };
+}
+
+describe("the audit log on Postgres", () => {
+  const logger = createLogger({ name: "test", level: "silent" });
+  const newLog = (signaturesPerMinute = 10_000) =>
+    createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute });
+
+  it("200 records at once through two instances are two whole chains", async () => {
+    const logs = [newLog(), newLog()];
+    const receipts = await Promise.all(Array.from({ length: 200 }, (_, i) => logs[i % 2]!.append(entry())));
+    const chainIds = [...new Set(receipts.map(({ chainId }) => chainId))];
+    expect(chainIds).toHaveLength(2);
+    for (const chainId of chainIds) {
+      const { records, head } = await storedChain(chainId);
+      expect(records).toHaveLength(100);
+      expect(verifyChain(records, head)).toBe("");
+      expect(verifyChain(records.slice(0, -1), head)).not.toBe("");
+    }
+    for (const { chainId, sequence, hash } of receipts) {
+      const row = await prisma.auditRecord.findUnique({ where: { chainId_sequence: { chainId, sequence } } });
+      expect(row?.hash).toBe(hash);
+    }
+  });
+
+  it("the limit holds over two instances", async () => {
+    const accountId = uuidv7(clock);
+    const logs = [newLog(10), newLog(10)];
+    const asked = Array.from({ length: 30 }, (_, i) => logs[i % 2]!.append(entry({ accountId })));
+    const results = await Promise.allSettled(asked);
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
+    expect(await prisma.auditRecord.count({ where: { accountId, verdict: "signed" } })).toBe(10);
+  });
+
+  it("a head that has moved commits nothing", async () => {
+    const chainId = uuidv7(clock);
+    const store = prismaAuditStore(prisma);
+    const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
+    await store.startChain(first, clock.now());
+    const commit = () => store.commit(first, clock.now(), new Map(), () => chainRecords(first, [entry()]));
+    const results = await Promise.allSettled([commit(), commit()]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const { records, head } = await storedChain(chainId);
+    expect(verifyChain(records, head)).toBe("");
+  });
+});
