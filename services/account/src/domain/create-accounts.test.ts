@@ -1,0 +1,202 @@
+import { AppError } from "@countersign/errors";
+import type { FlowTransaction } from "@countersign/flow";
+import { generateKeyPair } from "@countersign/keys/node";
+import { FixedClock } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
+import type { Chain, DeployedAccount, Outcome } from "../chain/chain.ts";
+import { createAccounts } from "./create-accounts.ts";
+import { type CreatedAccount, type Creation, type FailurePlan, planAfterFailure } from "./creation.ts";
+import type { CreationSigner, CreationStore, SignedCreation } from "./ports.ts";
+
+const ids = ["a", "b", "c"];
+const serverKeys = ids.map(() => generateKeyPair().publicKey);
+const deployed = (): DeployedAccount[] =>
+  // Not in the order of the accounts: only the key tells whose is whose.
+  serverKeys
+    .map(({ publicKey }, i) => ({ address: `000000000000000${i}`, serverKey: publicKey, serverKeyIndex: 0 }))
+    .reverse();
+
+const creation = (change: Partial<Creation> = {}): Creation => ({
+  id: "creation",
+  chainName: "flow",
+  keyIndex: 2,
+  sequenceNumber: undefined,
+  state: "assigned",
+  accountIds: ids,
+  serverKeys: [],
+  userKeys: ids.map(() => generateKeyPair().publicKey),
+  transaction: undefined,
+  transactionId: "",
+  referenceHeight: undefined,
+  ...change,
+});
+
+interface Script {
+  /** What the chain says, one after the other; the last again and again. */
+  outcomes: Outcome[];
+  heights?: bigint[];
+  sequenceNumber?: bigint;
+  found?: DeployedAccount[];
+  leaseLostAt?: "signed" | "sealed";
+  refuse?: AppError;
+}
+
+/** Runs a creation against a chain that plays its part, and tells what happened. */
+async function play(script: Script, start: Creation = creation()) {
+  const clock = new FixedClock();
+  const log: string[] = [];
+  const signedWith: bigint[] = [];
+  const submitted: FlowTransaction[] = [];
+  const bound: string[] = [];
+  let sealed: readonly CreatedAccount[] | undefined;
+  let plan: FailurePlan | undefined;
+  const next = <T>(list: T[]): T => (list.length > 1 ? list.shift()! : list[0]!);
+  const outcomes = [...script.outcomes];
+  const heights = [...(script.heights ?? [100n])];
+  const chain: Chain = {
+    chainName: "flow",
+    evmChainId: 646,
+    creator: { address: "e03daebed8ca0615", keyCount: 8 },
+    evmContract: "f8d6e0586b0a20c7",
+    maxReferenceAge: 650n,
+    latestBlock: async () => ({ id: "ab".repeat(32), height: next(heights) }),
+    sequenceNumber: async () => script.sequenceNumber ?? 5n,
+    submit: async (transaction) => {
+      log.push("submit");
+      submitted.push(transaction);
+    },
+    outcome: async () => next(outcomes),
+    findDeployed: async () => script.found ?? [],
+    evmAddresses: async (addresses) => addresses.map((address) => `0x${address}`),
+    transactionUrl: () => "",
+  };
+  const signer: CreationSigner = {
+    deriveServerKeys: async () => serverKeys,
+    signCreation: async () => {
+      if (script.refuse) throw script.refuse;
+      log.push("sign");
+      return { address: chain.creator.address, keyId: 2, signature: "00".repeat(64) };
+    },
+    bindAddress: async ({ accountId, address }) => void bound.push(`${accountId}=${address}`),
+  };
+  const store: Pick<CreationStore, "signed" | "replace" | "sealed" | "failed"> = {
+    async signed(_id, _owner, { sequenceNumber }: SignedCreation) {
+      log.push("commit");
+      signedWith.push(sequenceNumber);
+      return script.leaseLostAt !== "signed";
+    },
+    async replace() {
+      log.push("replace");
+      return true;
+    },
+    async sealed(_id, _owner, created) {
+      log.push("sealed");
+      sealed = created;
+      return script.leaseLostAt !== "sealed";
+    },
+    async failed(_id, _owner, planned) {
+      log.push("failed");
+      plan = planned;
+      return true;
+    },
+  };
+  const pause = async (ms: number) => clock.advance(ms);
+  const run = createAccounts({ store: store as CreationStore, signer, clock, owner: "me", pause });
+  await run(start, chain, new AbortController().signal);
+  return { log, signedWith, submitted, bound, sealed, plan };
+}
+
+const unknown: Outcome = { status: "unknown" };
+const sealedOutcome: Outcome = { status: "sealed", accounts: deployed() };
+
+describe("a creation", () => {
+  it("is committed before it is submitted, and its addresses go by server key", async () => {
+    const { log, sealed, bound } = await play({ outcomes: [unknown, { status: "pending" }, sealedOutcome] });
+    expect(log).toEqual(["sign", "commit", "submit", "sealed"]);
+    expect(sealed).toEqual(
+      ids.map((accountId, i) => {
+        const address = `000000000000000${i}`;
+        return { accountId, address, evmAddress: `0x${address}`, serverKeyIndex: 0 };
+      }),
+    );
+    expect(bound.sort()).toEqual(ids.map((accountId, i) => `${accountId}=000000000000000${i}`));
+  });
+
+  it("that was signed before a crash is submitted again and never signed anew", async () => {
+    const first = await play({ outcomes: [unknown, sealedOutcome] });
+    const transaction = first.submitted[0]!;
+    const committed = {
+      state: "signed" as const,
+      transaction,
+      transactionId: "t",
+      sequenceNumber: 5n,
+      referenceHeight: 100n,
+    };
+    const keys = serverKeys.map(({ publicKey }) => publicKey);
+    const { log, submitted, sealed } = await play(
+      { outcomes: [unknown, sealedOutcome] },
+      creation({ ...committed, serverKeys: keys }),
+    );
+    expect(log).toEqual(["submit", "sealed"]);
+    expect(submitted).toEqual([transaction]);
+    expect(sealed).toHaveLength(3);
+  });
+
+  it("that can never execute any more is replaced with the same sequence number", async () => {
+    const { log, signedWith } = await play({
+      outcomes: [unknown, sealedOutcome],
+      // Reference block, then a look when the id is unknown: far too old.
+      heights: [100n, 900n, 900n],
+    });
+    expect(log).toEqual(["sign", "commit", "replace", "sign", "commit", "sealed"]);
+    expect(signedWith).toEqual([5n, 5n]);
+  });
+
+  const signedLongAgo = creation({
+    state: "signed",
+    transaction: {} as FlowTransaction,
+    transactionId: "t",
+    sequenceNumber: 4n,
+    referenceHeight: 100n,
+    serverKeys: serverKeys.map(({ publicKey }) => publicKey),
+  });
+
+  it("whose twin executed under another id is found by its effect", async () => {
+    const { log, sealed } = await play({ outcomes: [unknown], heights: [900n], found: deployed() }, signedLongAgo);
+    expect(log).toEqual(["sealed"]);
+    expect(sealed?.map(({ accountId }) => accountId)).toEqual(ids);
+  });
+
+  it("whose sequence number went without the accounts is queued again as it was", async () => {
+    const { log, plan } = await play({ outcomes: [unknown], heights: [900n], found: [] }, signedLongAgo);
+    expect(log).toEqual(["failed"]);
+    expect(plan).toEqual({ requeueWithLimit: 3 });
+  });
+
+  it("that failed is halved; with a wrong sequence number it is not", async () => {
+    const failure = { status: "failed", cause: "bad key" } as const;
+    expect((await play({ outcomes: [{ ...failure, wrongSequence: false }] })).plan).toEqual({ requeueWithLimit: 2 });
+    expect((await play({ outcomes: [{ ...failure, wrongSequence: true }] })).plan).toEqual({ requeueWithLimit: 3 });
+  });
+
+  it("that the signer refuses is taken apart, and nothing is submitted", async () => {
+    const { log, plan } = await play({ outcomes: [unknown], refuse: new AppError("SigningRefused") });
+    expect(log).toEqual(["failed"]);
+    expect(plan).toEqual({ requeueWithLimit: 2 });
+  });
+
+  it("whose lease is somebody else's is left alone", async () => {
+    expect((await play({ outcomes: [unknown], leaseLostAt: "signed" })).log).toEqual(["sign", "commit"]);
+    expect((await play({ outcomes: [sealedOutcome], leaseLostAt: "sealed" })).log).toEqual([
+      "sign",
+      "commit",
+      "sealed",
+    ]);
+  });
+
+  it("halves down to one, which fails alone", () => {
+    expect(planAfterFailure(10, false)).toEqual({ requeueWithLimit: 5 });
+    expect(planAfterFailure(2, false)).toEqual({ requeueWithLimit: 1 });
+    expect(planAfterFailure(1, false)).toEqual({ failed: true });
+  });
+});
