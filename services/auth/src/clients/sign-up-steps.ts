@@ -27,13 +27,17 @@ const ANSWER_MS = 3_000;
 
 /** The steps of sign-up, each an idempotent call of the service that owns the data. */
 export const signUpSteps = ({ accounts, keys, devices }: StepClients): SignUpSteps<Deployment> => ({
-  async deployAccount({ accountId, chainName, userKey, profileImageUrl }, waitMs, signal) {
+  async deployAccount({ accountId, chainName, userKey, profileImageUrl }, waitMs, context) {
     const request = { accountId, chainName, userKey: publicKeyToProto(userKey), profileImageUrl, waitMs };
-    const answer = await accounts.deployAccount(request, { deadlineMs: waitMs + ANSWER_MS, signal, idempotent: true });
+    const answer = await accounts.deployAccount(request, {
+      ...context,
+      deadlineMs: waitMs + ANSWER_MS,
+      idempotent: true,
+    });
     return { status: STATUS.get(answer.status) ?? "pending", answer };
   },
 
-  async registerKey({ accountId, chainName, app, userKeyType, userKey, deviceKey, device }) {
+  async registerKey({ accountId, chainName, app, userKeyType, userKey, deviceKey, device }, context) {
     await keys.registerKey(
       {
         accountId,
@@ -46,13 +50,13 @@ export const signUpSteps = ({ accounts, keys, devices }: StepClients): SignUpSte
         origin: KeyOrigin.KEY_ORIGIN_SIGN_UP,
         name: device.name,
       },
-      { idempotent: true },
+      { ...context, idempotent: true },
     );
   },
 
-  async registerDevice({ accountId, deviceId, deviceKey, device }) {
+  async registerDevice({ accountId, deviceId, deviceKey, device }, context) {
     const request = { accountId, deviceId, publicKey: publicKeyToProto(deviceKey), attributes: { ...device } };
-    await devices.registerDevice(request, { idempotent: true });
+    await devices.registerDevice(request, { ...context, idempotent: true });
   },
 });
 

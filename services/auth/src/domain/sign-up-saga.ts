@@ -40,11 +40,17 @@ export interface Deployed {
   readonly status: "pending" | "deployed" | "failed";
 }
 
+/** On whose behalf a step is made: names it in the logs of all services, and ends it. */
+export interface StepContext {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
 /** The services that a sign-up changes. */
 export interface SignUpSteps<Answer extends Deployed> {
-  deployAccount(saga: SignUpSaga, waitMs: number, signal: AbortSignal): Promise<Answer>;
-  registerKey(saga: SignUpSaga): Promise<void>;
-  registerDevice(saga: SignUpSaga): Promise<void>;
+  deployAccount(saga: SignUpSaga, waitMs: number, context: StepContext): Promise<Answer>;
+  registerKey(saga: SignUpSaga, context: StepContext): Promise<void>;
+  registerDevice(saga: SignUpSaga, context: StepContext): Promise<void>;
 }
 
 /** Remembers what is done; the last one also tells the world, in the same commit. */
@@ -56,18 +62,18 @@ export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promis
  */
 export async function driveSignUp<Answer extends Deployed>(
   saga: SignUpSaga,
-  options: { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; waitMs: number; signal: AbortSignal },
+  options: { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; waitMs: number; context: StepContext },
 ): Promise<Answer> {
-  const { steps, mark, now, waitMs, signal } = options;
-  const deployment = await steps.deployAccount(saga, waitMs, signal);
+  const { steps, mark, now, waitMs, context } = options;
+  const deployment = await steps.deployAccount(saga, waitMs, context);
   if (deployment.status === "failed") throw new AppError("DeploymentFailed");
   if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) await mark(saga, "DeployAccount", now());
   if (!saga.done.has("RegisterKey")) {
-    await steps.registerKey(saga);
+    await steps.registerKey(saga, context);
     await mark(saga, "RegisterKey", now());
   }
   if (!saga.done.has("RegisterDevice")) {
-    await steps.registerDevice(saga);
+    await steps.registerDevice(saga, context);
     await mark(saga, "RegisterDevice", now());
   }
   return deployment;

@@ -79,7 +79,13 @@ export const signUp =
     if (claim.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
     const { saga } = claim;
-    const drive = { steps, mark: store.mark, now: () => clock.now(), waitMs: CHAIN_WAIT_MS, signal };
+    const drive = {
+      steps,
+      mark: store.mark,
+      now: () => clock.now(),
+      waitMs: CHAIN_WAIT_MS,
+      context: { requestId, signal },
+    };
     const deployment = await driveSignUp(saga, drive).catch(async (error) => {
       if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga);
       throw error;

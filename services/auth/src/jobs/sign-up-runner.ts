@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "@countersign/errors";
-import type { Clock, Logger } from "@countersign/service-kit";
+import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
 import type { SignUpStore } from "../domain/ports.ts";
 import { SAGA_LEASE_MS } from "../domain/sign-up.ts";
 import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up-saga.ts";
@@ -27,7 +27,7 @@ export function startSignUpRunner({ store, steps, clock, logger }: SignUpRunnerO
         mark: store.mark,
         now: () => clock.now(),
         waitMs: WAIT_MS,
-        signal: stop.signal,
+        context: { requestId: uuidv4(), signal: stop.signal },
       });
     } catch (err) {
       if (isAppError(err, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
