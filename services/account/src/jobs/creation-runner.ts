@@ -25,6 +25,7 @@ export interface CreationRunner {
 const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const IDLE_MS = 1_000;
+const RETRY_MS = 1_000;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -70,7 +71,11 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
     try {
       await run(creation, chain, AbortSignal.any([stop.signal, lost.signal]));
     } catch (err) {
-      if (!stop.signal.aborted) logger.error({ err }, "a creation stopped half-way; it will be taken up again");
+      if (stop.signal.aborted) return;
+      logger.error({ err }, "a creation stopped half-way; it will be taken up again");
+      // Soon, from what is committed by then, and not only when the whole lease has lapsed.
+      const now = clock.now();
+      await store.renew(creation.id, { owner, now, until: new Date(now.getTime() + RETRY_MS) }).catch(() => undefined);
     } finally {
       clearInterval(renewing);
     }
