@@ -57,6 +57,7 @@ export const REASONS = {
   TwoFactorAuthRejected: { grpc: "PERMISSION_DENIED", http: 403, title: "The request was rejected" },
   TwoFactorAuthExpired: { grpc: "FAILED_PRECONDITION", http: 410, title: "The request has expired" },
   TwoFactorAuthFinished: { grpc: "FAILED_PRECONDITION", http: 409, title: "The request was finished before" },
+  TwoFactorAuthFailed: { grpc: "FAILED_PRECONDITION", http: 409, title: "The chain refused the approved transaction" },
   TwoFactorAuthNotPending: { grpc: "FAILED_PRECONDITION", http: 409, title: "The request is not pending any more" },
   TwoFactorAuthClosed: {
     grpc: "PERMISSION_DENIED",

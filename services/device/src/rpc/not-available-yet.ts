@@ -13,6 +13,7 @@ export const twoFactorRpcs = {
   rejectTwoFactor: notAvailable,
   approveTwoFactor: notAvailable,
   reopenTwoFactor: notAvailable,
+  describeAdmission: notAvailable,
   finishTwoFactor: notAvailable,
 };
 
