@@ -10,8 +10,9 @@ export interface ChildOptions {
   args: string[];
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** Where output goes; opened anew at each start. */
+  /** Where output goes; begun anew at each start, unless `appendLog`. */
   logFile: string;
+  appendLog?: boolean;
   uid?: number;
   gid?: number;
   /** The signal that asks it to end in good order. */
@@ -25,6 +26,8 @@ export interface Child {
   /** Resolves when it has ended, with a phrase such as "exit code 1". */
   exited: Promise<string>;
   running(): boolean;
+  /** Kills it and its group without a warning. */
+  kill(): Promise<void>;
   /** Asks it to end, and kills it and what it started when it has not after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -51,7 +54,7 @@ export type StartChild = (options: ChildOptions) => Promise<Child>;
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   mkdirSync(dirname(options.logFile), { recursive: true });
-  const log = openSync(options.logFile, "w", 0o600);
+  const log = openSync(options.logFile, options.appendLog ? "a" : "w", 0o600);
   const stopSignal = options.stopSignal ?? "SIGTERM";
   const child: ChildProcess = spawn(options.command, options.args, {
     cwd: options.cwd,
@@ -82,6 +85,10 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     logFile: options.logFile,
     exited,
     running: () => !ended,
+    async kill() {
+      if (!ended) signalGroup(pid, "SIGKILL");
+      await exited;
+    },
     async stop(graceMs = 8000) {
       if (!ended) child.kill(stopSignal);
       const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);

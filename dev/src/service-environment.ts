@@ -1,16 +1,31 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tlsFiles } from "./certificates.ts";
 import { root, type ServiceName, services } from "./paths.ts";
 import type { Ports } from "./settings.ts";
 
+export type ProgramName = ServiceName | "gateway";
+
 export interface EnvironmentInput {
   stateDir: string;
-  ports: Ports;
+  /** The ports of each replica, the first one's first. */
+  replicas: readonly Ports[];
   gateway: string;
   natsUrl: string;
   networksFile: string;
   databaseUrl(service: ServiceName): string;
+  /** Where `caller` finds what stands at `address` (host:port): a test may put something between. */
+  addressOf?: AddressOf | undefined;
+  /** Further variables of a process. */
+  extraEnvironment?: ((process: string) => Record<string, string>) | undefined;
 }
+
+/** Both names are those of stack.json's processes; auth's public keys are "auth-http". */
+export type AddressOf = (caller: string, callee: string, address: string) => string | Promise<string>;
+
+/** The process name of a replica: "auth", "auth-2", … */
+export const processName = (name: ProgramName, replica: number): string =>
+  replica === 0 ? name : `${name}-${replica + 1}`;
 
 /** Who has limits that a person does not reach and a test does. */
 const limited: readonly string[] = ["auth", "device", "key", "signer"];
@@ -27,7 +42,7 @@ export function stateFiles(stateDir: string) {
 }
 
 /** What only one process is told. */
-function ownSettings(name: ServiceName | "gateway", stateDir: string, ports: Ports): Record<string, string> {
+function ownSettings(name: ProgramName, stateDir: string, ports: Ports): Record<string, string> {
   const files = stateFiles(stateDir);
   if (name === "auth") {
     return {
@@ -50,14 +65,44 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-/** The whole environment of a service or the gateway: the same settings as in the cluster, with local values. */
-export function serviceEnvironment(name: ServiceName | "gateway", input: EnvironmentInput): NodeJS.ProcessEnv {
-  const { ports, stateDir } = input;
+/** networks.json with its access nodes where this process is to find them; the common file where nothing differs. */
+async function networksFileFor(process: string, input: EnvironmentInput): Promise<string> {
+  const { addressOf, networksFile, stateDir } = input;
+  if (!addressOf) return networksFile;
+  const { networks } = JSON.parse(readFileSync(networksFile, "utf8")) as { networks: { accessNode: string }[] };
+  const routed = await Promise.all(
+    networks.map(async (network) => {
+      const node = new URL(network.accessNode);
+      return { ...network, accessNode: `${node.protocol}//${await addressOf(process, "flow-emulator", node.host)}` };
+    }),
+  );
+  const file = join(stateDir, `networks-${process}.json`);
+  writeFileSync(file, `${JSON.stringify({ networks: routed }, null, 2)}\n`);
+  return file;
+}
+
+/** The whole environment of a process: the same settings as in the cluster, with local values. */
+export async function serviceEnvironment(
+  name: ProgramName,
+  replica: number,
+  input: EnvironmentInput,
+): Promise<NodeJS.ProcessEnv> {
+  const { stateDir, replicas } = input;
+  const process = processName(name, replica);
+  const ports = replicas[replica] as Ports;
   const prefix = name.toUpperCase();
   const tls = tlsFiles(stateDir, name);
-  const peers = Object.fromEntries(
-    services.map((service) => [`CS_${service.toUpperCase()}_ADDRESS`, `127.0.0.1:${ports[service]}`]),
-  );
+  const route = async (callee: string, address: string) =>
+    input.addressOf ? await input.addressOf(process, callee, address) : address;
+  const routeUrl = async (callee: string, url: string) => {
+    const { host } = new URL(url);
+    return url.replace(host, await route(callee, host));
+  };
+  const peers: Record<string, string> = {};
+  for (const service of services) {
+    const addresses = replicas.map((own, index) => route(processName(service, index), `127.0.0.1:${own[service]}`));
+    peers[`CS_${service.toUpperCase()}_ADDRESS`] = (await Promise.all(addresses)).join(",");
+  }
   return {
     ...baseEnvironment(),
     ...peers,
@@ -65,15 +110,17 @@ export function serviceEnvironment(name: ServiceName | "gateway", input: Environ
     [`${prefix}_ADMIN_LISTEN`]: `127.0.0.1:${ports[`${name}Admin`]}`,
     // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a database.
     ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
-    ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: input.databaseUrl(name) }),
+    ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
     AUTH_ISSUER: input.gateway,
-    CS_AUTH_HTTP_ADDRESS: `127.0.0.1:${ports.authHttp}`,
-    CS_NATS_URL: input.natsUrl,
+    // One address only: a gateway's page of public keys bears auth's first replica being away.
+    CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
+    CS_NATS_URL: await routeUrl("nats", input.natsUrl),
     CS_TLS_CA: tls.ca,
     CS_TLS_CERT: tls.cert,
     CS_TLS_KEY: tls.key,
-    CS_NETWORKS_FILE: input.networksFile,
+    CS_NETWORKS_FILE: await networksFileFor(process, input),
     CS_PEERS_FILE: join(root, "deploy/peers.json"),
     ...ownSettings(name, stateDir, ports),
+    ...input.extraEnvironment?.(process),
   };
 }

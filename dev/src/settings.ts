@@ -1,6 +1,5 @@
-import { createServer } from "node:net";
 import { Failure } from "./fail.ts";
-import { isFree } from "./ports.ts";
+import { freePorts, isFree } from "./ports.ts";
 
 /** Every port that the stack listens on, who needs it, and its number unless the variable says otherwise. */
 export const portTable = {
@@ -31,22 +30,12 @@ export type Ports = Record<PortName, number>;
 
 const names = Object.keys(portTable) as PortName[];
 
-function listen(): Promise<{ port: number; close(): Promise<void> }> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      resolve({ port, close: () => new Promise((closed) => server.close(() => closed())) });
-    });
-  });
-}
+/** What every replica has for itself; the rest is shared. */
+const ownNames: readonly PortName[] = names.slice(0, names.indexOf("identityProvider"));
 
-/** As many free ports as the stack needs, all held at once so that none is given twice. */
-async function freePorts(): Promise<Ports> {
-  const held = await Promise.all(names.map(listen));
-  await Promise.all(held.map((server) => server.close()));
-  return Object.fromEntries(names.map((name, index) => [name, held[index]?.port])) as Ports;
+async function freeNamed<Name extends PortName>(wanted: readonly Name[]): Promise<Record<Name, number>> {
+  const ports = await freePorts(wanted.length);
+  return Object.fromEntries(wanted.map((name, index) => [name, ports[index]])) as Record<Name, number>;
 }
 
 function configuredPorts(env: NodeJS.ProcessEnv): Ports {
@@ -65,10 +54,26 @@ function configuredPorts(env: NodeJS.ProcessEnv): Ports {
   return Object.fromEntries(entries) as Ports;
 }
 
-/** The ports to use; a Failure with a line for each that is busy. */
-export async function choosePorts(options: { free: boolean; env?: NodeJS.ProcessEnv }): Promise<Ports> {
-  if (options.free) return freePorts();
-  const ports = configuredPorts(options.env ?? process.env);
+/** The ports of each replica: the second and later ones take whatever is free. Failure with a line for each busy port. */
+export async function choosePorts(options: {
+  free: boolean;
+  replicas?: number;
+  env?: NodeJS.ProcessEnv;
+}): Promise<[Ports, ...Ports[]]> {
+  const first = options.free ? await freeNamed(names) : await configuredFreePorts(options.env ?? process.env);
+  const further = await freeNamedSets(Math.max(0, (options.replicas ?? 1) - 1));
+  return [first, ...further.map((own) => ({ ...first, ...own }))];
+}
+
+async function freeNamedSets(count: number): Promise<Partial<Ports>[]> {
+  const ports = await freePorts(count * ownNames.length);
+  return Array.from({ length: count }, (_, set) =>
+    Object.fromEntries(ownNames.map((name, index) => [name, ports[set * ownNames.length + index]])),
+  );
+}
+
+async function configuredFreePorts(env: NodeJS.ProcessEnv): Promise<Ports> {
+  const ports = configuredPorts(env);
   const busy = (await Promise.all(names.map(async (name) => ((await isFree(ports[name])) ? [] : [name])))).flat();
   if (busy.length === 0) return ports;
   const lines = busy.map((name) => {

@@ -9,7 +9,10 @@ export interface StackProcess {
 
 /** The content of stack.json: what runs, and how to reach it. Relative paths start at the checkout's root. */
 export interface Stack {
+  /** The first gateway. */
   gateway: string;
+  /** All gateways: as many as there are replicas. */
+  gateways: string[];
   identityProvider: {
     issuer: string;
     clients: { clientId: string; redirectUri: string; appId: string; appName: string }[];
@@ -21,6 +24,7 @@ export interface Stack {
   databases: Record<string, string>;
   networksFile: string;
   stateDir: string;
+  /** By name; the replicas of auth are "auth", "auth-2" and so on. */
   processes: Record<string, StackProcess>;
   tls: { ca: string; clients: Record<string, { cert: string; key: string }> };
 }

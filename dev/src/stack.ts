@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { certificateNames, ensureCertificates, tlsFiles } from "./certificates.ts";
+import { join } from "node:path";
+import { ensureCertificates } from "./certificates.ts";
 import { setUpChain } from "./chain-setup.ts";
-import { type Child, logTail } from "./child.ts";
+import { logTail, type StartChild } from "./child.ts";
 import { startEmulator } from "./emulator.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
@@ -10,11 +10,21 @@ import { authProviders, developmentClients, startIdentityProvider } from "./iden
 import { migrate } from "./migrate.ts";
 import { startNats } from "./nats.ts";
 import { root, type ServiceName, services } from "./paths.ts";
-import { createDatabases, type Postgres, startPostgres } from "./postgres.ts";
+import { createDatabases, startPostgres } from "./postgres.ts";
+import { createRestarts, type Restarts } from "./restarts.ts";
 import { ensureSecret } from "./secrets.ts";
-import { baseEnvironment, type EnvironmentInput, serviceEnvironment, stateFiles } from "./service-environment.ts";
+import {
+  type AddressOf,
+  baseEnvironment,
+  type EnvironmentInput,
+  type ProgramName,
+  processName,
+  serviceEnvironment,
+  stateFiles,
+} from "./service-environment.ts";
 import { choosePorts } from "./settings.ts";
-import type { Stack, StackProcess } from "./stack-file.ts";
+import { describe } from "./stack-description.ts";
+import type { Stack } from "./stack-file.ts";
 import { Supervisor } from "./supervisor.ts";
 import { ensureTools } from "./tools.ts";
 import { waitFor } from "./wait.ts";
@@ -25,6 +35,12 @@ export interface StackOptions {
   freePorts: boolean;
   /** Throw-away state: the database does not wait for the disk. */
   throwAway: boolean;
+  /** Processes of each service and of the gateway, on the same databases. Default 1. */
+  replicas?: number;
+  /** Routes a hop through something else, for tests. */
+  addressOf?: AddressOf;
+  /** Further variables of a service's or gateway's process, for tests. */
+  extraEnvironment?: (process: string) => Record<string, string>;
   say(line: string): void;
   /** Resolves when the start is to be given up. */
   cancel?: Promise<void>;
@@ -34,6 +50,10 @@ export interface RunningStack {
   stack: Stack;
   stackFile: string;
   supervisor: Supervisor;
+  /** Kills a process (by its name in stack.json) and its group with SIGKILL, and waits until it is gone. */
+  kill(name: string): Promise<void>;
+  /** Starts a dead process again, as it was, and waits until it is ready; stack.json tells the new pid. */
+  restart(name: string): Promise<void>;
   /** Ends every process and removes stack.json. */
   stop(): Promise<void>;
 }
@@ -61,10 +81,15 @@ function claim(stateDir: string): string {
   return file;
 }
 
-async function startDatabases(options: StackOptions, port: number, logFile: string, supervisor: Supervisor) {
+async function startDatabases(
+  options: StackOptions,
+  port: number,
+  logFile: string,
+  start: StartChild,
+  restarts: Restarts,
+) {
   const { stateDir, throwAway } = options;
-  const start = supervisor.starter(infrastructureTier);
-  const postgres = await startPostgres({ stateDir, port, logFile, throwAway, start });
+  const postgres = await restarts.begin("postgres", () => startPostgres({ stateDir, port, logFile, throwAway, start }));
   await createDatabases(postgres);
   const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
   const names = applied.flatMap((list, index) => list.map((name) => `${services[index]}/${name}`));
@@ -72,21 +97,21 @@ async function startDatabases(options: StackOptions, port: number, logFile: stri
   return postgres;
 }
 
-function entryPoint(name: ServiceName | "gateway"): string {
+function entryPoint(name: ProgramName): string {
   return name === "gateway" ? join(root, "gateway/src/main.ts") : join(root, "services", name, "src/main.ts");
 }
 
-async function startService(name: ServiceName | "gateway", input: EnvironmentInput, supervisor: Supervisor) {
+async function startService(name: ProgramName, replica: number, input: EnvironmentInput, supervisor: Supervisor) {
   const child = await supervisor.starter(name === "gateway" ? gatewayTier : serviceTier)({
-    name,
+    name: processName(name, replica),
     command: process.execPath,
     args: [entryPoint(name)],
     cwd: root,
-    env: serviceEnvironment(name, input),
-    logFile: join(input.stateDir, "log", `${name}.log`),
+    env: await serviceEnvironment(name, replica, input),
+    logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),
   });
-  await waitFor(child, `http://127.0.0.1:${input.ports[`${name}Admin`]}/readyz`, (why) =>
-    Promise.reject(new Failure(`${name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
+  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/readyz`, (why) =>
+    Promise.reject(new Failure(`${child.name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
   );
   return child;
 }
@@ -103,24 +128,35 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     await supervisor.stop();
     for (const path of [stackFile, pidFile]) rmSync(path, { force: true });
   };
+  const restarts = createRestarts();
   try {
     const cancelled = options.cancel?.then(() => Promise.reject(new Failure("stopped before everything was ready.")));
-    const work = [bringUp(options, supervisor), supervisor.diedEarly, ...(cancelled ? [cancelled] : [])];
+    const work = [bringUp(options, supervisor, restarts), supervisor.diedEarly, ...(cancelled ? [cancelled] : [])];
     const stack = await Promise.race(work);
     cancelled?.catch(() => undefined);
-    writeFileSync(`${stackFile}.new`, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
-    renameSync(`${stackFile}.new`, stackFile);
+    const tell = () => {
+      writeFileSync(`${stackFile}.new`, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
+      renameSync(`${stackFile}.new`, stackFile);
+    };
+    tell();
     supervisor.ready();
-    return { stack, stackFile, supervisor, stop };
+    const restart = async (name: string) => {
+      await restarts.again(name);
+      const described = stack.processes[name];
+      if (described) described.pid = supervisor.find(name)?.pid ?? described.pid;
+      tell();
+    };
+    return { stack, stackFile, supervisor, kill: (name) => supervisor.killOne(name), restart, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function bringUp(options: StackOptions, supervisor: Supervisor): Promise<Stack> {
+async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: Restarts): Promise<Stack> {
   const { stateDir, say } = options;
-  const ports = await choosePorts({ free: options.freePorts });
+  const replicas = await choosePorts({ free: options.freePorts, replicas: options.replicas ?? 1 });
+  const [ports] = replicas;
   const log = (name: string) => join(stateDir, "log", `${name}.log`);
   const gateway = `http://localhost:${ports.gateway}`;
   const issuer = `http://localhost:${ports.identityProvider}`;
@@ -132,22 +168,27 @@ async function bringUp(options: StackOptions, supervisor: Supervisor): Promise<S
   const generated = generate().then((made) => made.length > 0 && say(`generated ${made.join(", ")}`));
   const start = supervisor.starter(infrastructureTier);
   const tools = ensureTools(say);
-  const databases = startDatabases(options, ports.postgres, log("postgres"), supervisor);
+  const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
   const certificates = ensureCertificates(stateDir);
   const nats = Promise.all([tools, certificates]).then(async ([{ natsServer }]) => {
-    await startNats({ binary: natsServer, stateDir, port: ports.nats, logFile: log("nats"), start });
+    await restarts.begin("nats", () =>
+      startNats({ binary: natsServer, stateDir, port: ports.nats, logFile: log("nats"), start }),
+    );
     say("nats is up");
   });
-  const identityProvider = startIdentityProvider({
+  const provider = {
     stateDir,
     port: ports.identityProvider,
     issuer,
     clients,
     logFile: log("identity-provider"),
     start,
-  });
+  };
+  const identityProvider = restarts.begin("identity-provider", () => startIdentityProvider(provider));
   const emulator = tools.then(({ flowEmulator }) =>
-    startEmulator({ binary: flowEmulator, stateDir, ports, logFile: log("flow-emulator"), start }),
+    restarts.begin("flow-emulator", () =>
+      startEmulator({ binary: flowEmulator, stateDir, ports, logFile: log("flow-emulator"), start }),
+    ),
   );
   const network = Promise.all([emulator, generated]).then(async () => {
     const set = await setUpChain({ stateDir, ports, env: { ...baseEnvironment(), ...keystoreEnvironment(stateDir) } });
@@ -159,82 +200,33 @@ async function bringUp(options: StackOptions, supervisor: Supervisor): Promise<S
 
   const natsUrl = `nats://127.0.0.1:${ports.nats}`;
   const databaseUrl = (service: ServiceName) => postgres.urlOf(service);
-  const input = { stateDir, ports, gateway, natsUrl, networksFile: files.networks, databaseUrl };
+  const { addressOf, extraEnvironment } = options;
+  const input: EnvironmentInput = {
+    stateDir,
+    replicas,
+    gateway,
+    natsUrl,
+    networksFile: files.networks,
+    databaseUrl,
+    addressOf,
+    extraEnvironment,
+  };
   const programs = (["signer", "account", "device", "key", "auth", "gateway"] as const).filter((name) =>
     existsSync(entryPoint(name)),
   );
-  say(`starting ${programs.join(", ")}`);
-  await Promise.all(programs.map((name) => startService(name, input, supervisor)));
+  say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
+  await Promise.all(
+    programs.flatMap((name) =>
+      replicas.map((_, replica) =>
+        restarts.begin(processName(name, replica), () => startService(name, replica, input, supervisor)),
+      ),
+    ),
+  );
 
-  return describe({ stateDir, gateway, issuer, clients, natsUrl, postgres, ports, chain, supervisor });
+  return describe({ stateDir, gateway, issuer, clients, natsUrl, postgres, replicas, chain, supervisor });
 }
 
 function keystoreEnvironment(stateDir: string): NodeJS.ProcessEnv {
   const files = stateFiles(stateDir);
   return { SIGNER_KEYSTORE_FILE: files.keystore, SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase };
-}
-
-interface Parts {
-  stateDir: string;
-  gateway: string;
-  issuer: string;
-  clients: ReturnType<typeof developmentClients>;
-  natsUrl: string;
-  postgres: Postgres;
-  ports: Awaited<ReturnType<typeof choosePorts>>;
-  chain: Awaited<ReturnType<typeof setUpChain>>;
-  supervisor: Supervisor;
-}
-
-/** A path as stack.json names it: relative to the checkout where it lies in it. */
-function shown(path: string): string {
-  const inside = relative(root, path);
-  return inside.startsWith("..") ? path : inside;
-}
-
-function describe(parts: Parts): Stack {
-  const { ports, stateDir } = parts;
-  const describeProcess = ({ name, pid }: Child): StackProcess => {
-    const admin = ports[`${name}Admin` as keyof typeof ports] as number | undefined;
-    const grpc = services.includes(name as ServiceName) ? { grpc: `127.0.0.1:${ports[name as ServiceName]}` } : {};
-    return { pid, ...grpc, ...(admin ? { metrics: `http://127.0.0.1:${admin}/metrics` } : {}) };
-  };
-  const outsideClients = certificateNames.filter(
-    (name) => name !== "gateway" && name !== "nats" && !services.includes(name as ServiceName),
-  );
-  return {
-    gateway: parts.gateway,
-    identityProvider: {
-      issuer: parts.issuer,
-      clients: parts.clients.map(({ clientId, redirectUri, appId, appName }) => ({
-        clientId,
-        redirectUri,
-        appId,
-        appName,
-      })),
-    },
-    chains: [
-      {
-        chainName: parts.chain.chainName,
-        accessNode: parts.chain.accessNode,
-        paymaster: `0x${parts.chain.paymaster.address}`,
-        creator: `0x${parts.chain.creator.address}`,
-      },
-    ],
-    nats: parts.natsUrl,
-    postgres: parts.postgres.adminUrl,
-    databases: Object.fromEntries(services.map((service) => [service, parts.postgres.urlOf(service)])),
-    networksFile: shown(stateFiles(stateDir).networks),
-    stateDir: shown(stateDir) || ".",
-    processes: Object.fromEntries(parts.supervisor.children.map((child) => [child.name, describeProcess(child)])),
-    tls: {
-      ca: shown(tlsFiles(stateDir, "ca").ca),
-      clients: Object.fromEntries(
-        outsideClients.map((name) => {
-          const { cert, key } = tlsFiles(stateDir, name);
-          return [name, { cert: shown(cert), key: shown(key) }];
-        }),
-      ),
-    },
-  };
 }

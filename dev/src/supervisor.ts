@@ -6,6 +6,9 @@ export class Supervisor {
   readonly #tiers: Child[][] = [];
   readonly #say: (line: string) => void;
   readonly #starting = new Set<Promise<Child>>();
+  /** Names that were started before: their logs go on. */
+  readonly #known = new Set<string>();
+  readonly #condemned = new WeakSet<Child>();
   #stopping: Promise<void> | undefined;
   #failStart: (error: Failure) => void = () => undefined;
   #ready = false;
@@ -29,7 +32,8 @@ export class Supervisor {
   starter(tier: number): StartChild {
     return async (options) => {
       if (this.#stopping) throw new Failure(`${options.name} was not started: the stack is being stopped.`);
-      const started = startChild(options);
+      const started = startChild({ ...options, appendLog: this.#known.has(options.name) });
+      this.#known.add(options.name);
       this.#starting.add(started);
       const child = await started.finally(() => this.#starting.delete(started));
       this.#add(tier, child);
@@ -41,11 +45,27 @@ export class Supervisor {
     this.#tiers[tier] ??= [];
     this.#tiers[tier].push(child);
     child.exited.then((how) => {
-      if (this.#stopping) return;
+      if (this.#stopping || this.#condemned.has(child)) return;
       const line = `${child.name} (pid ${child.pid}) died with ${how}: ${child.logFile} says why.`;
       if (this.#ready) this.#say(`countersign: ${line} Stop the stack and start it again.`);
       else this.#failStart(new Failure(line));
     });
+  }
+
+  /** The child of this name that was started last. */
+  find(name: string): Child | undefined {
+    return this.children.findLast((child) => child.name === name);
+  }
+
+  /** Kills one child outright because somebody wants to see what happens: nothing is said about it. */
+  async killOne(name: string): Promise<void> {
+    const child = this.find(name);
+    if (!child) throw new Failure(`there is no process ${name} to kill.`);
+    this.#condemned.add(child);
+    await child.kill();
+    for (const [tier, children] of this.#tiers.entries()) {
+      this.#tiers[tier] = (children ?? []).filter((other) => other !== child);
+    }
   }
 
   ready(): void {

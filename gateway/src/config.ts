@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import {
+  dialAddress,
   type Env,
   listenAddress,
   loadEnv,
@@ -58,11 +59,11 @@ const schema = z.object({
   GATEWAY_LISTEN: listenAddress.default("127.0.0.1:8080"),
   GATEWAY_ALLOWED_ORIGINS: origins,
   GATEWAY_TRUSTED_PROXIES: proxies,
-  CS_AUTH_ADDRESS: listenAddress.default("127.0.0.1:5001"),
-  CS_DEVICE_ADDRESS: listenAddress.default("127.0.0.1:5002"),
-  CS_KEY_ADDRESS: listenAddress.default("127.0.0.1:5003"),
-  CS_ACCOUNT_ADDRESS: listenAddress.default("127.0.0.1:5004"),
-  CS_SIGNER_ADDRESS: listenAddress.default("127.0.0.1:5005"),
+  CS_AUTH_ADDRESS: dialAddress.default("127.0.0.1:5001"),
+  CS_DEVICE_ADDRESS: dialAddress.default("127.0.0.1:5002"),
+  CS_KEY_ADDRESS: dialAddress.default("127.0.0.1:5003"),
+  CS_ACCOUNT_ADDRESS: dialAddress.default("127.0.0.1:5004"),
+  CS_SIGNER_ADDRESS: dialAddress.default("127.0.0.1:5005"),
   CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
   AUTH_ISSUER: z.string().min(1),
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),

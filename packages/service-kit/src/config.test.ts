@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ConfigError, listenAddress, loadEnv, readSecretFile } from "./config.ts";
+import { ConfigError, dialAddress, listenAddress, loadEnv, readSecretFile } from "./config.ts";
 import { loadNetworks } from "./networks.ts";
 
 const schema = z.object({ KEY_LISTEN: listenAddress, KEY_LIMIT: z.coerce.number().int().default(5) });
@@ -51,3 +51,13 @@ test("networks are checked", () => {
   expect(() => load([{ ...network, evmContract: "0xf8d6e0586b0a20c7" }])).toThrow("16 lower-case hex digits");
   expect(() => load([])).toThrow(ConfigError);
 });
+
+test.each(["auth:5001", "127.0.0.1:5001", "127.0.0.1:5001,127.0.0.1:5002", "10.0.0.1:1,10.0.0.2:1,10.0.0.3:1"])(
+  "%s can be dialled",
+  (address) => expect(dialAddress.parse(address)).toBe(address),
+);
+
+test.each(["auth", "auth:5001,auth:5002", "127.0.0.1:5001,", "127.0.0.1:5001, 127.0.0.1:5002"])(
+  "%s cannot be dialled",
+  (address) => expect(dialAddress.safeParse(address).success).toBe(false),
+);

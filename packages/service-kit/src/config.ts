@@ -49,6 +49,14 @@ export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, options: Loa
 /** "host:port"; port 0 lets the system choose. */
 export const listenAddress = z.string().regex(/^(\[[0-9a-f:]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, "must be host:port");
 
+const ipAddress = String.raw`\d{1,3}(\.\d{1,3}){3}:\d{1,5}`;
+
+/** Where a service is dialled: host:port, or several IP:port with commas, over which the calls are spread. */
+export const dialAddress = z.union([
+  listenAddress,
+  z.string().regex(new RegExp(`^${ipAddress}(,${ipAddress})+$`), "must be host:port, or several IP:port with commas"),
+]);
+
 /** The variables that every service shares. Spread `sharedEnv.shape` into a service's own schema. */
 export const sharedEnv = z.object({
   CS_TLS_CA: z.string(),

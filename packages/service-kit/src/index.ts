@@ -2,6 +2,7 @@ export { type AdminServer, type ReadyCheck, splitAddress, startAdminServer } fro
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export {
   ConfigError,
+  dialAddress,
   type Env,
   type LoadEnvOptions,
   listenAddress,

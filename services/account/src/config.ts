@@ -1,4 +1,4 @@
-import { type Env, listenAddress, loadEnv, loadNetworks, sharedEnv } from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, loadNetworks, sharedEnv } from "@countersign/service-kit";
 import { z } from "zod";
 
 const schema = sharedEnv.extend({
@@ -9,8 +9,8 @@ const schema = sharedEnv.extend({
   /** Milliseconds that a first deployment waits for company. */
   ACCOUNT_COLLECT_MS: z.coerce.number().int().nonnegative().default(10),
   AUTH_ISSUER: z.url(),
-  CS_AUTH_ADDRESS: listenAddress,
-  CS_SIGNER_ADDRESS: listenAddress,
+  CS_AUTH_ADDRESS: dialAddress,
+  CS_SIGNER_ADDRESS: dialAddress,
   CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
 });

@@ -1,5 +1,6 @@
 import {
   ConfigError,
+  dialAddress,
   type Env,
   listenAddress,
   loadEnv,
@@ -29,9 +30,9 @@ const schema = sharedEnv.extend({
   AUTH_LIMIT_CHALLENGE_PER_MINUTE: perMinute.default(30),
   /** Multiplies the limits; for development. */
   AUTH_LIMIT_SCALE: z.coerce.number().positive().default(1),
-  CS_DEVICE_ADDRESS: listenAddress,
-  CS_KEY_ADDRESS: listenAddress,
-  CS_ACCOUNT_ADDRESS: listenAddress,
+  CS_DEVICE_ADDRESS: dialAddress,
+  CS_KEY_ADDRESS: dialAddress,
+  CS_ACCOUNT_ADDRESS: dialAddress,
   CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
 });

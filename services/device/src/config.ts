@@ -1,4 +1,4 @@
-import { type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
 import { z } from "zod";
 
 const positive = z.coerce.number().int().positive();
@@ -6,7 +6,7 @@ const positive = z.coerce.number().int().positive();
 const schema = z.object({
   ...sharedEnv.shape,
   CS_NATS_URL: z.string(),
-  CS_AUTH_ADDRESS: listenAddress,
+  CS_AUTH_ADDRESS: dialAddress,
   AUTH_ISSUER: z.url(),
   DEVICE_DATABASE_URL: z.string(),
   DEVICE_LISTEN: listenAddress.default("127.0.0.1:5002"),

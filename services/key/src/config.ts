@@ -1,4 +1,4 @@
-import { type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
 import { z } from "zod";
 
 const positive = z.coerce.number().int().positive();
@@ -6,8 +6,8 @@ const positive = z.coerce.number().int().positive();
 const schema = z.object({
   ...sharedEnv.shape,
   CS_NATS_URL: z.string(),
-  CS_AUTH_ADDRESS: listenAddress,
-  CS_DEVICE_ADDRESS: listenAddress,
+  CS_AUTH_ADDRESS: dialAddress,
+  CS_DEVICE_ADDRESS: dialAddress,
   AUTH_ISSUER: z.url(),
   KEY_DATABASE_URL: z.string(),
   KEY_LISTEN: listenAddress.default("127.0.0.1:5003"),

@@ -1,4 +1,12 @@
-import { type Env, listenAddress, loadEnv, loadNetworks, readSecretFile, sharedEnv } from "@countersign/service-kit";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  loadNetworks,
+  readSecretFile,
+  sharedEnv,
+} from "@countersign/service-kit";
 import { z } from "zod";
 import type { ChainPolicy } from "./policy/transaction.ts";
 
@@ -13,7 +21,7 @@ const schema = sharedEnv.extend({
   /** Multiplies the limit; for development. */
   SIGNER_LIMIT_SCALE: z.coerce.number().positive().default(1),
   AUTH_ISSUER: z.url(),
-  CS_AUTH_ADDRESS: listenAddress,
+  CS_AUTH_ADDRESS: dialAddress,
   CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
 });

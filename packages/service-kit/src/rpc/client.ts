@@ -25,7 +25,7 @@ import { backoffMs, RETRY_ATTEMPTS, retryAfterMs, sleepUntil } from "./retry.ts"
 import { childTrace, traceFrom, traceHeader } from "./trace.ts";
 
 export interface RpcClientOptions {
-  /** "host:port"; a name with several addresses spreads the calls over all of them. */
+  /** "host:port" or "ip:port,ip:port"; several addresses, also those of one name, share the calls. */
   address: string;
   tls: TlsMaterial;
   /** Whose certificate is asked for: "auth" means auth.countersign.internal, a name with a dot is taken as it is. */
@@ -70,7 +70,8 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
   const { tls } = options;
   const bytes = options.maxMessageBytes ?? 1024 * 1024;
   const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
-  const client = new Client(`dns:///${options.address}`, credentials.createSsl(tls.ca, tls.key, tls.cert), {
+  const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
+  const client = new Client(target, credentials.createSsl(tls.ca, tls.key, tls.cert), {
     "grpc.ssl_target_name_override": name,
     "grpc.default_authority": name,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
