@@ -59,7 +59,7 @@ function canonicalEd25519(bytes: Uint8Array): string {
  * (whatever `algorithm` says, since nothing else has that length). Throws PublicKeyError.
  */
 export function parsePublicKey(text: string, algorithm: KeyAlgorithm = "ES256"): PublicKey {
-  if (!isHex(text) || text.length > 132) throw new PublicKeyError("a public key is hex");
+  if (text.length > 132 || !isHex(text)) throw new PublicKeyError("a public key is hex");
   const bytes = hexToBytes(text);
   if (bytes.length === 32) return { algorithm: "EdDSA", publicKey: canonicalEd25519(bytes) };
   if (algorithm === "EdDSA") throw new PublicKeyError("a key of Ed25519 is 32 bytes");

@@ -23,24 +23,36 @@ export function encodeCadence(value: CadenceValue): string {
   return JSON.stringify(encode(value));
 }
 
-/** Plain data of a JSON-Cadence value: numbers stay text, composites become objects, optionals their content or null. */
+/** Deeper than any event or script result; the stack of a process is not a node's to fill. */
+const MAX_DEPTH = 200;
+
+/**
+ * Plain data of a JSON-Cadence value: numbers stay text, composites become objects, optionals their content or null.
+ * Throws TypeError for other shapes and for values that nest too deep.
+ */
 export function readCadence(value: unknown): unknown {
+  return readAt(value, 0);
+}
+
+function readAt(value: unknown, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new TypeError("a Cadence value nests too deep");
+  const read = (inner: unknown): unknown => readAt(inner, depth + 1);
   if (typeof value !== "object" || value === null || !("type" in value)) throw new TypeError("not a Cadence value");
   const { type, value: content } = value as CadenceValue;
   switch (type) {
     case "Optional":
-      return content === null ? null : readCadence(content);
+      return content === null ? null : read(content);
     case "Array":
-      return (content as unknown[]).map(readCadence);
+      return (content as unknown[]).map(read);
     case "Dictionary":
-      return (content as { key: unknown; value: unknown }[]).map((e) => [readCadence(e.key), readCadence(e.value)]);
+      return (content as { key: unknown; value: unknown }[]).map((e) => [read(e.key), read(e.value)]);
     case "Event":
     case "Struct":
     case "Enum":
     case "Resource":
     case "Contract":
       return Object.fromEntries(
-        (content as { fields: { name: string; value: unknown }[] }).fields.map((f) => [f.name, readCadence(f.value)]),
+        (content as { fields: { name: string; value: unknown }[] }).fields.map((f) => [f.name, read(f.value)]),
       );
     default:
       return content;
