@@ -89,7 +89,7 @@ export interface RouteParts {
 /** Makes the express handler of a row: authenticate, read, validate, call, answer. */
 export function toExpressHandler(row: Route, { verifier, logger }: RouteParts): RequestHandler {
   return async (request, response) => {
-    const session = authenticate(row, request.headers.authorization, verifier);
+    const session = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
     const { requestId, trace } = response.locals as RequestIdentity;

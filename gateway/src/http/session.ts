@@ -28,15 +28,18 @@ const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const MAX_TOKEN_LENGTH = 8_192;
 
 /**
- * Verifies the Bearer token of an Authorization header against a route's rule.
+ * Verifies the Bearer token of the Authorization headers, of which there may be one, against a route's rule.
  * Errors: Unauthenticated, InvalidAccessToken, AccessTokenExpired, InsufficientScope.
  */
 export function authenticate(
   rule: TokenRule,
-  authorization: string | undefined,
+  authorizations: readonly string[],
   verifier: TokenVerifier,
 ): Session | undefined {
   if (rule.token === "none") return undefined;
+  // With two, whatever stands before us may have judged the other one.
+  if (authorizations.length > 1) throw new AppError("InvalidAccessToken", { detail: "Send one Authorization header" });
+  const [authorization] = authorizations;
   if (authorization === undefined || authorization === "") {
     if (rule.token === "optional") return undefined;
     throw new AppError("Unauthenticated", { detail: "Send Authorization: Bearer <access token>" });

@@ -1,0 +1,399 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { afterwards, expectProblem, newVictim, type RawAnswer, send, type Victim } from "./attacker.ts";
+import { HOSTILE_ROUTES, type HostileRoute, type Sample } from "./routes.ts";
+import { mintAccessToken } from "./token-forge.ts";
+
+let victim: Victim;
+/** Operations as the gateway describes them, made from the very table that it routes by. */
+let described: Record<string, { responses: Record<string, { description: string }>; path: string; method: string }>;
+let security: Record<string, unknown[]>;
+
+beforeAll(async () => {
+  victim = await newVictim();
+  const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body as {
+    paths: Record<
+      string,
+      Record<
+        string,
+        { operationId: string; responses: Record<string, { description: string }>; security: Record<string, unknown>[] }
+      >
+    >;
+  };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
+  );
+  described = Object.fromEntries(operations.map((operation) => [operation.operationId, operation]));
+  security = Object.fromEntries(operations.map((operation) => [operation.operationId, operation.security]));
+});
+
+/** A token for a session that no database row stands for: signing it out harms nobody. */
+async function tokenFor({ token }: HostileRoute): Promise<string | undefined> {
+  return token === "required" ? mintAccessToken(victim) : undefined;
+}
+
+/** Sends a sample with a change and checks whatever no answer may lack. */
+async function attack(
+  route: HostileRoute,
+  change: { sample?: Sample; body?: unknown; path?: string; headers?: Record<string, string>; chunked?: boolean } = {},
+): Promise<RawAnswer> {
+  const sample = change.sample ?? route.sample(victim);
+  const answer = await send({
+    method: route.method,
+    path: change.path ?? sample.path,
+    token: await tokenFor(route),
+    body: "body" in change ? change.body : sample.body,
+    ...(change.headers && { headers: change.headers }),
+    ...(change.chunked && { chunked: true }),
+  });
+  expectDocumented(route, answer);
+  return answer;
+}
+
+/** A success or a problem that the route's description names, and in time. */
+function expectDocumented(route: HostileRoute, answer: RawAnswer): void {
+  const { responses } = described[route.operationId]!;
+  expect(Object.keys(responses), `${route.operationId}: ${answer.status} ${answer.text}`).toContain(
+    String(answer.status),
+  );
+  expect(answer.headers["x-request-id"]).toMatch(/^[\w.-]{8,64}$/);
+  expect(answer.headers["cache-control"]).toBe("no-store");
+  expect(answer.ms, `${route.operationId} took its time`).toBeLessThan(3_000);
+  if (answer.status < 300) return;
+  expectProblem(answer, answer.status);
+  expect(responses[answer.status]!.description.split(", ")).toContain(answer.body.error);
+}
+
+function expectSampleAnswer(route: HostileRoute, answer: RawAnswer): void {
+  expect(route.answers, answer.text).toContain(answer.status < 300 ? answer.status : answer.body.error);
+}
+
+/** Every field of a document, by JSON pointer. */
+function fieldsOf(value: unknown, pointer = ""): { pointer: string; value: unknown }[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    { pointer: `${pointer}/${name}`, value: inner },
+    ...fieldsOf(inner, `${pointer}/${name}`),
+  ]);
+}
+
+/** A copy of a document with one field replaced. */
+function replaced(document: unknown, pointer: string, value: unknown): unknown {
+  const [, name, ...rest] = pointer.split("/");
+  const entries = Object.entries(document as Record<string, unknown>);
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [
+      key,
+      key !== name ? inner : rest.length === 0 ? value : replaced(inner, `/${rest.join("/")}`, value),
+    ]),
+  );
+}
+
+const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+
+/** Of no string field, and of no object either. */
+const WRONG_TYPES: [string, unknown][] = [
+  ["null", null],
+  ["a number", 1],
+  ["a huge number", 1e308],
+  ["true", true],
+  ["an array", ["x"]],
+  ["an empty array", []],
+  ["an array of the same", [["x"]]],
+];
+const NEVER_TEXT: [string, unknown][] = [
+  ["an object", { toString: "x", length: 5 }],
+  ["an empty object", {}],
+  ["a long string", "x".repeat(20_000)],
+  ["a lone surrogate", "\ud800"],
+  ["a lone surrogate inside", "a\udc00b"],
+  ["NUL", "a\u0000b"],
+];
+/** Text that is well-formed and yet meant to deceive: kept as it is, or refused for what the field is. */
+const DECEIVING_TEXT: [string, string][] = [
+  ["an empty string", ""],
+  ["right to left", "\u202egpj.exe"],
+  ["zero width", "a\u200bd\u200dm\ufeffin"],
+  ["homoglyphs", "flow-\u0435mulator"],
+  ["combining marks", `e${"\u0301".repeat(60)}`],
+  ["line breaks", "a\r\nSet-Cookie: a=b\r\n\r\n"],
+  ["quotes", "' OR 1=1; DROP TABLE session; --"],
+  ["a template", `\${7*7}{{7*7}}<script>alert(1)</script>`],
+  ["a path", "../../../../etc/passwd"],
+  ["fullwidth digits", "\uff11\uff12"],
+  ["a name of Object", "__proto__"],
+  ["another name of Object", "constructor"],
+  ["an astral character", "\u{1f600}"],
+];
+
+it("the table has every route of the gateway, and no other", () => {
+  const shown = (rows: readonly { method: string; path: string; operationId: string }[]) =>
+    rows.map(({ method, path, operationId }) => `${operationId}: ${method} ${path}`).sort();
+  const own = Object.entries(described).map(([operationId, { method, path }]) => ({ operationId, method, path }));
+  expect(shown(HOSTILE_ROUTES)).toEqual(shown(own));
+  for (const { operationId, token } of HOSTILE_ROUTES) {
+    const kinds = security[operationId]!;
+    const kind = kinds.length === 0 ? "none" : kinds.length === 2 ? "optional" : "required";
+    expect([operationId, kind]).toEqual([operationId, token]);
+  }
+});
+
+describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const))("%s", (_, route) => {
+  const hasBody = "body" in route.sample({ deviceKey: {}, signedUp: { credentials: {} } } as unknown as Victim);
+
+  it("the sample is valid", async () => {
+    expectSampleAnswer(route, await attack(route));
+  });
+
+  it.runIf(hasBody)("a wrong type of any field is 400 and named", async () => {
+    const sample = route.sample(victim);
+    for (const { pointer, value } of fieldsOf(sample.body)) {
+      const isObject = typeof value === "object";
+      const wrong = isObject
+        ? [...WRONG_TYPES, ["a string", "x"] as [string, unknown]]
+        : [...WRONG_TYPES, ...NEVER_TEXT];
+      for (const [name, hostile] of wrong) {
+        if (hostile === null && route.nullable?.includes(pointer)) continue;
+        const answer = await attack(route, { sample, body: replaced(sample.body, pointer, hostile) });
+        const what = `${pointer}: ${name}: ${answer.status} ${answer.text}`;
+        // Long hex is hex: what it means is judged further on.
+        expect(answer.status, what).toBe(400);
+        if (answer.body.error !== "InvalidRequest") {
+          expect(name, what).toBe("a long string");
+          continue;
+        }
+        const pointers = answer.body.errors.map((each: { pointer: string }) => each.pointer);
+        expect(
+          pointers.some((each: string) => each.startsWith(pointer)),
+          what,
+        ).toBe(true);
+      }
+    }
+  });
+
+  it.runIf(hasBody)("deceiving text in any field has a documented answer", async () => {
+    const sample = route.sample(victim);
+    for (const { pointer, value } of fieldsOf(sample.body)) {
+      if (typeof value === "object") continue;
+      for (const [, hostile] of DECEIVING_TEXT) {
+        await attack(route, { sample, body: replaced(sample.body, pointer, hostile) });
+      }
+    }
+  });
+
+  it.runIf(hasBody)("unknown, dangerous and double members change nothing", async () => {
+    const sample = route.sample(victim);
+    const json = JSON.stringify(sample.body);
+    const bodies = [
+      `{"__proto__":{"admin":true,"token":1},${json.slice(1)}`,
+      `{"constructor":{"prototype":{"admin":true}},${json.slice(1)}`,
+      `{"toString":null,"hasOwnProperty":1,"unknown":[1,2,{}],${json.slice(1)}`,
+      `{${json.slice(1, -1)},${json.slice(1)}`,
+      json.replaceAll("{", '{"__proto__":null,'),
+      ` \t\r\n${json}\n `,
+    ];
+    for (const body of bodies) expectSampleAnswer(route, await attack(route, { sample, body }));
+  });
+
+  it.runIf(hasBody)("what is no JSON document of its kind is 400", async () => {
+    const json = JSON.stringify(route.sample(victim).body);
+    const bodies: (string | Buffer)[] = [
+      "{",
+      "nul",
+      "",
+      "null",
+      "[]",
+      '"x"',
+      "1",
+      json.slice(0, -1),
+      `${json}x`,
+      `${json}${json}`,
+      `\ufeff${json.slice(1)}`,
+      json.replaceAll('"', "'"),
+      `${json.slice(0, -1)},}`,
+      `/*c*/${json.slice(0, -1)}`,
+      `{"a":NaN}`,
+      `{"a":"\u0001"}`,
+      Buffer.from([0xff, 0xfe, 0x7b, 0x00]),
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]),
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+      nested(10_000),
+      "[".repeat(10_000),
+      `{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}`,
+      `${json.slice(0, -1)},"x":${nested(10_000)}}`,
+      "\u0000".repeat(64),
+    ];
+    for (const body of bodies) {
+      expect(await attack(route, { body })).toMatchObject({ status: 400, body: { error: "InvalidRequest" } });
+    }
+  });
+
+  it("64 KiB are read, one byte more is 413", async () => {
+    const { body = {} } = route.sample(victim);
+    const padded = (size: number) => {
+      const json = JSON.stringify({ pad: "", ...body });
+      return json.replace('"pad":""', `"pad":"${"x".repeat(size - json.length)}"`);
+    };
+    const send413 = async (chunked: boolean) =>
+      send({
+        method: route.method,
+        path: route.sample(victim).path,
+        token: await tokenFor(route),
+        body: padded(65_537),
+        chunked,
+      });
+    expectSampleAnswer(route, await attack(route, { body: padded(65_536) }));
+    expectProblem(await send413(false), 413, "PayloadTooLarge");
+    const chunked = await send413(true);
+    // Where no body is read, none is measured.
+    if (hasBody) expectProblem(chunked, 413, "PayloadTooLarge");
+    else expectSampleAnswer(route, chunked);
+  });
+
+  it.runIf(hasBody)("another content type, charset or encoding is 415", async () => {
+    for (const headers of [
+      { "content-type": "text/plain" },
+      { "content-type": "application/x-www-form-urlencoded" },
+      { "content-type": "multipart/form-data; boundary=x" },
+      { "content-type": "application/problem+json" },
+      { "content-type": "application/json, text/plain" },
+      { "content-type": "application/json; charset=utf-16" },
+      { "content-type": "application/json; charset=iso-8859-1" },
+      { "content-type": "" },
+      { "content-encoding": "gzip" },
+      { "content-encoding": "br" },
+    ]) {
+      expectProblem(await attack(route, { headers }), 415, "UnsupportedMediaType");
+    }
+    expectSampleAnswer(
+      route,
+      await attack(route, { headers: { "content-type": 'Application/JSON; charset="UTF-8"' } }),
+    );
+  });
+
+  it("another verb is 405 and says which ones there are", async () => {
+    const own = HOSTILE_ROUTES.filter(({ path }) => path === route.path).map(({ method }) => method as string);
+    if (own.includes("GET")) own.push("HEAD");
+    for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "PURGE"]) {
+      if (own.includes(method)) continue;
+      const answer = await send({ method, path: route.sample(victim).path, token: await mintAccessToken(victim) });
+      expect(answer.status, `${method}: ${answer.text}`).toBe(405);
+      expect(String(answer.headers.allow).split(", ").sort()).toEqual([...own].sort());
+      if (method !== "HEAD") expectProblem(answer, 405, "MethodNotAllowed");
+    }
+  });
+
+  it("an unknown query changes nothing", async () => {
+    const queries = [
+      "unknown=1",
+      "__proto__[x]=1",
+      "constructor=1&constructor=2",
+      "%00=%ff",
+      "a".repeat(2_000),
+      "&&=&",
+    ];
+    for (const query of queries) {
+      const sample = route.sample(victim);
+      expectSampleAnswer(route, await attack(route, { sample, path: `${sample.path}?${query}` }));
+    }
+  });
+
+  it.runIf(route.token === "required")("no token, garbage, two tokens, a token elsewhere: 401", async () => {
+    const token = await mintAccessToken(victim);
+    const sample = route.sample(victim);
+    const { method } = route;
+    const ask = (headers: Record<string, string | string[]>, query = "") =>
+      send({ method, path: sample.path + query, body: sample.body, headers });
+    expectProblem(await ask({}), 401, "Unauthenticated");
+    expectProblem(await ask({ authorization: "" }), 401, "Unauthenticated");
+    expectProblem(await ask({}, `?access_token=${token}&token=${token}`), 401, "Unauthenticated");
+    expectProblem(await ask({ cookie: `access_token=${token}`, "x-access-token": token }), 401, "Unauthenticated");
+    for (const authorization of [
+      "Bearer",
+      "Bearer ",
+      "Bearer garbage",
+      "Bearer a.b.c",
+      `Basic ${btoa("a:b")}`,
+      token,
+      `Token ${token}`,
+      `Bearer ${token} ${token}`,
+      `Bearer ${token},Bearer ${token}`,
+      `Bearer "${token}"`,
+      `Bearer ${token}\u00a0`,
+      `Bearer ${"x".repeat(9_000)}`,
+    ]) {
+      expectProblem(await ask({ authorization }), 401, "InvalidAccessToken");
+    }
+    const good = `Bearer ${token}`;
+    for (const authorization of [
+      [good, "Bearer garbage"],
+      ["Bearer garbage", good],
+      [good, good],
+    ]) {
+      expectProblem(await ask({ authorization }), 401, "InvalidAccessToken");
+    }
+  });
+
+  it.runIf(route.token === "optional")("a token that is sent and bad is 401", async () => {
+    const { path, body } = route.sample(victim);
+    const answer = await send({ method: route.method, path, body, headers: { authorization: "Bearer a.b.c" } });
+    expectProblem(answer, 401, "InvalidAccessToken");
+  });
+});
+
+describe("paths", () => {
+  it.each([
+    "/nowhere",
+    "//account/v1/me",
+    "/account//v1/me",
+    "/Account/v1/me",
+    "/account/v1/me%00",
+    "/account/v1/me;x=1",
+    "/account/v1/..%2fme",
+    "/account/v1/%2e%2e/v1/me",
+    "/account/v1/me/../me",
+    "/__proto__",
+    "/auth/v1/sessions/constructor/x",
+    `/${"a/".repeat(2_000)}`,
+  ])("%s is 404", async (path) => {
+    const answer = await send({ method: "GET", path, token: await mintAccessToken(victim) });
+    expectProblem(answer, 404, "RouteNotFound");
+  });
+
+  it.each(["/auth/v1/sessions/%", "/auth/v1/sessions/%ff", "/device/v1/devices/%c0%af", "/device/v1/devices/%zz"])(
+    "%s is 400",
+    async (path) => {
+      const answer = await send({ method: "DELETE", path, token: await mintAccessToken(victim) });
+      expectProblem(answer, 400, "InvalidRequest");
+    },
+  );
+
+  it.each(["1", "0".repeat(36), "null", "' OR ''='", "0197a1b2-0000-7000-8000-00000000000g", "%00", "%E2%80%AE"])(
+    "the session id %s is 400",
+    async (id) => {
+      const path = `/auth/v1/sessions/${id.startsWith("%") ? id : encodeURIComponent(id)}`;
+      const answer = await send({ method: "DELETE", path, token: await mintAccessToken(victim) });
+      expectProblem(answer, 400, "InvalidRequest");
+    },
+  );
+
+  it.each([
+    "include_revoked=1",
+    "include_revoked=TRUE",
+    "include_revoked=true&include_revoked=false",
+    "include_revoked=",
+  ])("the query %s is 400", async (text) => {
+    const answer = await send({ method: "GET", path: `/key/v1/keys?${text}`, token: await mintAccessToken(victim) });
+    expectProblem(answer, 400, "InvalidRequest");
+  });
+
+  it.each(['"', "a\tb", "\u00e9", "x".repeat(256), '"a', 'a"b', "a b"])(
+    "the Idempotency-Key %s is 400",
+    async (key) => {
+      const { path, body } = HOSTILE_ROUTES[0]!.sample(victim);
+      const answer = await send({ method: "POST", path, body, headers: { "idempotency-key": key } });
+      expectProblem(answer, 400, "InvalidRequest");
+    },
+  );
+});
+
+afterwards();

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { chainName } from "../e2e/person.ts";
+import { attackerPhone, type Victim } from "./attacker.ts";
+
+/** A valid request of a route: everything but the token. */
+export interface Sample {
+  path: string;
+  body?: Record<string, unknown>;
+}
+
+/** One row per route of the gateway. */
+export interface HostileRoute {
+  operationId: string;
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  /** As in the route table: `/auth/v1/sessions/{id}`. */
+  path: string;
+  /** How the gateway asks for a token. */
+  token: "none" | "optional" | "required";
+  /** A sample that is valid in every field and can be sent any number of times, since it changes nothing that matters. */
+  sample(victim: Victim): Sample;
+  /** What the sample may answer: the success's status, or the error that refuses it at the very end. */
+  answers: (200 | 204 | string)[];
+  /** Fields that may be null or left out with any value of theirs. */
+  nullable?: string[];
+}
+
+const login = ({ idToken, nonce }: Victim) => ({
+  method: "id_token_channel",
+  token: idToken,
+  provider: "dev",
+  redirectUri: "",
+  codeVerifier: "",
+  nonce,
+});
+
+const device = ({ deviceKey: { publicKey } }: Victim) => ({
+  publicKey,
+  algorithm: "ES256",
+  pushToken: "",
+  name: "Phone",
+  osName: "OS",
+  osVersion: "1",
+  deviceManufacturer: "M",
+  deviceModel: "X",
+  lang: "en",
+  type: "mobile",
+  sdkVersion: "1",
+});
+
+/** Nobody's device: a fresh key each time. */
+const nobodysDevice = () => `/device/v1/devices/${attackerPhone().deviceKey.publicKey}`;
+
+type Row = Pick<HostileRoute, "method" | "path" | "operationId" | "token">;
+
+/** What is not there yet, or needs a state that no sample has: it says so, whatever else it is sent. */
+function plain(row: Row, answers: HostileRoute["answers"], body?: Record<string, unknown>): HostileRoute {
+  const path = row.path.replace("{id}", randomUUID()).replace("{publicKey}", "ab".repeat(64));
+  return { ...row, answers, sample: () => ({ path, ...(body && { body }) }) };
+}
+
+const row = (
+  method: HostileRoute["method"],
+  path: string,
+  operationId: string,
+  token: HostileRoute["token"] = "required",
+): Row => ({ method, path, operationId, token });
+
+/** Every route, with a valid request. A test compares the list with the gateway's own. */
+export const HOSTILE_ROUTES: readonly HostileRoute[] = [
+  {
+    ...row("POST", "/auth/v1/signup", "signUp", "optional"),
+    // The identity has its account: valid to the last field, and refused.
+    answers: ["AccountExists"],
+    sample: (victim) => ({
+      path: "/auth/v1/signup",
+      body: {
+        ...login(victim),
+        chainName,
+        userKey: {
+          type: "device",
+          publicKey: victim.deviceKey.publicKey,
+          algorithm: "ES256",
+          device: device(victim),
+        },
+      },
+    }),
+  },
+  {
+    ...row("POST", "/auth/v1/token/refresh", "refreshToken", "none"),
+    answers: ["InvalidRefreshToken"],
+    sample: (victim) => ({
+      path: "/auth/v1/token/refresh",
+      // An access token is no refresh token.
+      body: { refreshToken: victim.signedUp.credentials.accessToken, proof: "ab".repeat(64) },
+    }),
+  },
+  { ...row("POST", "/auth/v1/signout", "signOut"), answers: [204], sample: () => ({ path: "/auth/v1/signout" }) },
+  plain(row("GET", "/auth/v1/sessions", "listSessions"), [200]),
+  plain(row("DELETE", "/auth/v1/sessions/{id}", "endSession"), ["SessionNotFound"]),
+  plain(row("DELETE", "/auth/v1/sessions", "endOtherSessions"), [204]),
+  {
+    ...row("POST", "/auth/v1/signin/challenge", "issueChallenge", "none"),
+    answers: [200],
+    nullable: ["/passKey"],
+    sample: (victim) => ({
+      path: "/auth/v1/signin/challenge",
+      body: {
+        challengeType: "deviceKey",
+        request: { ...login(victim), chainName },
+        publicKey: victim.deviceKey.publicKey,
+        algorithm: "ES256",
+        passKey: { username: "" },
+      },
+    }),
+  },
+  {
+    ...row("POST", "/auth/v1/signin/challenge/respond", "respondChallenge", "none"),
+    answers: ["UnknownChallenge"],
+    nullable: ["/passKey"],
+    sample: () => ({
+      path: "/auth/v1/signin/challenge/respond",
+      body: {
+        challengeType: "deviceKey",
+        challengeData: "000102030405060708090a0b0c0d0e0f",
+        deviceKey: { signature: "ab".repeat(64) },
+        passKey: { clientDataJSON: "data", authenticatorData: "AAAA", signature: "AAAA" },
+      },
+    }),
+  },
+  plain(row("GET", "/device/v1/devices", "listDevices"), [200]),
+  {
+    ...row("PUT", "/device/v1/devices/{publicKey}", "updateDevice"),
+    answers: ["DeviceNotFound"],
+    sample: (victim) => {
+      const { publicKey: _key, algorithm: _algorithm, type: _type, ...attributes } = device(victim);
+      return { path: nobodysDevice(), body: { id: "", ...attributes } };
+    },
+  },
+  {
+    ...row("DELETE", "/device/v1/devices/{publicKey}", "removeDevice"),
+    answers: ["DeviceNotFound"],
+    sample: () => ({ path: nobodysDevice() }),
+  },
+  plain(row("GET", "/key/v1/keys", "listKeys"), [200]),
+  plain(row("GET", "/account/v1/me", "getMe"), [200]),
+  ...(["transaction", "paymaster"] as const).map(
+    (operation): HostileRoute => ({
+      ...row(
+        "POST",
+        `/sign/v1/cadence/${operation}`,
+        operation === "transaction" ? "signTransaction" : "signPaymaster",
+      ),
+      answers: ["InvalidMessage"],
+      sample: () => ({ path: `/sign/v1/cadence/${operation}`, body: { message: "00".repeat(40), chainName } }),
+    }),
+  ),
+  plain(row("POST", "/auth/v1/signin/2fa", "requestTwoFactor", "none"), ["NotImplemented", "InvalidRequest"]),
+  plain(row("POST", "/auth/v1/signin/2fa/finish", "finishTwoFactor"), ["NotImplemented", "InvalidRequest"]),
+  plain(row("GET", "/device/v1/2fa", "listTwoFactor"), [200, "NotImplemented"]),
+  plain(row("POST", "/device/v1/2fa/reopen", "reopenTwoFactor"), [204, "NotImplemented"]),
+  plain(row("GET", "/device/v1/2fa/{id}", "getTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"]),
+  plain(row("PUT", "/device/v1/2fa/{id}", "redirectTwoFactor"), ["InvalidRequest", "NotImplemented"]),
+  plain(row("DELETE", "/device/v1/2fa/{id}", "rejectTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"]),
+  plain(row("POST", "/device/v1/2fa/{id}/approve", "approveTwoFactor"), ["InvalidRequest", "NotImplemented"]),
+  plain(row("GET", "/device/v1/events", "watchEvents"), ["NotImplemented"]),
+  plain(row("POST", "/key/v1/recovery", "registerRecoveryKey"), ["InvalidRequest", "NotImplemented"]),
+  plain(row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"), ["InvalidPublicKey", "NotImplemented"]),
+  plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked", "NotImplemented"]),
+  plain(row("POST", "/account/v1/freeze", "freezeAccount"), ["NotImplemented"]),
+  plain(row("POST", "/account/v1/unfreeze", "unfreezeAccount"), ["NotImplemented"]),
+];

@@ -1,0 +1,95 @@
+import { createDecipheriv, createPrivateKey, type KeyObject, randomUUID, sign } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { stack } from "../e2e/person.ts";
+import { secret, stateDir } from "./secrets.ts";
+
+/** Runs one query on a service's database. */
+export async function query<Row>(service: string, text: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: stack.databases[service] });
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
+
+/** The key that signs tokens now, taken from where auth keeps it, so that a forged token differs from a good one in one respect only. */
+export interface TokenKey {
+  kid: string;
+  privateKey: KeyObject;
+  publicJwk: Record<string, string>;
+}
+
+let tokenKey: Promise<TokenKey> | undefined;
+
+export function realTokenKey(): Promise<TokenKey> {
+  tokenKey ??= (async () => {
+    const [row] = await query<{ kid: string; public_jwk: Record<string, string>; encrypted_private: Buffer }>(
+      "auth",
+      "SELECT * FROM token_key WHERE signs_from <= now() ORDER BY signs_from DESC LIMIT 1",
+    );
+    const { kid, public_jwk: publicJwk, encrypted_private: sealed } = row!;
+    const hex = readFileSync(join(stateDir, "keys", "auth-token-key-encryption.key"), "utf8").trim();
+    const decipher = createDecipheriv("aes-256-gcm", Buffer.from(hex, "hex"), sealed.subarray(0, 12));
+    decipher.setAAD(Buffer.from(kid)).setAuthTag(sealed.subarray(12, 28));
+    const der = Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]);
+    secret("key-encryption key", hex);
+    return { kid, publicJwk, privateKey: createPrivateKey({ key: der, format: "der", type: "pkcs8" }) };
+  })();
+  return tokenKey;
+}
+
+export const part = (value: unknown): string =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+
+/** Header and claims of a JWT, unverified. */
+export function read(token: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
+  const [header, claims] = token.split(".").map((each) => JSON.parse(Buffer.from(each, "base64url").toString()));
+  return { header, claims };
+}
+
+/** A JWT with exactly this header and these claims, signed by ES256 with `key`. */
+export function signJwt(header: unknown, claims: unknown, key: KeyObject): string {
+  const input = `${part(header)}.${part(claims)}`;
+  const signature = sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" });
+  return secret("token", `${input}.${signature.toString("base64url")}`);
+}
+
+/** Whose token it is to be. */
+export interface Subject {
+  accountId: string;
+  deviceKey: { algorithm: string; publicKey: string };
+}
+
+/** The claims of a good access token for somebody, in a session that has not ended. */
+export function goodClaims({ accountId, deviceKey }: Subject): Record<string, unknown> {
+  const now = Math.floor(Date.now() / 1000);
+  const key = { alg: deviceKey.algorithm, key: deviceKey.publicKey };
+  return {
+    client_id: "demo",
+    sid: randomUUID(),
+    scope: "full",
+    auth_time: now,
+    session_key: key,
+    account_key: key,
+    iss: stack.gateway,
+    aud: "countersign",
+    sub: accountId,
+    jti: randomUUID(),
+    iat: now,
+    exp: now + 900,
+  };
+}
+
+/** A good access token for somebody, with these claims changed and these header members added. */
+export async function mintAccessToken(
+  subject: Subject,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> {
+  const { kid, privateKey } = await realTokenKey();
+  return signJwt({ alg: "ES256", typ: "at+jwt", kid, ...header }, { ...goodClaims(subject), ...claims }, privateKey);
+}
