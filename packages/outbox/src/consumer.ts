@@ -107,7 +107,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const connection = await nats.connected();
-      if (connection === undefined) return;
+      if (connection === undefined || stop.signal.aborted) return;
       try {
         await consume(connection);
       } catch (err) {

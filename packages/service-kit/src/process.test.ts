@@ -96,3 +96,16 @@ test("SIGTERM ends the process cleanly, an uncaught error ends it with 1", async
     output: expect.stringContaining("wrong settings"),
   });
 }, 20_000);
+
+test("a start that fails says why, though something that was begun does not end", async () => {
+  const starting = startService({
+    name: "try",
+    env: { CS_DRAIN_MS: "50" },
+    logger: memoryLogger().logger,
+    start: async (process) => {
+      process.onClose("stuck", () => new Promise(() => undefined));
+      throw new Error("the port is busy");
+    },
+  });
+  await expect(starting).rejects.toThrow("the port is busy");
+});

@@ -38,6 +38,7 @@ export interface RunningService {
 }
 
 const UNREADY_MS = 250;
+const FAILED_START_MS = 3_000;
 
 function milliseconds(env: Env, name: string, otherwise: number): number {
   const value = env[name];
@@ -88,7 +89,8 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
     });
   } catch (error) {
     stopping.abort();
-    await closeAll();
+    // What was begun a moment ago may not want to end yet; why the start failed must be heard all the same.
+    await Promise.race([closeAll(), sleep(Math.min(drainMs, FAILED_START_MS))]);
     throw error;
   }
   serving = true;

@@ -11,15 +11,19 @@ export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
   return {
     list: (since) => list(prisma, since),
     exclusively: (work) =>
-      prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('token-keys', 0))`;
-        return work({
-          list: (since) => list(tx, since),
-          insert: async (key) => {
-            await tx.tokenKey.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
-            await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
-          },
-        });
-      }),
+      prisma.$transaction(
+        async (tx) => {
+          await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('token-keys', 0))`;
+          return work({
+            list: (since) => list(tx, since),
+            insert: async (key) => {
+              await tx.tokenKey.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
+              await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+            },
+          });
+        },
+        // All replicas come at once when they start.
+        { maxWait: 10_000, timeout: 10_000 },
+      ),
   };
 }
