@@ -12,6 +12,7 @@ import type {
 } from "@countersign/proto/auth/v1/sessions.ts";
 import type { SignUpRequest, SignUpResponse } from "@countersign/proto/auth/v1/sign_up.ts";
 import { z } from "zod";
+import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { hexBytes, requiredText, uuid } from "../http/validation.ts";
 import { credentialsSchema, signedInSchema, toCredentials, toSignedIn } from "./resources/account.ts";
@@ -67,7 +68,10 @@ export function authRoutes({ signUp, sessions }: AuthClients): Route[] {
           userKey: fromUserKey(body.userKey, "/userKey"),
           idempotencyKey: call.idempotencyKey,
         };
-        return toSignedIn(await signUp.signUp(request, { call, deadlineMs: DEADLINES.signUp }));
+        await faultPoint("sign-up accepted");
+        const answer = await signUp.signUp(request, { call, deadlineMs: DEADLINES.signUp });
+        await faultPoint("before answer");
+        return toSignedIn(answer);
       },
     }),
     route({

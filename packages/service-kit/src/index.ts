@@ -11,6 +11,7 @@ export {
   readSecretFile,
   sharedEnv,
 } from "./config.ts";
+export { defineFaultPoints, type FaultPointReport } from "./fault-points.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { createLogger, type Logger, type LoggerOptions, scrub } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";

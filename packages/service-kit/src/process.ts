@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type AdminServer, type ReadyCheck, startAdminServer } from "./admin.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ConfigError, type Env } from "./config.ts";
+import { enableFaultPoints } from "./fault-points.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
@@ -50,6 +51,7 @@ function milliseconds(env: Env, name: string, otherwise: number): number {
 /** Starts a service without touching the process itself: for tests, and for `runService`. */
 export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
   const env = options.env ?? process.env;
+  enableFaultPoints(env);
   const level = env.CS_LOG_LEVEL;
   const logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
   const metrics = createMetrics(options.name);

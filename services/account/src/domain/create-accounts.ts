@@ -9,6 +9,7 @@ import {
 } from "@countersign/flow";
 import type { Clock } from "@countersign/service-kit";
 import type { Chain, DeployedAccount } from "../chain/chain.ts";
+import { faultPoint } from "../fault-points.ts";
 import { type CreatedAccount, type Creation, planAfterFailure } from "./creation.ts";
 import type { CreationSigner, CreationStore, SignedCreation } from "./ports.ts";
 
@@ -93,7 +94,9 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       evmAddress: evm[i]!,
     }));
     await Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName: chain.chainName })));
+    await faultPoint("address bound");
     held(await store.sealed(creation.id, owner, created, { evmChainId: chain.evmChainId, now: clock.now() }));
+    await faultPoint("events committed");
   }
 
   const fail = async (creation: Creation, cause: string, retry: boolean) =>
@@ -133,6 +136,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       signal.throwIfAborted();
       const outcome = await chain.outcome(signed.transactionId, signal);
       if (outcome.status === "sealed") {
+        await faultPoint("sealed");
         await finish(creation, chain, signed.serverKeys, outcome.accounts, signal);
         return true;
       }
@@ -146,6 +150,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
         if (tooOld) return settleExpired(creation, chain, signed, height, signal);
         if (clock.now().getTime() - submittedAt >= RESUBMIT_MS) {
           await chain.submit(signed.transaction, signal);
+          await faultPoint("submitted");
           submittedAt = clock.now().getTime();
           continue;
         }
@@ -156,18 +161,21 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
 
   return async function run(creation: Creation, chain: Chain, signal: AbortSignal): Promise<void> {
     try {
+      await faultPoint("creation leased");
       let current = creation;
       for (;;) {
         let signed = committed(current);
         if (!signed) {
           try {
             signed = await sign(current, chain, signal);
+            await faultPoint("creation signed");
           } catch (error) {
             // What the signer refuses now it refuses always: the batch is taken apart. Nothing of it can be on chain.
             if (isAppError(error, "SigningRefused", "InvalidMessage")) return await fail(current, error.message, false);
             throw error;
           }
           held(await store.signed(current.id, owner, signed));
+          await faultPoint("bytes committed");
         }
         if (await watch(current, chain, signed, signal)) return;
         current = { ...current, state: "assigned", transaction: undefined, sequenceNumber: signed.sequenceNumber };

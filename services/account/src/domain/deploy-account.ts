@@ -2,6 +2,7 @@ import { AppError } from "@countersign/errors";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { AccountDeployment } from "./account.ts";
 import type { AccountStore } from "./ports.ts";
 
@@ -38,6 +39,7 @@ export const deployAccount =
       });
     }
     let current = await store.queue(command, clock.now());
+    await faultPoint("deployment queued");
     if (!current.deployment || !samePublicKey(current.deployment.userKey, userKey)) throw new AppError("AccountExists");
 
     const end = clock.now().getTime() + command.waitMs;
@@ -49,5 +51,6 @@ export const deployAccount =
       await waitForChange(accountId, left, signal);
       current = (await store.find(accountId, chainName)) ?? current;
     }
+    await faultPoint("deployment found");
     return current;
   };

@@ -1,10 +1,8 @@
 import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
+import { faultPoint } from "../fault-points.ts";
 import type { App } from "./login.ts";
-
-/** The steps of a sign-up, in their order. Each is idempotent by account id. */
-export const SIGN_UP_STEPS = ["DeployAccount", "RegisterKey", "RegisterDevice"] as const;
-export type SignUpStep = (typeof SIGN_UP_STEPS)[number];
+import type { SignUpStep } from "./sign-up-steps.ts";
 
 /** A device as its owner describes it. */
 export interface DeviceAttributes {
@@ -65,16 +63,25 @@ export async function driveSignUp<Answer extends Deployed>(
   options: { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; waitMs: number; context: StepContext },
 ): Promise<Answer> {
   const { steps, mark, now, waitMs, context } = options;
-  const deployment = await steps.deployAccount(saga, waitMs, context);
+  const deployment = await stopping("DeployAccount", () => steps.deployAccount(saga, waitMs, context));
   if (deployment.status === "failed") throw new AppError("DeploymentFailed");
   if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) await mark(saga, "DeployAccount", now());
   if (!saga.done.has("RegisterKey")) {
-    await steps.registerKey(saga, context);
+    await stopping("RegisterKey", () => steps.registerKey(saga, context));
     await mark(saga, "RegisterKey", now());
   }
   if (!saga.done.has("RegisterDevice")) {
-    await steps.registerDevice(saga, context);
+    await stopping("RegisterDevice", () => steps.registerDevice(saga, context));
     await mark(saga, "RegisterDevice", now());
   }
+  await faultPoint("done");
   return deployment;
+}
+
+/** A step between its fault points. */
+async function stopping<T>(step: SignUpStep, work: () => Promise<T>): Promise<T> {
+  await faultPoint(`before ${step}`);
+  const result = await work();
+  await faultPoint(`after ${step}`);
+  return result;
 }

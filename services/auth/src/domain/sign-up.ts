@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import { requireChainAndKey } from "./chains.ts";
 import type { Login, VerifyLogin } from "./login.ts";
 import type { SessionStore, SignUpStore } from "./ports.ts";
@@ -78,6 +79,7 @@ export const signUp =
     if (claim.kind === "account-exists") throw new AppError("AccountExists");
     if (claim.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
+    await faultPoint("claimed");
     const { saga } = claim;
     const drive = {
       steps,
@@ -103,6 +105,7 @@ export const signUp =
       clock.now(),
     );
     await sessions.begin(session, requestId);
+    await faultPoint("session begun");
     return { deployment, credentials: await issue(session) };
   };
 

@@ -1,6 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Session } from "../domain/session.ts";
-import type { DeviceAttributes, SignUpSaga, SignUpStep } from "../domain/sign-up-saga.ts";
+import type { DeviceAttributes, SignUpSaga } from "../domain/sign-up-saga.ts";
+import type { SignUpStep } from "../domain/sign-up-steps.ts";
 import type { Session as SessionRow, SignUp as SignUpRow } from "./generated/client.ts";
 
 const key = (algorithm: string, publicKey: string): PublicKey => ({

@@ -8,7 +8,7 @@ import type { SignUpWish } from "../domain/ports.ts";
 import { refreshToken } from "../domain/refresh-token.ts";
 import { respondChallenge } from "../domain/respond-challenge.ts";
 import { beginSession, type Session } from "../domain/session.ts";
-import { SIGN_UP_STEPS } from "../domain/sign-up-saga.ts";
+import { SIGN_UP_STEPS } from "../domain/sign-up-steps.ts";
 import { createTokenKeys } from "../tokens/token-keys.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";

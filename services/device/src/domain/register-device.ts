@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { Device, DeviceAttributes } from "./device.ts";
 import type { DeviceStore } from "./ports.ts";
 
@@ -25,8 +26,8 @@ export interface RegisterDeviceOptions {
  * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was removed.
  */
 export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptions) {
-  return (command: RegisterDevice): Promise<Device> =>
-    store.withAccount(command.accountId, async (devices) => {
+  return async (command: RegisterDevice): Promise<Device> => {
+    const registered = await store.withAccount(command.accountId, async (devices) => {
       const present = await devices.findLive(command.publicKey.publicKey);
       if (present) {
         if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
@@ -46,6 +47,10 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
       };
       if (!(await devices.insert(device))) throw new AppError("DeviceConflict");
       await devices.publish({ type: "device-registered", device, occurredAt: now, requestId: command.requestId });
+      await faultPoint("before commit");
       return device;
     });
+    await faultPoint("committed");
+    return registered;
+  };
 }

@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { KeyStore, NewId } from "./ports.ts";
 import type { Registration } from "./registration.ts";
 
@@ -19,8 +20,8 @@ export interface RegisterKeyOptions {
  * revoked in between: a late retry brings nothing back. Errors: InvalidRequest (index of another key), TooManyKeys.
  */
 export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
-  return ({ requestId, ...command }: RegisterKey): Promise<Registration> =>
-    store.withAccount(command.accountId, async (keys) => {
+  return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {
+    const registered = await store.withAccount(command.accountId, async (keys) => {
       const active = await keys.findActive(command.chainName, command.accountKey.publicKey);
       if (active && samePublicKey(active.accountKey, command.accountKey)) return active;
 
@@ -36,6 +37,10 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       const registration: Registration = { ...command, id: newId(), createdAt: now, lastUsedAt: null, revokedAt: null };
       await keys.insert(registration);
       await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
+      await faultPoint("before commit");
       return registration;
     });
+    await faultPoint("committed");
+    return registered;
+  };
 }

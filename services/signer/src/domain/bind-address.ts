@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
@@ -23,6 +24,7 @@ export const bindAddress =
       refuse("BindingConflict", "this is no user's address");
     }
     const present = await bindings.insert(binding, { now: clock.now(), requestId });
+    await faultPoint("binding committed");
     const same =
       present?.address === binding.address &&
       present.serverKeyIndex === binding.serverKeyIndex &&

@@ -9,6 +9,7 @@ import {
 import type { Clock } from "@countersign/service-kit";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
+import { faultPoint } from "../fault-points.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
 /** Grows with every change of a rule, so that a record tells by which rules it was decided. */
@@ -102,6 +103,7 @@ export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 
       decoded = decode(message);
       const { key, address, keyId } = await rules(decoded);
       const signature = await vault.sign(key, message);
+      await faultPoint("signature made");
       const receipt = await audit.append({
         ...entry,
         chainName: key.chainName,
@@ -109,6 +111,7 @@ export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 
         verdict: "signed",
         keyVersion: vault.version(key),
       });
+      await faultPoint("audit committed");
       return { address, keyId, signature, receipt };
     } catch (error) {
       const refused = isAppError(error, "SigningRefused", "InvalidMessage", "AccountNotReady", "InvalidRequest");

@@ -1,0 +1,59 @@
+import { mkdtempSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { defineFaultPoints, disableFaultPoints, enableFaultPoints, type FaultPointReport } from "./fault-points.ts";
+import { startService } from "./process.ts";
+
+const faultPoint = defineFaultPoints("try", ["begun", "done"]);
+const path = join(mkdtempSync(join(tmpdir(), "countersign-fault-points-")), "controller.sock");
+let server: Server | undefined;
+
+/** A controller that gives its reports to `judge`, which answers or does not. */
+async function controller(judge: (report: FaultPointReport, socket: Socket) => void): Promise<void> {
+  server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      for (const line of text.trim().split("\n")) judge(JSON.parse(line) as FaultPointReport, socket);
+    });
+  });
+  await new Promise<void>((resolve) => server?.listen(path, resolve));
+}
+
+afterEach(() => {
+  disableFaultPoints();
+  server?.close();
+});
+
+test("without a controller nothing is waited for", () => {
+  enableFaultPoints({});
+  expect(faultPoint("begun")).toBeUndefined();
+});
+
+test("the controller is told which point and process, and lets it go on", async () => {
+  const seen: FaultPointReport[] = [];
+  await controller((report, socket) => {
+    seen.push(report);
+    socket.write(`${report.id}\n`);
+  });
+  enableFaultPoints({ CS_FAULT_POINTS: path });
+  await Promise.all([faultPoint("begun"), faultPoint("done")]);
+  expect(seen.map(({ point, pid }) => ({ point, pid }))).toEqual([
+    { point: "try/begun", pid: process.pid },
+    { point: "try/done", pid: process.pid },
+  ]);
+});
+
+test("a controller that goes away holds nobody up", async () => {
+  await controller((_, socket) => socket.destroy());
+  enableFaultPoints({ CS_FAULT_POINTS: path });
+  await faultPoint("begun");
+  server?.close();
+  await faultPoint("done");
+});
+
+test("production does not start with a controller", async () => {
+  const env = { CS_FAULT_POINTS: path, NODE_ENV: "production" };
+  await expect(startService({ name: "try", env, start: async () => undefined })).rejects.toThrow("CS_FAULT_POINTS");
+});

@@ -1,0 +1,68 @@
+import { connect, type Socket } from "node:net";
+import { ConfigError, type Env } from "./config.ts";
+
+/** What a process tells its controller: one JSON line. The controller answers the id, as a line, when it may go on. */
+export interface FaultPointReport {
+  id: number;
+  point: string;
+  pid: number;
+}
+
+let reach: ((point: string) => Promise<void>) | undefined;
+
+/**
+ * The named places of a service at which a test may stop or kill it; `service` and the name are told to the controller as "auth/claimed". The closed list is the
+ * matrix of the fault tests. Without a controller a place costs one comparison.
+ */
+export function defineFaultPoints<Name extends string>(service: string, _names: readonly Name[]) {
+  return (name: Name): Promise<void> | undefined => (reach === undefined ? undefined : reach(`${service}/${name}`));
+}
+
+/** Reports to the controller whose Unix socket CS_FAULT_POINTS names, if it names one. Errors: ConfigError in production. */
+export function enableFaultPoints(env: Env): void {
+  const path = env.CS_FAULT_POINTS;
+  if (path === undefined || path === "") return;
+  if (env.NODE_ENV === "production") throw new ConfigError(["CS_FAULT_POINTS: is for tests, never for production"]);
+  reach = reporter(path);
+}
+
+/** For tests of this package: no process is ever disabled again. */
+export function disableFaultPoints(): void {
+  reach = undefined;
+}
+
+function reporter(path: string): (point: string) => Promise<void> {
+  const waiting = new Map<number, () => void>();
+  let socket: Socket | undefined;
+  let lastId = 0;
+
+  const open = (): Socket => {
+    const opened = connect(path).setEncoding("utf8");
+    let rest = "";
+    opened.on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) waiting.get(Number(line))?.();
+    });
+    opened.on("error", () => undefined);
+    // A controller that is gone holds nobody up.
+    opened.on("close", () => {
+      socket = undefined;
+      for (const goOn of [...waiting.values()]) goOn();
+    });
+    return opened.unref();
+  };
+
+  return (point) =>
+    new Promise((resolve) => {
+      lastId += 1;
+      const id = lastId;
+      waiting.set(id, () => {
+        waiting.delete(id);
+        resolve();
+      });
+      socket ??= open();
+      const report: FaultPointReport = { id, point, pid: process.pid };
+      socket.write(`${JSON.stringify(report)}\n`);
+    });
+}
