@@ -9,7 +9,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: [`${sources}/**/*.test.ts`],
+          include: [`${sources}/**/*.test.ts`, "tests/faults/proxy/*.test.ts"],
           exclude: [...exclude, "**/*.service.test.ts"],
         },
       },
@@ -30,12 +30,24 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude,
+          exclude: [...exclude, "tests/faults/**"],
           globalSetup: ["dev/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           fileParallelism: false,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // Each file has a stack of its own, which it may maltreat.
+        test: {
+          name: "faults",
+          include: ["tests/faults/*.test.ts"],
+          exclude,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

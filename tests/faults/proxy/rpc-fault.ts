@@ -1,0 +1,55 @@
+/** How a caller learns that nothing will come: told so as by a load balancer, or by its stream's reset. */
+export type LossKind = "unavailable" | "reset";
+
+/** What happens to one call on its way. */
+export type RpcFault =
+  /** The callee did the work, the caller never hears of it. */
+  | { kind: "lose-answer"; as: LossKind }
+  /** The callee never hears of it. */
+  | { kind: "lose-request"; as: LossKind }
+  /** Sent twice; the copy `gapMs` after the first, or at once. The caller gets the answer to one of them. */
+  | { kind: "duplicate"; answer: "first" | "second"; gapMs?: number }
+  | { kind: "delay-request"; ms: number }
+  | { kind: "delay-answer"; ms: number }
+  /** Sent on only when the next call of the same RPC has been answered, or after `atMostMs`. */
+  | { kind: "reorder"; atMostMs: number };
+
+/** One unary call as it arrived. */
+export interface ProxiedCall {
+  /** "package.Service/Method". */
+  rpc: string;
+  headers: Readonly<Record<string, unknown>>;
+  /** The request message, without gRPC's five bytes of frame. */
+  request: Buffer;
+}
+
+/** The callee's answer: a message, or the gRPC status of a refusal. */
+export interface ProxiedAnswer {
+  status: number;
+  /** Empty for a refusal. */
+  response: Buffer;
+}
+
+/** A fault that has struck. */
+export interface Strike {
+  call: ProxiedCall;
+  /** All of the callee's answers, in the order of the requests; none where the request was lost. */
+  answers: ProxiedAnswer[];
+}
+
+export interface FaultRule {
+  rpc: string;
+  fault: RpcFault;
+  /** How many calls it strikes. Default 1. */
+  times?: number;
+  /** Which calls it strikes. Default all. */
+  matches?: (call: ProxiedCall) => boolean;
+}
+
+export interface ArmedFault {
+  readonly strikes: readonly Strike[];
+  /** Calls that it took hold of; their strikes follow when they are over. */
+  readonly taken: number;
+  /** Strikes nobody any more. */
+  disarm(): void;
+}
