@@ -8,6 +8,7 @@ describe("loadConfig", () => {
     CS_TLS_KEY: "device.key",
     CS_NATS_URL: "nats://127.0.0.1:4222",
     CS_AUTH_ADDRESS: "127.0.0.1:5001",
+    CS_ACCOUNT_ADDRESS: "127.0.0.1:5004",
     AUTH_ISSUER: "http://localhost:8080",
     DEVICE_DATABASE_URL: "postgresql://127.0.0.1/device",
   };
@@ -15,6 +16,11 @@ describe("loadConfig", () => {
   it("has the documented limit of twenty, and scales it", () => {
     expect(loadConfig(env)).toMatchObject({ listen: "127.0.0.1:5002", maxDevices: 20 });
     expect(loadConfig({ ...env, DEVICE_MAX_DEVICES: "5", DEVICE_LIMIT_SCALE: "100" }).maxDevices).toBe(500);
+  });
+
+  it("has the documented limits of requests for approval, and scales only what is about load", () => {
+    expect(loadConfig(env).twoFactorLimits).toEqual({ pending: 5, rejections: 3 });
+    expect(loadConfig({ ...env, DEVICE_LIMIT_SCALE: "100" }).twoFactorLimits).toEqual({ pending: 500, rejections: 3 });
   });
 
   it.each([

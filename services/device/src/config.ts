@@ -7,10 +7,13 @@ const schema = z.object({
   ...sharedEnv.shape,
   CS_NATS_URL: z.string(),
   CS_AUTH_ADDRESS: dialAddress,
+  CS_ACCOUNT_ADDRESS: dialAddress,
   AUTH_ISSUER: z.url(),
   DEVICE_DATABASE_URL: z.string(),
   DEVICE_LISTEN: listenAddress.default("127.0.0.1:5002"),
   DEVICE_MAX_DEVICES: positive.default(20),
+  DEVICE_MAX_PENDING_TWO_FACTOR: positive.default(5),
+  DEVICE_MAX_TWO_FACTOR_REJECTIONS: positive.default(3),
   // Multiplies limits: the development stack lets load programs through.
   DEVICE_LIMIT_SCALE: positive.default(1),
 });
@@ -19,12 +22,15 @@ export interface Config {
   listen: string;
   natsUrl: string;
   authAddress: string;
+  accountAddress: string;
   peersFile: string;
   tls: { ca: string; cert: string; key: string };
   /** `iss` of the access tokens that are believed. */
   tokenIssuer: string;
   /** The most live devices of one account. */
   maxDevices: number;
+  /** Of requests for approval, per account: how many wait at once, and after how many rejections within a day it is closed. */
+  twoFactorLimits: { pending: number; rejections: number };
   secrets: { databaseUrl: string };
 }
 
@@ -35,10 +41,16 @@ export function loadConfig(env: Env): Config {
     listen: settings.DEVICE_LISTEN,
     natsUrl: settings.CS_NATS_URL,
     authAddress: settings.CS_AUTH_ADDRESS,
+    accountAddress: settings.CS_ACCOUNT_ADDRESS,
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     tokenIssuer: settings.AUTH_ISSUER,
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
+    twoFactorLimits: {
+      pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,
+      // No limit of load, but a lock on a door: the same in development.
+      rejections: settings.DEVICE_MAX_TWO_FACTOR_REJECTIONS,
+    },
     secrets: { databaseUrl: settings.DEVICE_DATABASE_URL },
   };
 }

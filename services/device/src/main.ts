@@ -1,4 +1,5 @@
 import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
@@ -14,11 +15,15 @@ import {
   type ServiceProcess,
   watchTokenState,
 } from "@countersign/service-kit";
+import { keyAdditions } from "./clients/key-additions.ts";
 import { loadConfig } from "./config.ts";
 import { noteDeviceUsed } from "./domain/note-device-used.ts";
-import { accountEventsHandlers, devicesHandlers, twoFactorHandlers } from "./rpc/handlers.ts";
+import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
+import { accountEventsHandlers, devicesHandlers } from "./rpc/handlers.ts";
+import { twoFactorHandlers } from "./rpc/two-factor-handlers.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaDeviceStore } from "./store/prisma-device-store.ts";
+import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
@@ -56,6 +61,24 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   onClose("token-state", () => tokenState.close());
   readyCheck("token-state", () => tokenState.current());
 
+  const account = createRpcClient(KeyAdditionsService, {
+    address: config.accountAddress,
+    tls,
+    serverName: "account",
+    deadlineMs: 3000,
+    metrics,
+  });
+  onClose("account", () => account.close());
+  const twoFactor = {
+    requests: prismaTwoFactorStore(prisma),
+    devices: store,
+    keyAdditions: keyAdditions(account),
+    clock,
+    limits: config.twoFactorLimits,
+  };
+  const sweeper = startTwoFactorSweeper({ ...twoFactor, logger });
+  onClose("two-factor-sweeper", () => sweeper.close());
+
   const server = createRpcServer({
     name,
     tls,
@@ -63,9 +86,11 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     tokenVerifier: createTokenVerifier(tokenState, { issuer: config.tokenIssuer, clock }),
     logger,
     metrics,
+    // An approval with a signature waits for the account service and, behind it, for the signer and the chain.
+    deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 },
   })
     .add(DevicesService, devicesHandlers({ store, clock, maxDevices: config.maxDevices }))
-    .add(TwoFactorService, twoFactorHandlers)
+    .add(TwoFactorService, twoFactorHandlers(twoFactor))
     .add(AccountEventsService, accountEventsHandlers);
   onClose("rpc", () => server.stop(drainMs));
   await server.listen(config.listen);

@@ -6,7 +6,6 @@ import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import {
   createLogger,
   createMetrics,
@@ -29,7 +28,7 @@ import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.t
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
-import { accountEventsHandlers, devicesHandlers, twoFactorHandlers } from "./handlers.ts";
+import { accountEventsHandlers, devicesHandlers } from "./handlers.ts";
 
 describe("device over gRPC with mutual TLS", () => {
   const clock = new FixedClock();
@@ -90,7 +89,6 @@ describe("device over gRPC with mutual TLS", () => {
       metrics: createMetrics("device", { defaults: false }),
     })
       .add(DevicesService, devicesHandlers({ store: prismaDeviceStore(prisma), clock, maxDevices: 20 }))
-      .add(TwoFactorService, twoFactorHandlers)
       .add(AccountEventsService, accountEventsHandlers);
     const { port } = await server.listen("127.0.0.1:0");
     address = `127.0.0.1:${port}`;
@@ -164,8 +162,6 @@ describe("device over gRPC with mutual TLS", () => {
   it("says what is not available yet", async () => {
     const token = signIn(v7(), somePublicKey());
     const notImplemented = { reason: "NotImplemented" };
-    const twoFactor = clientOf(TwoFactorService, "gateway");
-    await expect(twoFactor.listTwoFactor({ status: 0 }, { token })).rejects.toMatchObject(notImplemented);
     const events = clientOf(AccountEventsService, "gateway").watch({ lastEventId: "" }, { token });
     await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject(notImplemented);
   });

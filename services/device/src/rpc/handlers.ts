@@ -1,13 +1,12 @@
 import type { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import type { Handlers } from "@countersign/service-kit";
 import { listDevices } from "../domain/list-devices.ts";
 import { type RegisterDeviceOptions, registerDevice } from "../domain/register-device.ts";
 import { removeDevice } from "../domain/remove-device.ts";
 import { updateDevice } from "../domain/update-device.ts";
 import { listDevicesRpc } from "./list-devices.ts";
-import { accountEventsRpcs, twoFactorRpcs } from "./not-available-yet.ts";
+import { accountEventsRpcs } from "./not-available-yet.ts";
 import { registerDeviceRpc } from "./register-device.ts";
 import { removeDeviceRpc } from "./remove-device.ts";
 import { updateDeviceRpc } from "./update-device.ts";
@@ -20,5 +19,4 @@ export const devicesHandlers = (options: RegisterDeviceOptions): Handlers<Device
   removeDevice: removeDeviceRpc(removeDevice(options)),
 });
 
-export const twoFactorHandlers: Handlers<TwoFactorService> = twoFactorRpcs;
 export const accountEventsHandlers: Handlers<AccountEventsService> = accountEventsRpcs;

@@ -1,0 +1,172 @@
+import { AppError, isAppError } from "@countersign/errors";
+import { type PublicKey, parseSignature, samePublicKey } from "@countersign/keys";
+import { uuidv7 } from "@countersign/service-kit";
+import { requireApproverSignature } from "./approver-signature.ts";
+import type { Device, Session } from "./device.ts";
+import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
+import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
+import { keyAdditionOf } from "./renew-message.ts";
+import { settleIfDoubtful } from "./settle-two-factor.ts";
+import type { ChainTransaction, TwoFactor } from "./two-factor.ts";
+import type { TwoFactorPorts, UserCall } from "./two-factor-ports.ts";
+import { approving, approvingSealed, beginningAttempt, doubtingAttempt, givingUpAttempt } from "./two-factor-state.ts";
+import { requireApprovalsLeft, wrongApproval } from "./wrong-approvals.ts";
+
+/** How the device agreed: a transaction that it sent (64 hex digits), or its account key's signature over the message (raw or DER). */
+export type Approval = { transactionId: string } | { signature: Uint8Array };
+
+/** Who approves, as the verified access token says. */
+export interface ApproverSession extends Session {
+  /** The device's key on chain. */
+  accountKey: PublicKey;
+}
+
+export interface ApproveTwoFactor extends OfTwoFactor {
+  session: ApproverSession;
+  approval: Approval;
+  /** The user's call: the account service and the signer check the token for themselves. */
+  call: UserCall;
+}
+
+/** Refusals after which nothing was and nothing will be submitted. Every other error leaves open what happened. */
+const NOTHING_SUBMITTED = [
+  "InvalidSignature",
+  "SigningRefused",
+  "MessageRenewed",
+  "AccountFrozen",
+  "AccountNotReady",
+  "InvalidAccessToken",
+  "AccessTokenExpired",
+  "InsufficientScope",
+] as const;
+
+/**
+ * A registered device of the account lets a new one in. Of all that may happen to a request at once, one thing does.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
+ * RateLimited, InsufficientScope (the asking device itself); Unavailable and DeadlineExceeded where the outcome will show in the request.
+ */
+export function approveTwoFactor(ports: TwoFactorPorts) {
+  return async (command: ApproveTwoFactor): Promise<void> => {
+    const approver = await requireRegisteredDevice(ports, command.session);
+    if (await approvedEarlier(ports, command, approver)) return;
+
+    const request = await findOpenTwoFactor(ports, command);
+    requireOtherDevice(request, command.session);
+    requireApprovalsLeft(request, ports.clock.now());
+
+    if ("transactionId" in command.approval) {
+      await approveWithTransaction(ports, request, approver, command, command.approval.transactionId);
+    } else {
+      await approveWithSignature(ports, request, approver, command, command.approval.signature);
+    }
+  };
+}
+
+/** The user's own transaction has added the key: the chain says so, or it counts as a wrong approval. */
+async function approveWithTransaction(
+  ports: TwoFactorPorts,
+  request: TwoFactor,
+  approver: Device,
+  { call, requestId }: ApproveTwoFactor,
+  transactionId: string,
+): Promise<void> {
+  const addition = { ...keyAdditionOf(request), transactionId, notBefore: request.requestedAt };
+  const seen = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
+    throw isAppError(error, "TransactionMismatch") ? await wrongApproval(ports, request, error) : error;
+  });
+
+  const now = ports.clock.now();
+  const step = approvingSealed({ approvedBy: approver.id, result: seen.transaction, keyIndex: seen.keyIndex }, now);
+  if (!(await ports.requests.take(request.id, step, { occurredAt: now, requestId }))) throw notPending();
+}
+
+/** We send the transaction that the user signed: first the attempt is committed, then it is submitted, then it counts as approved. */
+async function approveWithSignature(
+  ports: TwoFactorPorts,
+  request: TwoFactor,
+  approver: Device,
+  command: ApproveTwoFactor,
+  signature: Uint8Array,
+): Promise<void> {
+  requireCurrentName(request, command.id);
+  await requireApproverSignature(ports, request, command.session.accountKey, signature);
+
+  const attemptId = await beginAttempt(ports, request, approver, command);
+  const transaction = await submit(ports, request, attemptId, command, parseSignature(signature));
+
+  const now = ports.clock.now();
+  const context = { occurredAt: now, requestId: command.requestId };
+  const approved =
+    (await ports.requests.take(request.id, approving(attemptId, transaction, now), context)) ??
+    (await findTwoFactor(ports, request.accountId, request.id, command.requestId));
+  // The sweeper may have written it down before us; anything else is not this approval.
+  if (approved.attemptId !== attemptId) throw notPending();
+}
+
+/** Commits the attempt, unless somebody decided or renewed the request since it was read. */
+async function beginAttempt(
+  ports: TwoFactorPorts,
+  request: TwoFactor,
+  approver: Device,
+  command: ApproveTwoFactor,
+): Promise<string> {
+  const now = ports.clock.now();
+  const attemptId = uuidv7(ports.clock);
+  const step = beginningAttempt(request, { attemptId, approvedBy: approver.id }, now);
+  if (await ports.requests.take(request.id, step, { occurredAt: now, requestId: command.requestId })) return attemptId;
+
+  // Not open any more: says so. Open still: it was renewed under our hands.
+  await findOpenTwoFactor(ports, command);
+  throw new AppError("MessageRenewed");
+}
+
+/** Has the account service submit the signed message, and leaves the attempt to be settled where its answer does not come. */
+async function submit(
+  ports: TwoFactorPorts,
+  request: TwoFactor,
+  attemptId: string,
+  { session, call, requestId }: ApproveTwoFactor,
+  signature: Uint8Array,
+): Promise<ChainTransaction> {
+  const { message } = request;
+  const approverKey = session.accountKey;
+  try {
+    return await ports.keyAdditions.submit(
+      { ...keyAdditionOf(request), attemptId, message, approverKey, signature },
+      call,
+    );
+  } catch (error) {
+    const now = ports.clock.now();
+    const refused = isAppError(error, ...NOTHING_SUBMITTED);
+    const step = refused ? givingUpAttempt(attemptId) : doubtingAttempt(attemptId, now);
+    await ports.requests.take(request.id, step, { occurredAt: now, requestId });
+    throw error;
+  }
+}
+
+/** A device whose answer got lost asks again: true where its own attempt turns out to have been submitted. */
+async function approvedEarlier(ports: TwoFactorPorts, command: ApproveTwoFactor, approver: Device): Promise<boolean> {
+  const { session, id, requestId } = command;
+  const found = await findTwoFactor(ports, session.accountId, id, requestId);
+  if (found.status !== "pending" || found.attemptId === null) return false;
+  const settled = await settleIfDoubtful(ports, found, requestId);
+  return settled.status === "approved" && settled.attemptId === found.attemptId && settled.approvedBy === approver.id;
+}
+
+async function requireRegisteredDevice({ devices }: TwoFactorPorts, session: Session): Promise<Device> {
+  const live = await devices.listLive(session.accountId);
+  const device = live.find(({ publicKey }) => samePublicKey(publicKey, session.sessionKey));
+  if (!device) throw new AppError("InvalidAccessToken");
+  return device;
+}
+
+function requireOtherDevice({ userKey }: TwoFactor, { sessionKey, accountKey }: ApproverSession): void {
+  if (samePublicKey(userKey.deviceKey, sessionKey) || samePublicKey(userKey.accountKey, accountKey)) {
+    throw new AppError("InsufficientScope", { detail: "A device cannot let itself in" });
+  }
+}
+
+/** Who names an earlier request id has looked at an earlier message. */
+function requireCurrentName(request: TwoFactor, id: string): void {
+  if (id !== request.id && id !== request.requestId) throw new AppError("MessageRenewed");
+}

@@ -1,0 +1,20 @@
+import { AppError } from "@countersign/errors";
+import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
+import { settleIfDoubtful } from "./settle-two-factor.ts";
+import type { TwoFactor } from "./two-factor.ts";
+import type { TwoFactorPorts } from "./two-factor-ports.ts";
+
+/**
+ * The session's request, on which somebody may decide: pending, in time, and without an approval under way.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending; what the account service says where an attempt has to be settled first.
+ */
+export async function findOpenTwoFactor(ports: TwoFactorPorts, { session, id, requestId }: OfTwoFactor) {
+  const found = await findTwoFactor(ports, session.accountId, id, requestId);
+  const request = await settleIfDoubtful(ports, found, requestId);
+  if (request.status !== "pending" || request.attemptId !== null) throw notPending(request);
+  return request;
+}
+
+/** Somebody else was first. While an approval is under way it is worth asking again. */
+export const notPending = (request?: TwoFactor): AppError =>
+  new AppError("TwoFactorAuthNotPending", request?.status === "pending" ? { retryAfterSeconds: 1 } : {});

@@ -1,0 +1,83 @@
+import { AppError } from "@countersign/errors";
+import { samePublicKey } from "@countersign/keys";
+import { uuidv4, uuidv7 } from "@countersign/service-kit";
+import { findTwoFactor } from "./find-two-factor.ts";
+import type { TwoFactor } from "./two-factor.ts";
+import type { AccountRequests, TwoFactorPorts } from "./two-factor-ports.ts";
+import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
+
+export interface OpenTwoFactor
+  extends Pick<TwoFactor, "id" | "accountId" | "chainName" | "app" | "userKey" | "signIn" | "expiresAt"> {
+  /** Of the call, for its events. */
+  requestId: string;
+}
+
+export interface OpenTwoFactorOptions extends TwoFactorPorts {
+  limits: {
+    /** The most requests of one account that wait at once. */
+    pending: number;
+    /** After so many rejections within a day the account takes no more requests. */
+    rejections: number;
+  };
+}
+
+/** How long rejections count, in milliseconds. */
+export const CLOSED_FOR_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Opens a request for a new device's key; the same id again gives the same request. The device used last is asked.
+ * Errors: TwoFactorAuthClosed; RateLimited; InvalidRequest where the id is another account's; what preparing the message says.
+ */
+export function openTwoFactor(options: OpenTwoFactorOptions) {
+  const { requests, keyAdditions, clock } = options;
+
+  async function admit(account: AccountRequests, now: Date): Promise<void> {
+    const reopenedAt = await account.reopenedAt();
+    const since = Math.max(now.getTime() - CLOSED_FOR_MS, reopenedAt?.getTime() ?? 0);
+    const rejected = await account.countRejectedAfter(new Date(since));
+    if (rejected >= options.limits.rejections) throw new AppError("TwoFactorAuthClosed");
+    const waiting = await account.pendingUntil(now);
+    if (waiting.length < options.limits.pending) return;
+    const seconds = Math.ceil((waiting[0]!.getTime() - now.getTime()) / 1000);
+    throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
+  }
+
+  return async ({ requestId: callId, ...wish }: OpenTwoFactor): Promise<TwoFactorView> => {
+    const { id, accountId, chainName, userKey } = wish;
+    const present = await requests.find(accountId, id);
+    if (present) return viewTwoFactor(options, await findTwoFactor(options, accountId, id, callId));
+
+    // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
+    await requests.withAccount(accountId, (account) => admit(account, clock.now()));
+    const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());
+    const live = await options.devices.listLive(accountId);
+    const asked = live.find(({ publicKey }) => !samePublicKey(publicKey, userKey.deviceKey));
+
+    const now = clock.now();
+    const request: TwoFactor = {
+      ...wish,
+      srcDeviceId: uuidv7(clock),
+      destDeviceId: asked?.id ?? null,
+      status: "pending",
+      requestId: uuidv4(),
+      message,
+      requestedAt: now,
+      attemptId: null,
+      attemptStartedAt: null,
+      approvedBy: null,
+      rejectedAt: null,
+      result: null,
+      sealedAt: null,
+      keyIndex: null,
+      wrongApprovals: 0,
+      settleAt: null,
+    };
+    const opened = await requests.withAccount(accountId, async (account) => {
+      if (await account.has(id)) return undefined; // the same call came twice, and the other was first
+      await admit(account, now);
+      if (await account.insert(request, { occurredAt: now, requestId: callId })) return request;
+      throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
+    });
+    return viewTwoFactor(options, opened ?? (await findTwoFactor(options, accountId, id, callId)));
+  };
+}

@@ -1,0 +1,14 @@
+import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
+import type { OfTwoFactor } from "./find-two-factor.ts";
+import type { TwoFactorPorts } from "./two-factor-ports.ts";
+import { rejecting } from "./two-factor-state.ts";
+
+/** Refuses a request for good. Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending. */
+export function rejectTwoFactor(ports: TwoFactorPorts) {
+  return async (command: OfTwoFactor): Promise<void> => {
+    const request = await findOpenTwoFactor(ports, command);
+    const now = ports.clock.now();
+    const context = { occurredAt: now, requestId: command.requestId };
+    if (!(await ports.requests.take(request.id, rejecting(now), context))) throw notPending();
+  };
+}

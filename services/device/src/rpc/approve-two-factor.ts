@@ -1,0 +1,54 @@
+import { AppError } from "@countersign/errors";
+import type { ApproveTwoFactorRequest, ApproveTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
+import { type CallContext, requireToken } from "@countersign/service-kit";
+import { z } from "zod";
+import type { Approval, approveTwoFactor } from "../domain/approve-two-factor.ts";
+import { parseRequest } from "./messages.ts";
+import { ofTwoFactor } from "./two-factor-messages.ts";
+
+const bytes = z.instanceof(Uint8Array);
+/** Raw r||s or DER. */
+const MAX_SIGNATURE = 72;
+
+const shape = ofTwoFactor.extend({
+  txId: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "is not 64 hex digits in lower case")
+    .optional(),
+  signature: z
+    .object({
+      signature: bytes.refine(({ length }) => length > 0 && length <= MAX_SIGNATURE, "is not a signature"),
+      clientDataJson: bytes,
+      authenticatorData: bytes,
+    })
+    .optional(),
+});
+
+function approvalOf({ txId, signature }: z.infer<typeof shape>): Approval {
+  if (txId !== undefined) return { transactionId: txId };
+  if (!signature) {
+    const detail = "a transaction id or a signature is needed";
+    throw new AppError("InvalidRequest", { fields: [{ pointer: "/approval", detail }] });
+  }
+  if (signature.clientDataJson.length > 0 || signature.authenticatorData.length > 0) {
+    throw new AppError("NotImplemented", { detail: "Passkeys cannot approve yet" });
+  }
+  return { signature: signature.signature };
+}
+
+/** device.v1.TwoFactor/ApproveTwoFactor */
+export const approveTwoFactorRpc =
+  (approve: ReturnType<typeof approveTwoFactor>) =>
+  async (request: ApproveTwoFactorRequest, call: CallContext): Promise<ApproveTwoFactorResponse> => {
+    const { accountId, sessionKey, accountKey } = requireToken(call);
+    const parsed = parseRequest(shape, request);
+    const { requestId, trace, rawToken } = call;
+    await approve({
+      session: { accountId, sessionKey, accountKey },
+      id: parsed.id,
+      requestId,
+      approval: approvalOf(parsed),
+      call: { requestId, trace, ...(rawToken === undefined ? {} : { rawToken }) },
+    });
+    return {};
+  };

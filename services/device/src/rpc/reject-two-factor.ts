@@ -1,0 +1,15 @@
+import type { RejectTwoFactorRequest, RejectTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
+import type { CallContext } from "@countersign/service-kit";
+import type { rejectTwoFactor } from "../domain/reject-two-factor.ts";
+import { parseRequest, sessionOf } from "./messages.ts";
+import { ofTwoFactor } from "./two-factor-messages.ts";
+
+/** device.v1.TwoFactor/RejectTwoFactor */
+export const rejectTwoFactorRpc =
+  (reject: ReturnType<typeof rejectTwoFactor>) =>
+  async (request: RejectTwoFactorRequest, call: CallContext): Promise<RejectTwoFactorResponse> => {
+    const session = sessionOf(call);
+    const { id } = parseRequest(ofTwoFactor, request);
+    await reject({ session, id, requestId: call.requestId });
+    return {};
+  };

@@ -1,0 +1,12 @@
+import type { ReopenTwoFactorRequest, ReopenTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
+import type { CallContext } from "@countersign/service-kit";
+import type { reopenTwoFactor } from "../domain/reopen-two-factor.ts";
+import { sessionOf } from "./messages.ts";
+
+/** device.v1.TwoFactor/ReopenTwoFactor */
+export const reopenTwoFactorRpc =
+  (reopen: ReturnType<typeof reopenTwoFactor>) =>
+  async (_request: ReopenTwoFactorRequest, call: CallContext): Promise<ReopenTwoFactorResponse> => {
+    await reopen({ session: sessionOf(call) });
+    return {};
+  };

@@ -1,0 +1,33 @@
+import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
+import type { Handlers } from "@countersign/service-kit";
+import { approveTwoFactor } from "../domain/approve-two-factor.ts";
+import { describeAdmission } from "../domain/describe-admission.ts";
+import { finishTwoFactor } from "../domain/finish-two-factor.ts";
+import { getTwoFactor } from "../domain/get-two-factor.ts";
+import { listTwoFactor } from "../domain/list-two-factor.ts";
+import { type OpenTwoFactorOptions, openTwoFactor } from "../domain/open-two-factor.ts";
+import { redirectTwoFactor } from "../domain/redirect-two-factor.ts";
+import { rejectTwoFactor } from "../domain/reject-two-factor.ts";
+import { reopenTwoFactor } from "../domain/reopen-two-factor.ts";
+import { approveTwoFactorRpc } from "./approve-two-factor.ts";
+import { describeAdmissionRpc } from "./describe-admission.ts";
+import { finishTwoFactorRpc } from "./finish-two-factor.ts";
+import { getTwoFactorRpc } from "./get-two-factor.ts";
+import { listTwoFactorRpc } from "./list-two-factor.ts";
+import { openTwoFactorRpc } from "./open-two-factor.ts";
+import { redirectTwoFactorRpc } from "./redirect-two-factor.ts";
+import { rejectTwoFactorRpc } from "./reject-two-factor.ts";
+import { reopenTwoFactorRpc } from "./reopen-two-factor.ts";
+
+/** The RPCs of device.v1.TwoFactor over these ports. */
+export const twoFactorHandlers = (options: OpenTwoFactorOptions): Handlers<TwoFactorService> => ({
+  openTwoFactor: openTwoFactorRpc(openTwoFactor(options)),
+  getTwoFactor: getTwoFactorRpc(getTwoFactor(options)),
+  listTwoFactor: listTwoFactorRpc(listTwoFactor(options)),
+  redirectTwoFactor: redirectTwoFactorRpc(redirectTwoFactor(options)),
+  rejectTwoFactor: rejectTwoFactorRpc(rejectTwoFactor(options)),
+  approveTwoFactor: approveTwoFactorRpc(approveTwoFactor(options)),
+  reopenTwoFactor: reopenTwoFactorRpc(reopenTwoFactor(options)),
+  describeAdmission: describeAdmissionRpc(describeAdmission(options)),
+  finishTwoFactor: finishTwoFactorRpc(finishTwoFactor(options)),
+});

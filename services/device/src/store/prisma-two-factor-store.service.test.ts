@@ -1,0 +1,162 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createPrismaAdapter } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { TwoFactor } from "../domain/two-factor.ts";
+import { ATTEMPT_MS } from "../domain/two-factor-state.ts";
+import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaDeviceStore } from "./prisma-device-store.ts";
+import { prismaTwoFactorStore } from "./prisma-two-factor-store.ts";
+
+const TX = "ab".repeat(32);
+
+describe("requests for approval in Postgres", () => {
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+  let world: TwoFactorWorld;
+  let accountId: string;
+  let old: Registered;
+  let asked: TwoFactor;
+
+  beforeAll(async () => {
+    database = await createTestDatabase("device");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+  });
+  afterAll(async () => {
+    await prisma.$disconnect();
+    await database.drop();
+  });
+  beforeEach(async () => {
+    world = twoFactorWorld({ requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) });
+    accountId = v7();
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+  });
+
+  const row = async () => (await world.requests.find(accountId, asked.id))!;
+  const told = async (id = asked.id) => {
+    const subject = `cs.v1.device.${accountId}.two-factor-changed`;
+    const rows = await prisma.outbox.findMany({ where: { subject }, orderBy: { id: "asc" } });
+    const events = rows.map(({ payload }) => Event.decode(payload).twoFactorChanged);
+    return events.filter((event) => event?.id === id).map((event) => event?.status);
+  };
+  const of = (id = asked.id) => ({ session: old.session, id, requestId: "test" });
+  const admission = () => ({ accountId, id: asked.id, requestId: "test" });
+
+  it("keeps everything that was asked", async () => {
+    expect(await row()).toEqual(asked);
+    const [shown] = await world.list({ session: old.session, status: "pending", requestId: "test" });
+    expect(shown?.destDevice?.id).toBe(old.device.id);
+    expect(await told()).toEqual(["pending"]);
+  });
+
+  it("opens once when the same call comes twice at once, and never for two accounts", async () => {
+    const wish = world.wish(accountId);
+    const [first, second] = await Promise.all([world.open(wish), world.open(wish)]);
+    expect(second.request.requestId).toBe(first.request.requestId);
+    expect(await told(wish.id)).toEqual(["pending"]);
+    const stolen = world.open(world.wish(v7(), { id: wish.id }));
+    await expect(stolen).rejects.toMatchObject(refused("InvalidRequest"));
+  });
+
+  it("keeps the limit of five among twelve at once", async () => {
+    const wishes = Array.from({ length: 12 }, () => world.open(world.wish(accountId)));
+    const results = await Promise.allSettled(wishes);
+    const limited = results.filter((result) => result.status === "rejected");
+    expect(limited).toHaveLength(8);
+    for (const { reason } of limited) {
+      expect(reason).toMatchObject({ reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 });
+    }
+  });
+
+  it("names a request by each of its ids, and forgets them with it", async () => {
+    const names = [asked.id, asked.requestId];
+    for (let turn = 0; turn < 3; turn++) {
+      world.clock.advance(1000);
+      world.chain.renew();
+      names.push((await world.get(of())).request.requestId);
+    }
+    expect(new Set(names).size).toBe(5);
+    for (const name of names) expect((await world.get(of(name))).request.id).toBe(asked.id);
+    const earlier = await world.requests.earlierMessages(await row(), 2);
+    expect(earlier.map(({ requestId }) => requestId)).toEqual([names[3], names[2]]);
+
+    await world.reject(of());
+    await world.requests.forget(new Date(world.clock.now().getTime() + 2 * LIFE_MS));
+    await expect(world.get(of(names[1]))).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
+    expect(await prisma.twoFactorRequestId.count({ where: { twoFactorId: asked.id } })).toBe(0);
+  });
+
+  it("renews once when many read at once", async () => {
+    world.chain.renew();
+    const reads = await Promise.all(Array.from({ length: 8 }, () => world.get(of())));
+    expect(new Set(reads.map(({ request }) => request.requestId)).size).toBe(1);
+    expect(await told()).toEqual(["pending", "pending"]);
+  });
+
+  it("gives an unsettled attempt to one of several replicas", async () => {
+    world.chain.submission = "lost";
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+    const now = world.clock.now();
+    const until = new Date(now.getTime() + 4000);
+    const leases = await Promise.all(Array.from({ length: 4 }, () => world.requests.leaseUnsettled(now, until, 1000)));
+    const ours = leases.flat().filter(({ id }) => id === asked.id);
+    expect(ours).toMatchObject([{ settleAt: until }]);
+  });
+
+  it("is approved, sealed and finished once, among many at once", async () => {
+    await world.sign(old, asked.id, asked.message);
+    await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthPending"));
+    world.chain.decide("sealed");
+    expect((await world.describe(admission())).request).toMatchObject({ status: "approved", keyIndex: 2 });
+    const finishes = await Promise.allSettled(Array.from({ length: 6 }, () => world.finish(admission())));
+    expect(finishes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const finish of finishes) {
+      if (finish.status === "rejected") expect(finish.reason).toMatchObject(refused("TwoFactorAuthFinished"));
+    }
+    expect(await told()).toEqual(["pending", "approved", "finished"]);
+  });
+
+  describe("races", () => {
+    const racers = {
+      sign: () => world.sign(old, asked.id, asked.message),
+      report: () => world.report(old, asked.id, TX),
+      reject: () => world.reject(of()),
+      expire: async () => {
+        world.clock.set(new Date(asked.expiresAt));
+        await world.sweep();
+      },
+      redirect: () => world.redirect({ ...of(), destDeviceId: old.device.id }),
+      finish: () => world.finish(admission()),
+    };
+    type Racer = keyof typeof racers;
+    const names = Object.keys(racers) as Racer[];
+    const pairs = names.flatMap((first, index) => names.slice(index).map((second) => [first, second] as const));
+    const decides = new Set<Racer>(["sign", "report", "reject"]);
+
+    it.each(pairs)("%s and %s: one outcome, told once", async (...pair) => {
+      for (let round = 0; round < 3; round++) {
+        if (round > 0) asked = (await world.open(world.wish(accountId))).request;
+        const before = asked.expiresAt;
+        const results = await Promise.allSettled(pair.map((name) => racers[name]()));
+        const final = await row();
+        const events = (await told()).filter((status) => status !== "pending");
+
+        const won = pair.filter((name, index) => decides.has(name) && results[index]?.status === "fulfilled");
+        expect(won.length).toBeLessThanOrEqual(1);
+        if (won[0] === "reject") expect(final.status).toBe("rejected");
+        if (won[0] === "sign" || won[0] === "report") expect(final.status).toBe("approved");
+        if (won.length === 0 && pair.includes("expire")) expect(final.status).toBe("expired");
+        expect(events).toEqual(final.status === "pending" ? [] : [final.status]);
+        for (const result of results) {
+          if (result.status === "fulfilled") continue;
+          expect(result.reason.reason).toMatch(/^(TwoFactorAuth(NotPending|Pending|Rejected|Expired)|MessageRenewed)$/);
+        }
+        if (final.status === "pending") await world.reject(of());
+        world.clock.set(new Date(before.getTime() + ATTEMPT_MS));
+      }
+    });
+  });
+});

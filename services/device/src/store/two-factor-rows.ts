@@ -1,0 +1,100 @@
+import type { PublicKey } from "@countersign/keys";
+import { type OutboxRow, outboxRow } from "@countersign/outbox";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { v7 } from "uuid";
+import type { DeviceAttributes } from "../domain/device.ts";
+import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
+import type { EventContext } from "../domain/two-factor-ports.ts";
+import type { Guard, Step } from "../domain/two-factor-state.ts";
+import type { Prisma, TwoFactor as Row } from "./generated/client.ts";
+
+const keyOf = (algorithm: string, publicKey: string): PublicKey => ({
+  algorithm: algorithm as PublicKey["algorithm"],
+  publicKey,
+});
+
+export function toTwoFactor(row: Row): TwoFactor {
+  const { appId, appName, userKeyType, accountKeyAlgorithm, accountKey, deviceKeyAlgorithm, deviceKey, device } = row;
+  const { email, ip, location, resultTxId, resultRefUrl, status, ...rest } = row;
+  return {
+    id: rest.id,
+    accountId: rest.accountId,
+    chainName: rest.chainName,
+    app: { appId, appName },
+    userKey: {
+      type: userKeyType as AskingKey["type"],
+      accountKey: keyOf(accountKeyAlgorithm, accountKey),
+      deviceKey: keyOf(deviceKeyAlgorithm, deviceKey),
+      device: device as unknown as DeviceAttributes,
+    },
+    signIn: { email, ip, location },
+    srcDeviceId: rest.srcDeviceId,
+    destDeviceId: rest.destDeviceId,
+    status: status as TwoFactorStatus,
+    requestId: rest.requestId,
+    message: rest.message,
+    requestedAt: rest.requestedAt,
+    expiresAt: rest.expiresAt,
+    attemptId: rest.attemptId,
+    attemptStartedAt: rest.attemptStartedAt,
+    approvedBy: rest.approvedBy,
+    rejectedAt: rest.rejectedAt,
+    result: resultTxId === null ? null : { id: resultTxId, refUrl: resultRefUrl ?? "" },
+    sealedAt: rest.sealedAt,
+    keyIndex: rest.keyIndex,
+    wrongApprovals: rest.wrongApprovals,
+    settleAt: rest.settleAt,
+  };
+}
+
+export function toRow({ app, userKey, signIn, result, ...rest }: TwoFactor): Prisma.TwoFactorUncheckedCreateInput {
+  return {
+    ...rest,
+    ...app,
+    ...signIn,
+    userKeyType: userKey.type,
+    accountKeyAlgorithm: userKey.accountKey.algorithm,
+    accountKey: userKey.accountKey.publicKey,
+    deviceKeyAlgorithm: userKey.deviceKey.algorithm,
+    deviceKey: userKey.deviceKey.publicKey,
+    device: { ...userKey.device },
+    message: Uint8Array.from(rest.message),
+    resultTxId: result?.id ?? null,
+    resultRefUrl: result?.refUrl ?? null,
+  };
+}
+
+/** domain/two-factor-state.ts, guardHolds, for the database. */
+export function whereOf(when: Guard): Prisma.TwoFactorWhereInput {
+  return {
+    status: when.status,
+    ...(when.attemptId === undefined ? {} : { attemptId: when.attemptId }),
+    ...(when.requestId === undefined ? {} : { requestId: when.requestId }),
+    ...(when.sealed === undefined ? {} : { sealedAt: when.sealed ? { not: null } : null }),
+    AND: [
+      ...(when.liveAt === undefined ? [] : [{ expiresAt: { gt: when.liveAt } }]),
+      ...(when.dueBy === undefined ? [] : [{ expiresAt: { lte: when.dueBy } }]),
+    ],
+  };
+}
+
+export function changesOf({ result, message, ...set }: Step["set"]): Prisma.TwoFactorUncheckedUpdateManyInput {
+  return {
+    ...set,
+    ...(message === undefined ? {} : { message: Uint8Array.from(message) }),
+    ...(result === undefined ? {} : { resultTxId: result?.id ?? null, resultRefUrl: result?.refUrl ?? null }),
+  };
+}
+
+/** The outbox row that tells of a request's status: subject cs.v1.device.<account id>.two-factor-changed. */
+export function twoFactorEventRow(
+  { id, accountId }: Pick<TwoFactor, "id" | "accountId">,
+  status: TwoFactorStatus,
+  { occurredAt, requestId }: EventContext,
+): OutboxRow {
+  const eventId = v7();
+  const event = { id: eventId, occurredAt, accountId, requestId, twoFactorChanged: { id, status } };
+  const message = Event.encode(event).finish();
+  const row = { service: "device", accountId, event: "two-factor-changed", message };
+  return outboxRow({ ...row, id: eventId, createdAt: occurredAt });
+}

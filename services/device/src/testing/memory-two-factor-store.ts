@@ -1,0 +1,87 @@
+import type { ShownMessage, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
+import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
+import { guardHolds } from "../domain/two-factor-state.ts";
+
+export interface MemoryTwoFactorStore extends TwoFactorStore {
+  rows: Map<string, TwoFactor>;
+  events: { id: string; status: TwoFactorStatus }[];
+}
+
+/** Requests for approval in memory, for tests of commands: each step is taken in one turn of the event loop. */
+export function memoryTwoFactorStore(): MemoryTwoFactorStore {
+  const rows = new Map<string, TwoFactor>();
+  const shown = new Map<string, ShownMessage[]>();
+  const reopened = new Map<string, Date>();
+  const events: MemoryTwoFactorStore["events"] = [];
+  const messagesOf = (id: string) => shown.get(id) ?? [];
+  const ofAccount = (accountId: string) => [...rows.values()].filter((row) => row.accountId === accountId);
+  const show = (row: TwoFactor) => shown.set(row.id, [...messagesOf(row.id), row]);
+
+  return {
+    rows,
+    events,
+    withAccount: (accountId, work) =>
+      work({
+        has: async (id) => rows.get(id)?.accountId === accountId,
+        pendingUntil: async (now) =>
+          ofAccount(accountId)
+            .filter((row) => row.status === "pending" && (row.expiresAt > now || row.attemptId !== null))
+            .map(({ expiresAt }) => expiresAt)
+            .sort((a, b) => a.getTime() - b.getTime()),
+        countRejectedAfter: async (time) =>
+          ofAccount(accountId).filter(({ rejectedAt }) => rejectedAt !== null && rejectedAt > time).length,
+        reopenedAt: async () => reopened.get(accountId) ?? null,
+        reopen: async (now) => void reopened.set(accountId, now),
+        insert: async (request) => {
+          if (rows.has(request.id)) return false;
+          rows.set(request.id, request);
+          show(request);
+          events.push({ id: request.id, status: request.status });
+          return true;
+        },
+      }),
+    find: async (accountId, id) =>
+      ofAccount(accountId).find((row) => row.id === id || messagesOf(row.id).some(({ requestId }) => requestId === id)),
+    list: async (accountId, { status, limit }) =>
+      ofAccount(accountId)
+        .filter((row) => status === undefined || row.status === status)
+        .sort((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime())
+        .slice(0, limit),
+    earlierMessages: async ({ id, requestId }, limit) =>
+      messagesOf(id)
+        .filter((message) => message.requestId !== requestId)
+        .reverse()
+        .slice(0, limit),
+    take: async (id, { when, set, tell }) => {
+      const row = rows.get(id);
+      if (!row || !guardHolds(row, when)) return undefined;
+      const changed: TwoFactor = { ...row, ...set };
+      rows.set(id, changed);
+      if (set.requestId !== undefined) show(changed);
+      if (tell !== undefined) events.push({ id, status: tell });
+      return changed;
+    },
+    countWrongApproval: async (id, limit) => {
+      const row = rows.get(id);
+      if (!row || row.wrongApprovals >= limit) return false;
+      rows.set(id, { ...row, wrongApprovals: row.wrongApprovals + 1 });
+      return true;
+    },
+    due: async (now, limit) =>
+      [...rows.values()]
+        .filter((row) => guardHolds(row, { status: "pending", attemptId: null, dueBy: now }))
+        .slice(0, limit),
+    leaseUnsettled: async (now, until, limit) => {
+      const unsettled = [...rows.values()]
+        .filter(({ settleAt }) => settleAt !== null && settleAt <= now)
+        .slice(0, limit);
+      for (const row of unsettled) rows.set(row.id, { ...row, settleAt: until });
+      return unsettled.map(({ id }) => rows.get(id)!);
+    },
+    forget: async (endedBefore) => {
+      for (const row of rows.values()) {
+        if (row.status !== "pending" && row.settleAt === null && row.expiresAt < endedBefore) rows.delete(row.id);
+      }
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { AppError } from "@countersign/errors";
+import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
+import { childTrace, FixedClock, traceFrom } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { type ApproverSession, approveTwoFactor } from "../domain/approve-two-factor.ts";
+import { describeAdmission } from "../domain/describe-admission.ts";
+import type { Device } from "../domain/device.ts";
+import { finishTwoFactor } from "../domain/finish-two-factor.ts";
+import { getTwoFactor } from "../domain/get-two-factor.ts";
+import { listTwoFactor } from "../domain/list-two-factor.ts";
+import { type OpenTwoFactor, openTwoFactor } from "../domain/open-two-factor.ts";
+import type { DeviceStore } from "../domain/ports.ts";
+import { redirectTwoFactor } from "../domain/redirect-two-factor.ts";
+import { registerDevice } from "../domain/register-device.ts";
+import { rejectTwoFactor } from "../domain/reject-two-factor.ts";
+import { reopenTwoFactor } from "../domain/reopen-two-factor.ts";
+import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
+import { sweepTwoFactor } from "../jobs/two-factor-sweeper.ts";
+import { type FakeKeyAdditions, fakeKeyAdditions } from "./fake-key-additions.ts";
+import { someAttributes, someRegistration } from "./samples.ts";
+import { silentLogger } from "./silent-logger.ts";
+
+/** How long a request waits in tests, in milliseconds: as long as its ephemeral token. */
+export const LIFE_MS = 5 * 60 * 1000;
+
+/** A registered device with the keys of its session. */
+export interface Registered {
+  device: Device;
+  session: ApproverSession;
+  keys: KeyPair;
+}
+
+/** All commands over a store, a clock that stands still and an account service that does as it is told. */
+export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: DeviceStore }, clock = new FixedClock()) {
+  const chain: FakeKeyAdditions = fakeKeyAdditions();
+  const ports = { ...stores, keyAdditions: chain, clock };
+  const limits = { pending: 5, rejections: 3 };
+  const approve = approveTwoFactor(ports);
+  const requestId = "test";
+  const call = { requestId, trace: childTrace(traceFrom(undefined)) };
+
+  return {
+    ...stores,
+    clock,
+    chain,
+    ports,
+    open: openTwoFactor({ ...ports, limits }),
+    get: getTwoFactor(ports),
+    list: listTwoFactor(ports),
+    redirect: redirectTwoFactor(ports),
+    reject: rejectTwoFactor(ports),
+    reopen: reopenTwoFactor(ports),
+    describe: describeAdmission(ports),
+    finish: finishTwoFactor(ports),
+    sweep: sweepTwoFactor({ ...ports, logger: silentLogger }),
+
+    /** Registers a device and signs it in. */
+    async device(accountId: string): Promise<Registered> {
+      const keys = generateKeyPair();
+      const register = registerDevice({ store: stores.devices, clock, maxDevices: 20 });
+      const device = await register(someRegistration(accountId, keys.publicKey));
+      return { device, keys, session: { accountId, sessionKey: keys.publicKey, accountKey: keys.publicKey } };
+    },
+    /** What auth sends for a new device. */
+    wish(accountId: string, changes: Partial<OpenTwoFactor> = {}): OpenTwoFactor {
+      const { publicKey } = generateKeyPair();
+      return {
+        id: v7(),
+        accountId,
+        chainName: "flow-emulator",
+        app: { appId: "demo", appName: "Demo" },
+        userKey: { type: "device", accountKey: publicKey, deviceKey: publicKey, device: someAttributes },
+        signIn: { email: "ada@example.org", ip: "192.0.2.1", location: "" },
+        expiresAt: new Date(clock.now().getTime() + LIFE_MS),
+        requestId,
+        ...changes,
+      };
+    },
+    /** Approves with a signature over `message`. */
+    sign: ({ session, keys }: Registered, id: string, message: Uint8Array) =>
+      approve({ session, id, requestId, call, approval: { signature: signMessage(keys.privateKey, message) } }),
+    /** Approves with a transaction of the user's own. */
+    report: ({ session }: Registered, id: string, transactionId: string) =>
+      approve({ session, id, requestId, call, approval: { transactionId } }),
+    /** Approves with arbitrary bytes as the signature. */
+    approveWith: ({ session }: Registered, id: string, signature: Uint8Array) =>
+      approve({ session, id, requestId, call, approval: { signature } }),
+  };
+}
+
+export type TwoFactorWorld = ReturnType<typeof twoFactorWorld>;
+
+/** What an AppError looks like to `rejects.toMatchObject`. */
+export const refused = (reason: AppError["reason"]) => ({ reason });
