@@ -14,7 +14,7 @@ export interface PostgresOptions {
   stateDir: string;
   port: number;
   logFile: string;
-  /** For throw-away clusters: does not wait for the disk. */
+  /** For throw-away clusters: does not wait for the disk. What was committed outlives a kill of the server all the same. */
   throwAway?: boolean;
   start?: StartChild;
 }
@@ -51,7 +51,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
   const password = readFileSync(passwordFile, "utf8").trim();
   const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
-  if (options.throwAway) settings.push("fsync=off", "synchronous_commit=off", "full_page_writes=off");
+  if (options.throwAway) settings.push("fsync=off", "full_page_writes=off");
   const child = await (options.start ?? startChild)({
     name: "postgres",
     command: binaries.postgres,

@@ -1,0 +1,116 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "@countersign/dev/paths.ts";
+import { postgresHome } from "@countersign/dev/postgres.ts";
+import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
+import { type Controller, startController } from "./controller.ts";
+
+/** The programs that have replicas, as processes are named. */
+export const programs = ["gateway", "auth", "device", "key", "account", "signer"] as const;
+export type Program = (typeof programs)[number];
+
+export interface FaultStack extends RunningStack {
+  controller: Controller;
+  /** Whether a process is up and serves. */
+  isUp(name: string): boolean;
+  /** Kills a process and starts it again in the background, after `downMs`. Resolves once it is dead. */
+  bounce(name: string, downMs?: number): Promise<void>;
+  /** Once every process that was killed is up again. */
+  allUp(): Promise<void>;
+  /** Stops a process and all of its own processes where they stand, until the result is called. */
+  freeze(name: string): () => void;
+  /** Keeps the logs for whoever reads a failure. */
+  keepLogs(): string;
+}
+
+/** The two processes of a program. */
+export const replicasOf = (program: Program): [string, string] => [program, `${program}-2`];
+
+/** A stack of its own for a file of tests: two of every program, all of their fault points reporting to us. */
+export async function startFaultStack(): Promise<FaultStack> {
+  const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
+  const controller = await startController(join(stateDir, "faults.sock"));
+  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path });
+  const say = (line: string) => console.log(`stack: ${line}`);
+  const running = await startStack({
+    stateDir,
+    freePorts: true,
+    throwAway: true,
+    replicas: 2,
+    extraEnvironment,
+    say,
+  });
+  const down = new Set<string>();
+  const restarts = new Set<Promise<void>>();
+
+  const bringBack = async (name: string, downMs: number) => {
+    await new Promise((resolve) => setTimeout(resolve, downMs));
+    await running.restart(name);
+    down.delete(name);
+  };
+
+  return {
+    ...running,
+    controller,
+    isUp: (name) => !down.has(name),
+    async bounce(name, downMs = 0) {
+      if (down.has(name)) throw new Error(`${name} is down already`);
+      down.add(name);
+      await running.kill(name);
+      const back = bringBack(name, downMs);
+      restarts.add(back);
+      back.then(
+        () => restarts.delete(back),
+        // It stays in the set: allUp tells.
+        () => undefined,
+      );
+    },
+    async allUp() {
+      while (restarts.size > 0) await Promise.all(restarts);
+    },
+    freeze(name) {
+      const pids = withChildren(running.stack.processes[name]!.pid);
+      for (const pid of pids) signal(pid, "SIGSTOP");
+      return () => {
+        for (const pid of pids) signal(pid, "SIGCONT");
+      };
+    },
+    keepLogs() {
+      const kept = join(root, ".local", "failed-faults");
+      rmSync(kept, { recursive: true, force: true });
+      cpSync(join(stateDir, "log"), kept, { recursive: true });
+      return kept;
+    },
+    async stop() {
+      await running.stop();
+      controller.close();
+      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended: backends of Postgres come and go.
+  }
+}
+
+/** A process and all below it: Postgres' backends are groups of their own. */
+function withChildren(pid: number): number[] {
+  const parents = readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .flatMap((entry) => {
+      try {
+        const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
+        return [[Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])] as const];
+      } catch {
+        return [];
+      }
+    });
+  const found = [pid];
+  for (const parent of found) for (const [child, its] of parents) if (its === parent) found.push(child);
+  return found;
+}
