@@ -47,8 +47,9 @@ export const part = (value: unknown): string =>
 
 /** Header and claims of a JWT, unverified. */
 export function read(token: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
-  const [header, claims] = token.split(".").map((each) => JSON.parse(Buffer.from(each, "base64url").toString()));
-  return { header, claims };
+  const [header, claims] = token.split(".");
+  const json = (text = "") => JSON.parse(Buffer.from(text, "base64url").toString());
+  return { header: json(header), claims: json(claims) };
 }
 
 /** A JWT with exactly this header and these claims, signed by ES256 with `key`. */

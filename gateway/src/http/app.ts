@@ -41,7 +41,7 @@ export function createApp(parts: AppParts): Express {
   app.set("trust proxy", parts.trustedProxies.length === 0 ? false : [...parts.trustedProxies]);
 
   app.use(identify, observeRequests(parts.logger, parts.observe), securityHeaders(), crossOrigin(parts.allowedOrigins));
-  app.use(refuseLargeBodies);
+  app.use(requireOneHost, refuseLargeBodies);
   for (const [path, handlers] of byPath(parts)) {
     const pattern = path.replace(/\{(\w+)\}/g, ":$1");
     const route = app.route(pattern).all((_request, response, next) => {
@@ -84,6 +84,15 @@ const identify: RequestHandler = (request, response, next) => {
   response.set("X-Request-Id", identity.requestId);
   // Answers carry tokens and personal data.
   response.set("Cache-Control", "no-store");
+  next();
+};
+
+/** RFC 9112, section 3.2: whoever routes by the Host must see the same one as everybody before and after. */
+const requireOneHost: RequestHandler = (request, _response, next) => {
+  const hosts = request.headersDistinct.host ?? [];
+  if (hosts.length > 1 || (hosts.length === 0 && request.httpVersion !== "1.0")) {
+    throw new AppError("InvalidRequest", { detail: "Send one Host header" });
+  }
   next();
 };
 

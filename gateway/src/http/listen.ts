@@ -1,7 +1,10 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { AppError, type Reason } from "@countersign/errors";
 import { splitAddress } from "@countersign/service-kit";
 import { SLOW_CLIENT_LIMITS } from "./limits.ts";
+import { problemOf } from "./problems.ts";
 
 /** A listening server and its end. */
 export interface HttpListener {
@@ -10,10 +13,19 @@ export interface HttpListener {
   close(drainMs: number): Promise<void>;
 }
 
+/** A request and its answer, on a connection that may have several of them. */
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
 /** Serves HTTP at host:port. Rejects where the port is taken. */
 export async function listenHttp(handle: RequestListener, address: string): Promise<HttpListener> {
   let closing = false;
-  const server: Server = createServer(SLOW_CLIENT_LIMITS, (request, response) => {
+  const exchanges = new WeakMap<Duplex, Exchange[]>();
+  // The application says itself what is wrong about a Host, in a problem document.
+  const server: Server = createServer({ ...SLOW_CLIENT_LIMITS, requireHostHeader: false }, (request, response) => {
+    exchanges.set(request.socket, [...underWay(exchanges.get(request.socket)), { request, response }]);
     // Whoever keeps a connection open must look for another server now.
     if (closing) response.setHeader("Connection", "close");
     // Those that ran already when closing began leave an idle connection behind.
@@ -22,7 +34,15 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
     });
     handle(request, response);
   });
-  server.on("clientError", refuseBrokenRequest);
+  // An expectation that is unknown may be ignored (RFC 9110, section 10.1.1).
+  server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
+  server.on("connect", (_request, socket) => refuse(socket, "MethodNotAllowed"));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable || !mayAnswer(underWay(exchanges.get(socket)))) {
+      return void socket.destroy();
+    }
+    refuse(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
+  });
   const { host, port } = splitAddress(address);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -43,16 +63,35 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
   };
 }
 
+/** Exchanges that have not ended: the request still comes, or the answer still goes. */
+const underWay = (known: readonly Exchange[] = []): Exchange[] =>
+  known.filter(({ request, response }) => !(request.complete && response.writableFinished));
+
+/**
+ * Whether what is said now would be taken for the answer to what is broken. While an earlier answer is owed it would be taken for that
+ * one; a body that does not end is the one thing that may be broken off before its own answer.
+ */
+const mayAnswer = ([exchange, ...others]: readonly Exchange[]): boolean =>
+  exchange === undefined || (others.length === 0 && !exchange.request.complete && !exchange.response.headersSent);
+
+const REASONS_OF_CODES: Record<string, Reason> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "RequestTimeout",
+  HPE_HEADER_OVERFLOW: "HeadersTooLarge",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "PayloadTooLarge",
+};
+
 /** Answers what is no HTTP request, or did not become one in time: the application never sees it. */
-function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const [status, title] =
-    error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-      ? [408, "Request Timeout"]
-      : error.code === "HPE_HEADER_OVERFLOW"
-        ? [431, "Request Header Fields Too Large"]
-        : [400, "Bad Request"];
-  const body = JSON.stringify({ type: "about:blank", title, status });
-  const head = ["Connection: close", "Content-Type: application/problem+json", `Content-Length: ${body.length}`];
-  socket.end(`HTTP/1.1 ${status} ${title}\r\n${head.join("\r\n")}\r\n\r\n${body}`);
+function refuse(socket: Duplex, reason: Reason): void {
+  const requestId = randomUUID();
+  const problem = problemOf(new AppError(reason), requestId);
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${reason}`,
+    "Connection: close",
+    "Content-Type: application/problem+json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    `X-Request-Id: ${requestId}`,
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

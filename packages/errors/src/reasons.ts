@@ -78,6 +78,8 @@ export const REASONS = {
   RateLimited: { grpc: "RESOURCE_EXHAUSTED", http: 429, title: "Too many requests" },
   PayloadTooLarge: { grpc: "INVALID_ARGUMENT", http: 413, title: "The body is too large" },
   UnsupportedMediaType: { grpc: "INVALID_ARGUMENT", http: 415, title: "The content type is not supported" },
+  RequestTimeout: { grpc: "DEADLINE_EXCEEDED", http: 408, title: "The request did not arrive in time" },
+  HeadersTooLarge: { grpc: "INVALID_ARGUMENT", http: 431, title: "The headers are too large" },
   RouteNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such path" },
   MethodNotAllowed: { grpc: "INVALID_ARGUMENT", http: 405, title: "The path does not know this verb" },
   NotImplemented: { grpc: "UNIMPLEMENTED", http: 501, title: "This operation is not available yet" },
