@@ -27,6 +27,7 @@ const claims = z
     jti: z.string().min(1).max(128),
     iat: seconds,
     exp: seconds,
+    nbf: seconds.optional(),
     auth_time: seconds.optional(),
     session_key: key,
     account_key: key,
@@ -54,6 +55,10 @@ const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 export function splitToken(raw: string): TokenParts {
   const [, head, payload, signature] = (raw.length <= MAX_LENGTH && PARTS.exec(raw)) || [];
   if (head === undefined || payload === undefined || signature === undefined) throw new AppError("InvalidAccessToken");
+  // One spelling per token: the unused bits of a last character could be anything.
+  for (const part of [head, payload, signature]) {
+    if (Buffer.from(part, "base64url").toString("base64url") !== part) throw new AppError("InvalidAccessToken");
+  }
   return { header: head, payload, signature };
 }
 

@@ -107,6 +107,8 @@ describe("a token of auth", () => {
     const iat = Math.floor(clock.now().getTime() / 1000);
     verifier.verify(token({ claims: { iat: iat + 20, exp: iat + 900 } }));
     expect(() => verifier.verify(token({ claims: { iat: iat + 40, exp: iat + 900 } }))).toThrow("InvalidAccessToken");
+    verifier.verify(token({ claims: { nbf: iat + 20 } }));
+    expect(() => verifier.verify(token({ claims: { nbf: iat + 40 } }))).toThrow("InvalidAccessToken");
   });
 });
 
@@ -149,6 +151,9 @@ describe("refused", () => {
     const secret = pair.publicKey.export({ format: "pem", type: "spki" });
     refused(`${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`);
     refused(`${header}.${encode(claims())}.${Buffer.alloc(64).toString("base64url")}`);
+    const good = token();
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    refused(good.slice(0, -1) + alphabet[alphabet.indexOf(good.at(-1)!) ^ 1]);
   });
 
   test.each(["", "a", "a.b", "a.b.c", "....", `${encode({})}.${encode("null")}.AA`, "x".repeat(10_000)])(

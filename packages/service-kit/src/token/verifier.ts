@@ -45,6 +45,8 @@ export interface TokenVerifierOptions {
 
 interface Remembered {
   token: VerifiedToken;
+  /** Milliseconds: the later one of `iat` and `nbf`. */
+  notBefore: number;
   keysVersion: number;
 }
 
@@ -61,7 +63,8 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
   const cache = new Map<string, Remembered>();
   const stale = () => new AppError(options.staleReason ?? "Unavailable");
 
-  const checkSignature = (raw: string): VerifiedToken => {
+  const checkSignature = (raw: string): Remembered => {
+    const keysVersion = state.keysVersion();
     const parts = splitToken(raw);
     const { kid } = parseHeader(parts.header);
     const key = state.tokenKey(kid);
@@ -71,15 +74,16 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
     const good =
       signature.length === 64 && verifySignature("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
     if (!good) throw new AppError("InvalidAccessToken");
-    return tokenOf(parseClaims(parts.payload, { issuer, audience }));
+    const claims = parseClaims(parts.payload, { issuer, audience });
+    return { token: tokenOf(claims), notBefore: Math.max(claims.iat, claims.nbf ?? 0) * 1000, keysVersion };
   };
 
-  const remember = (hash: string, token: VerifiedToken) => {
+  const remember = (hash: string, verified: Remembered) => {
     if (cache.size >= cacheSize) {
       const oldest = cache.keys().next().value;
       if (oldest !== undefined) cache.delete(oldest);
     }
-    cache.set(hash, { token, keysVersion: state.keysVersion() });
+    cache.set(hash, verified);
   };
 
   return {
@@ -88,14 +92,15 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       const hash = createHash("sha256").update(raw).digest("base64");
       const known = cache.get(hash);
       const fresh = known !== undefined && known.keysVersion === state.keysVersion();
-      const token = fresh ? known.token : checkSignature(raw);
+      const verified = fresh ? known : checkSignature(raw);
+      const { token } = verified;
       const now = clock.now().getTime();
       if (now >= token.expiresAt.getTime()) {
         cache.delete(hash);
         throw new AppError("AccessTokenExpired");
       }
-      if (token.issuedAt.getTime() > now + SKEW_MS) throw new AppError("InvalidAccessToken");
-      if (!fresh) remember(hash, token);
+      if (verified.notBefore > now + SKEW_MS) throw new AppError("InvalidAccessToken");
+      if (!fresh) remember(hash, verified);
       const blocked =
         state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
       if (blocked || state.isSessionEnded(token.sessionId)) throw new AppError("InvalidAccessToken");
