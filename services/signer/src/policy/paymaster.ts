@@ -35,10 +35,12 @@ export function checkUserSignature(message: DecodedMessage, account: Binding, to
     ({ address, keyId }) => address === account.address && keyId !== account.serverKeyIndex,
   );
   if (ofUser.length === 0) refuse("UserSignatureMissing", "the payload carries no signature of the device");
+  // One is enough for the chain; another one, that it may not accept, would let us pay for nothing.
+  if (ofUser.length > 1) refuse("UserSignatureInvalid", "the payload carries more than the session device's signature");
   const signed = payloadMessage(message);
   const valid =
     token.accountKey.algorithm !== "EdDSA" &&
-    ofUser.some(
+    ofUser.every(
       ({ signature, extensionData }) =>
         extensionData === undefined && verifySignature(token.accountKey, signed, hexToBytes(signature)),
     );

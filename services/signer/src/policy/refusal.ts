@@ -11,6 +11,7 @@ export type RefusalReason =
   | "UserSignatureMissing"
   | "UserSignatureInvalid"
   | "GasLimit"
+  | "ScriptNotUnderstood"
   | "OutsideEphemeralScope"
   | "BadCreation"
   | "BindingConflict";

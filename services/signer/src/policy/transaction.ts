@@ -22,6 +22,7 @@ export function checkTransaction(message: DecodedMessage, account: Binding, chai
   // The server key proposes in templates only: else a device could use up its sequence numbers.
   if (message.proposalKey.keyId === account.serverKeyIndex)
     refuse("ProposerNotYours", "the server key does not propose");
+  if (message.script.trim() === "") refuse("ScriptNotUnderstood", "there is no script");
   // Nodes may read 0 as "no limit of its own".
   if (message.gasLimit === 0n || message.gasLimit > chain.gasLimitCap) {
     refuse("GasLimit", `the gas limit is 1 to ${chain.gasLimitCap}`);
