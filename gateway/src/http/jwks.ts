@@ -16,6 +16,7 @@ export interface JwksUpstream {
   tls: TlsMaterial;
 }
 
+const PATH = "/.well-known/jwks.json";
 const PASSED_ON = new Set(["accept", "if-none-match", "if-modified-since", "x-request-id", "traceparent"]);
 
 /** Passes GET /.well-known/jwks.json on to auth, without the client's cookies and tokens. */
@@ -26,6 +27,8 @@ export function createJwksPage({ address, serverName, tls }: JwksUpstream, logge
     agent,
     changeOrigin: true,
     xfwd: false,
+    // Whatever the target was, absolute or with a query: one document is asked for.
+    pathRewrite: () => PATH,
     timeout: 3_000,
     proxyTimeout: 3_000,
     on: {
@@ -51,5 +54,5 @@ export function createJwksPage({ address, serverName, tls }: JwksUpstream, logge
       },
     },
   });
-  return { path: "/.well-known/jwks.json", respond: (request, response, next) => void proxy(request, response, next) };
+  return { path: PATH, respond: (request, response, next) => void proxy(request, response, next) };
 }
