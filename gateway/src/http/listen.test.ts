@@ -21,7 +21,23 @@ describe("listenHttp", () => {
     expect(await raw("nonsense\r\n\r\n")).toMatch(
       /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*"status":400/,
     );
+    expect(await raw("nonsense\r\n\r\n")).toMatch(
+      /X-Request-Id: ([\w-]{36})[\s\S]*"instance":"\1","error":"InvalidRequest"/,
+    );
     expect(await raw(`GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  it("does not answer what is broken in the place of a request under way", async () => {
+    const slow = await listenHttp(
+      (_request, response) => void setTimeout(() => response.end("late"), 200),
+      "127.0.0.1:0",
+    );
+    const socket = connect(slow.port, "127.0.0.1");
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\nnonsense\r\n\r\n");
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).not.toContain("400");
+    await slow.close(0);
   });
 
   it("gives up clients that do not send their headers", async () => {

@@ -169,6 +169,8 @@ describe("the authorizer", () => {
       "ProposerNotYours",
     ],
     ["a huge gas limit", payloadMessage(tx({ gasLimit: 2n ** 64n - 1n })), "GasLimit"],
+    ["an empty script", payloadMessage(tx({ script: "" })), "ScriptNotUnderstood"],
+    ["a script of spaces", payloadMessage(tx({ script: " \n" })), "ScriptNotUnderstood"],
     ["the paymaster's envelope", envelopeMessage(byDevice()), "WrongMessageKind"],
     ["trailing bytes", Buffer.concat([payloadMessage(tx()), Buffer.of(0)]), "InvalidMessage"],
     ["another domain tag", Buffer.concat([Buffer.alloc(32), payloadMessage(tx()).subarray(32)]), "InvalidMessage"],
@@ -262,6 +264,18 @@ describe("the paymaster", () => {
         withPayloadSignature(byDevice(), {
           address: policy.paymaster.address,
           keyId: 0,
+          privateKey: other.privateKey,
+          hash: "sha256",
+        }),
+      ),
+      "UserSignatureInvalid",
+    ],
+    [
+      "a forged signature beside the good one",
+      envelopeMessage(
+        withPayloadSignature(byDevice(), {
+          address: account.address,
+          keyId: 2,
           privateKey: other.privateKey,
           hash: "sha256",
         }),
