@@ -7,6 +7,8 @@ import type { KeyAddition, KeyAdditions, Settlement, UserCall } from "../domain/
 
 /** Reading the chain: short, since an old message is shown rather than waiting. */
 const PREPARE_MS = 2_000;
+/** Less than the sweeper's lease, and than the deadline of those who ask while somebody waits. */
+const SETTLE_MS = 2_000;
 /** Less than ATTEMPT_MS: nobody asks what became of an attempt while this call may still be answered. */
 const SUBMIT_MS = 10_000;
 
@@ -50,7 +52,10 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
     },
 
     async settle(attempt): Promise<Settlement> {
-      const { status, transaction, keyIndex } = await client.settleKeyAddition(attempt, { idempotent: true });
+      const { status, transaction, keyIndex } = await client.settleKeyAddition(attempt, {
+        deadlineMs: SETTLE_MS,
+        idempotent: true,
+      });
       switch (status) {
         case KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED:
           return { status: "submitted", transaction: transactionOf(transaction) };

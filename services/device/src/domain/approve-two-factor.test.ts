@@ -61,6 +61,18 @@ describe("approveTwoFactor", () => {
       expect(row().status).toBe("approved");
     });
 
+    it("submits nothing where the message is renewed between check and commitment", async () => {
+      const { take } = store;
+      store.take = async (id, step, context) => {
+        store.take = take;
+        await world.redirect({ session: old.session, id, destDeviceId: old.device.id, requestId: "test" });
+        return take(id, step, context);
+      };
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      expect(row()).toMatchObject({ status: "pending", attemptId: null });
+      expect(world.chain.submissions).toEqual([]);
+    });
+
     it("counts wrong signatures and stops after the last one, the right one included", async () => {
       const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
       for (let tries = 0; tries < WRONG_APPROVALS; tries++) {

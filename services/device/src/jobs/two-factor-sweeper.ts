@@ -28,7 +28,10 @@ export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFac
   const ports = { requests, keyAdditions, clock };
   return async (): Promise<void> => {
     const now = clock.now();
-    for (const request of await requests.due(now, BATCH)) await expireIfDue(ports, request, uuidv4());
+    for (let due = await requests.due(now, BATCH); due.length > 0; ) {
+      for (const request of due) await expireIfDue(ports, request, uuidv4());
+      due = due.length < BATCH ? [] : await requests.due(now, BATCH);
+    }
     const unsettled = await requests.leaseUnsettled(now, new Date(now.getTime() + LEASE_MS), BATCH);
     const settle = settleTwoFactor(ports);
     const results = await Promise.allSettled(unsettled.map((request) => settle(request, uuidv4())));

@@ -5,6 +5,7 @@ import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TwoFactor } from "../domain/two-factor.ts";
 import { ATTEMPT_MS } from "../domain/two-factor-state.ts";
+import { playTwoFactor } from "../testing/two-factor-model.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaDeviceStore } from "./prisma-device-store.ts";
@@ -118,6 +119,11 @@ describe("requests for approval in Postgres", () => {
     }
     expect(await told()).toEqual(["pending", "approved", "finished"]);
   });
+
+  it("keeps to the table of states under random sequences of all commands", async () => {
+    const stores = () => ({ requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) });
+    await playTwoFactor(stores, { numRuns: 15, maxCommands: 40 });
+  }, 120_000);
 
   describe("races", () => {
     const racers = {

@@ -8,6 +8,10 @@ type Fate = "submitted" | "sealed" | "failed" | "abandoned";
 interface Attempt {
   fate: Fate;
   transaction: ChainTransaction;
+  /** The key that is added; "" where nothing was committed. */
+  key: string;
+  /** What was signed. */
+  message: Uint8Array;
 }
 
 export interface FakeKeyAdditions extends KeyAdditions {
@@ -54,7 +58,7 @@ export function fakeKeyAdditions(): FakeKeyAdditions {
       if (this.down) throw new AppError("ChainUnavailable");
       return message;
     },
-    async submit({ attemptId }) {
+    async submit({ attemptId, userKey, message: signed }) {
       const answer = this.submission;
       // As over a network: others get their turn before it is decided.
       await new Promise((resolve) => setImmediate(resolve));
@@ -62,14 +66,16 @@ export function fakeKeyAdditions(): FakeKeyAdditions {
       if (answer !== "submitted" && answer !== "lost") throw new AppError(answer);
       if (this.attempts.get(attemptId)?.fate === "abandoned") throw new AppError("Internal");
       const transaction = transactionOf(attemptId);
-      this.attempts.set(attemptId, { fate: "submitted", transaction });
+      this.attempts.set(attemptId, { fate: "submitted", transaction, key: userKey.publicKey, message: signed });
       this.submissions.push(attemptId);
       if (answer === "lost") throw lost();
       return transaction;
     },
     async settle({ attemptId }) {
       if (this.down) throw lost();
-      const attempt = this.attempts.get(attemptId) ?? { fate: "abandoned", transaction: transactionOf(attemptId) };
+      const transactionOfNone = transactionOf(attemptId);
+      const none: Attempt = { fate: "abandoned", transaction: transactionOfNone, key: "", message: new Uint8Array() };
+      const attempt = this.attempts.get(attemptId) ?? none;
       this.attempts.set(attemptId, attempt);
       const { fate, transaction } = attempt;
       if (fate === "abandoned") return { status: fate };

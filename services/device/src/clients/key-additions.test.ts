@@ -1,0 +1,69 @@
+import { generateKeyPair } from "@countersign/keys/node";
+import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { childTrace, publicKeyToProto, type RpcClient, traceFrom } from "@countersign/service-kit";
+import { describe, expect, it, vi } from "vitest";
+import { ATTEMPT_MS } from "../domain/two-factor-state.ts";
+import { keyAdditions } from "./key-additions.ts";
+
+const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "http://127.0.0.1/1" };
+const expected = { id: transaction.id, refUrl: transaction.refUrl };
+const userKey = generateKeyPair().publicKey;
+const approverKey = generateKeyPair().publicKey;
+const addition = { accountId: "a", chainName: "flow-emulator", userKey };
+const wire = { accountId: "a", chainName: "flow-emulator", userKey: publicKeyToProto(userKey) };
+const call = { requestId: "r", trace: childTrace(traceFrom(undefined)), rawToken: "token" };
+
+function withAnswers(answers: Partial<Record<keyof RpcClient<KeyAdditionsService>, unknown>>) {
+  const client = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, vi.fn(async () => answer)]));
+  return { client, port: keyAdditions(client as unknown as RpcClient<KeyAdditionsService>) };
+}
+
+describe("the client of account.v1.KeyAdditions", () => {
+  it("prepares and may ask again", async () => {
+    const { client, port } = withAnswers({ prepareKeyAddition: { message: Buffer.from("new") } });
+    expect(await port.prepare(addition, Buffer.from("old"))).toEqual(Buffer.from("new"));
+    const request = { ...wire, currentMessage: Buffer.from("old") };
+    expect(client.prepareKeyAddition).toHaveBeenCalledWith(request, expect.objectContaining({ idempotent: true }));
+  });
+
+  it("submits once, with the user's token and whatever becomes of their connection", async () => {
+    const { client, port } = withAnswers({ submitKeyAddition: { transaction } });
+    const signature = Buffer.alloc(64, 1);
+    const submission = { ...addition, attemptId: "t", message: Buffer.from("m"), approverKey, signature };
+    expect(await port.submit(submission, call)).toEqual(expected);
+    const [[request, options]] = client.submitKeyAddition!.mock.calls as unknown as [[object, Record<string, never>]];
+    expect(request).toMatchObject({ ...wire, attemptId: "t", signature, approverKey: publicKeyToProto(approverKey) });
+    expect(options).toMatchObject({ call: { rawToken: "token", requestId: "r" } });
+    expect(options).not.toHaveProperty("idempotent");
+    expect(options.call).not.toHaveProperty("deadline");
+    expect(Number(options.deadlineMs)).toBeLessThan(ATTEMPT_MS);
+  });
+
+  it.each([
+    [1, { status: "submitted", transaction: expected }],
+    [2, { status: "sealed", transaction: expected, keyIndex: 3 }],
+    [3, { status: "failed", transaction: expected }],
+    [4, { status: "abandoned" }],
+  ])("reads status %s", async (status, settlement) => {
+    const { port } = withAnswers({ settleKeyAddition: { status, transaction, keyIndex: 3 } });
+    expect(await port.settle({ accountId: "a", attemptId: "t" })).toEqual(settlement);
+  });
+
+  it.each([
+    ["an unknown status", { status: 0, transaction, keyIndex: 0 }],
+    ["no transaction", { status: 1, transaction: undefined, keyIndex: 0 }],
+  ])("believes nothing of an answer with %s", async (_, answer) => {
+    const { port } = withAnswers({ settleKeyAddition: answer });
+    await expect(port.settle({ accountId: "a", attemptId: "t" })).rejects.toMatchObject({ reason: "Internal" });
+  });
+
+  it("verifies with the user's token", async () => {
+    const { client, port } = withAnswers({ verifyKeyAddition: { transaction, keyIndex: 2 } });
+    const notBefore = new Date(0);
+    const seen = await port.verify({ ...addition, transactionId: transaction.id, notBefore }, call);
+    expect(seen).toEqual({ transaction: expected, keyIndex: 2 });
+    const options = expect.objectContaining({ call: expect.objectContaining({ rawToken: "token" }) });
+    const request = { ...wire, transactionId: transaction.id, notBefore };
+    expect(client.verifyKeyAddition).toHaveBeenCalledWith(request, options);
+  });
+});

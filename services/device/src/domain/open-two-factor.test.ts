@@ -1,0 +1,88 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../testing/memory-two-factor-store.ts";
+import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
+import { CLOSED_FOR_MS } from "./open-two-factor.ts";
+
+describe("openTwoFactor", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let accountId: string;
+  let old: Registered;
+  const open = (changes: Parameters<TwoFactorWorld["wish"]>[1] = {}) => world.open(world.wish(accountId, changes));
+  const rejectOne = async () => {
+    const { request } = await open();
+    await world.reject({ session: old.session, id: request.id, requestId: "test" });
+  };
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    accountId = v7();
+    old = await world.device(accountId);
+  });
+
+  it("asks the device used last, and shows the asker", async () => {
+    world.clock.advance(1000);
+    const young = await world.device(accountId);
+    const wish = world.wish(accountId);
+    const { request, destDevice } = await world.open(wish);
+    expect(destDevice).toEqual(young.device);
+    expect(request).toMatchObject({ id: wish.id, status: "pending", userKey: wish.userKey, expiresAt: wish.expiresAt });
+    expect(request.requestedAt).toEqual(world.clock.now());
+    expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
+  });
+
+  it("never asks the asker, nor anybody where there is nobody", async () => {
+    const { userKey } = world.wish(accountId);
+    const { destDevice } = await open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } });
+    expect(destDevice).toBeNull();
+    expect((await world.open(world.wish(v7()))).destDevice).toBeNull();
+  });
+
+  it("gives the same request for the same id, whatever became of it", async () => {
+    const wish = world.wish(accountId);
+    const first = await world.open(wish);
+    world.chain.renew();
+    expect(await world.open(wish)).toEqual(first);
+    world.clock.advance(LIFE_MS);
+    expect((await world.open(wish)).request.status).toBe("expired");
+    await expect(world.open({ ...wish, accountId: v7() })).rejects.toMatchObject(refused("InvalidRequest"));
+  });
+
+  it("lets five wait, and says when the first of them is over", async () => {
+    for (let index = 0; index < 5; index++) {
+      await open();
+      world.clock.advance(1000);
+    }
+    await expect(open()).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 - 5 });
+    world.clock.advance(LIFE_MS - 5000);
+    await expect(open()).resolves.toMatchObject({ request: { status: "pending" } });
+    await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+  });
+
+  it("is closed for a day after three rejections", async () => {
+    for (let index = 0; index < 3; index++) await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    world.clock.advance(CLOSED_FOR_MS - 1);
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    world.clock.advance(1);
+    await expect(open()).resolves.toBeDefined();
+  });
+
+  it("is reopened by a device, until three more are rejected", async () => {
+    for (let index = 0; index < 3; index++) await rejectOne();
+    world.clock.advance(1000);
+    await world.reopen({ session: old.session });
+    world.clock.advance(1000);
+    for (let index = 0; index < 3; index++) await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+  });
+
+  it("makes no request without a message", async () => {
+    world.chain.down = true;
+    await expect(open()).rejects.toMatchObject(refused("ChainUnavailable"));
+    expect(store.rows.size).toBe(0);
+  });
+});

@@ -1,0 +1,222 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { AppError } from "@countersign/errors";
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import { type TwoFactorAuth, TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
+import {
+  createMetrics,
+  createPrismaAdapter,
+  createRpcClient,
+  createRpcServer,
+  FixedClock,
+  loadPeers,
+  loadTls,
+  publicKeyToProto,
+  type RpcClient,
+  type RpcServer,
+  type VerifiedToken,
+} from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { prismaDeviceStore } from "../store/prisma-device-store.ts";
+import { prismaTwoFactorStore } from "../store/prisma-two-factor-store.ts";
+import { someAttributes } from "../testing/samples.ts";
+import { silentLogger } from "../testing/silent-logger.ts";
+import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
+import { twoFactorHandlers } from "./two-factor-handlers.ts";
+
+const TX = "ab".repeat(32);
+
+describe("requests for approval over gRPC with mutual TLS", () => {
+  const clock = new FixedClock();
+  const tokens = new Map<string, VerifiedToken>();
+  let stateDir: string;
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+  let world: TwoFactorWorld;
+  let server: RpcServer;
+  let auth: RpcClient<TwoFactorService>;
+  let gateway: RpcClient<TwoFactorService>;
+
+  const signIn = ({ session }: Registered, scope: VerifiedToken["scope"] = "full"): { token: string } => {
+    const token = `token-${tokens.size}`;
+    const ids = { sessionId: v7(), appId: "demo", tokenId: v7() };
+    tokens.set(token, { ...session, ...ids, scope, issuedAt: clock.now(), expiresAt: clock.now() });
+    return { token };
+  };
+
+  beforeAll(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), "countersign-two-factor-"));
+    await ensureCertificates(stateDir);
+    database = await createTestDatabase("device");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+    const stores = { requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) };
+    world = twoFactorWorld(stores, clock);
+    server = createRpcServer({
+      name: "device",
+      tls: loadTls(tlsFiles(stateDir, "device")),
+      peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
+      tokenVerifier: {
+        verify(raw) {
+          const token = tokens.get(raw);
+          if (!token) throw new AppError("InvalidAccessToken");
+          return token;
+        },
+      },
+      logger: silentLogger,
+      metrics: createMetrics("device", { defaults: false }),
+    }).add(TwoFactorService, twoFactorHandlers({ ...world.ports, limits: { pending: 5, rejections: 3 } }));
+    const { port } = await server.listen("127.0.0.1:0");
+    const clientOf = (caller: string) =>
+      createRpcClient(TwoFactorService, {
+        address: `127.0.0.1:${port}`,
+        tls: loadTls(tlsFiles(stateDir, caller)),
+        serverName: "device",
+        deadlineMs: 5000,
+      });
+    [auth, gateway] = [clientOf("auth"), clientOf("gateway")];
+  });
+  afterAll(async () => {
+    auth.close();
+    gateway.close();
+    await server.stop(100);
+    await prisma.$disconnect();
+    await database.drop();
+    await rm(stateDir, { recursive: true });
+  });
+
+  let old: Registered;
+  let token: { token: string };
+  const wireWish = (accountId: string, changes: object = {}) => {
+    const key = publicKeyToProto(generateKeyPair().publicKey);
+    return {
+      id: v7(),
+      accountId,
+      chainName: "flow-emulator",
+      app: { appId: "demo", appName: "Demo" },
+      userKey: { type: UserKeyType.USER_KEY_TYPE_DEVICE, accountKey: key, deviceKey: key, device: someAttributes },
+      signIn: { email: "ada@example.org", ip: "192.0.2.1", location: "" },
+      expiresAt: new Date(clock.now().getTime() + LIFE_MS),
+      ...changes,
+    };
+  };
+  const open = async (changes: object = {}): Promise<TwoFactorAuth> =>
+    (await auth.openTwoFactor(wireWish(old.device.accountId, changes))).twoFactorAuth!;
+  const signatureOver = (message: Uint8Array) => ({
+    signature: Buffer.from(signMessage(old.keys.privateKey, message)),
+    clientDataJson: Buffer.alloc(0),
+    authenticatorData: Buffer.alloc(0),
+  });
+
+  beforeEach(async () => {
+    world.chain.down = false;
+    world.chain.submission = "submitted";
+    world.chain.verification = "sealed";
+    old = await world.device(v7());
+    token = signIn(old);
+  });
+
+  it("goes from the wish to the end", async () => {
+    const wish = wireWish(old.device.accountId);
+    const { twoFactorAuth: opened } = await auth.openTwoFactor(wish);
+    expect(opened).toMatchObject({
+      id: wish.id,
+      accountId: wish.accountId,
+      status: TwoFactorStatus.TWO_FACTOR_STATUS_PENDING,
+      resultTxId: "",
+      expiresAt: wish.expiresAt,
+      request: { app: wish.app, signIn: wish.signIn, requestedAt: clock.now() },
+    });
+    expect(opened?.request?.srcDevice).toMatchObject({ publicKey: wish.userKey.deviceKey, attributes: someAttributes });
+    expect(opened?.request?.destDevice?.id).toBe(old.device.id);
+
+    const { id, message } = opened!.request!;
+    expect((await gateway.getTwoFactor({ id }, token)).twoFactorAuth).toEqual(opened);
+    const { twoFactorAuths } = await gateway.listTwoFactor({ status: 1 }, token);
+    expect(twoFactorAuths).toEqual([opened]);
+
+    const { accountId } = wish;
+    await gateway.approveTwoFactor({ id, signature: signatureOver(message) }, token);
+    expect(await auth.describeAdmission({ accountId, id })).toMatchObject({ sealed: false, keyIndex: -1 });
+    world.chain.decide("sealed");
+    const admission = await auth.describeAdmission({ accountId, id });
+    expect(admission).toMatchObject({
+      sealed: true,
+      keyIndex: 2,
+      chainName: wish.chainName,
+      userKey: wish.userKey,
+      app: wish.app,
+    });
+    expect(admission.transaction?.chainName).toBe(wish.chainName);
+    expect(admission.twoFactorAuth?.resultTxId).toBe(admission.transaction?.id);
+    const { twoFactorAuth: finished } = await auth.finishTwoFactor({ accountId, id });
+    expect(finished?.status).toBe(TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED);
+    await expect(auth.finishTwoFactor({ accountId, id })).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
+  });
+
+  it("takes a transaction, redirects, rejects and reopens", async () => {
+    const { id } = await open();
+    await gateway.approveTwoFactor({ id, txId: TX }, token);
+    expect((await gateway.getTwoFactor({ id }, token)).twoFactorAuth?.resultTxId).toBe(TX);
+
+    const second = await open();
+    const destDeviceId = (await world.device(old.device.accountId)).device.id;
+    const { twoFactorAuth } = await gateway.redirectTwoFactor({ id: second.id, destDeviceId }, token);
+    expect(twoFactorAuth?.request?.destDevice?.id).toBe(destDeviceId);
+    await gateway.rejectTwoFactor({ id: second.id }, token);
+    for (let index = 0; index < 2; index++) await gateway.rejectTwoFactor({ id: (await open()).id }, token);
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    await gateway.reopenTwoFactor({}, token);
+    await expect(open()).resolves.toBeDefined();
+  });
+
+  it("is each account's own", async () => {
+    const { id } = await open();
+    const stranger = signIn(await world.device(v7()));
+    const notFound = refused("TwoFactorAuthNotFound");
+    await expect(gateway.getTwoFactor({ id }, stranger)).rejects.toMatchObject(notFound);
+    await expect(gateway.rejectTwoFactor({ id }, stranger)).rejects.toMatchObject(notFound);
+    await expect(gateway.approveTwoFactor({ id, txId: TX }, stranger)).rejects.toMatchObject(notFound);
+    await expect(auth.describeAdmission({ accountId: v7(), id })).rejects.toMatchObject(notFound);
+    expect((await gateway.listTwoFactor({ status: 0 }, stranger)).twoFactorAuths).toEqual([]);
+  });
+
+  it("asks for the right caller and a full token", async () => {
+    const { id } = await open();
+    const { accountId } = old.device;
+    const notAllowed = refused("CallerNotAllowed");
+    await expect(gateway.openTwoFactor(wireWish(accountId))).rejects.toMatchObject(notAllowed);
+    await expect(gateway.finishTwoFactor({ accountId, id })).rejects.toMatchObject(notAllowed);
+    await expect(gateway.describeAdmission({ accountId, id })).rejects.toMatchObject(notAllowed);
+    await expect(auth.approveTwoFactor({ id, txId: TX }, token)).rejects.toMatchObject(notAllowed);
+    await expect(gateway.getTwoFactor({ id })).rejects.toMatchObject(refused("Unauthenticated"));
+    const ephemeral = signIn(old, "sign");
+    const insufficient = refused("InsufficientScope");
+    await expect(gateway.getTwoFactor({ id }, ephemeral)).rejects.toMatchObject(insufficient);
+    await expect(gateway.approveTwoFactor({ id, txId: TX }, ephemeral)).rejects.toMatchObject(insufficient);
+    await expect(gateway.reopenTwoFactor({}, ephemeral)).rejects.toMatchObject(insufficient);
+  });
+
+  it("names the fields at fault", async () => {
+    const invalid = (...pointers: string[]) => ({
+      reason: "InvalidRequest",
+      fields: pointers.map((pointer) => ({ pointer })),
+    });
+    const bad = { id: "1", chainName: "", app: undefined, expiresAt: undefined };
+    await expect(open(bad)).rejects.toMatchObject(invalid("/id", "/chainName", "/app", "/expiresAt"));
+    const { id } = await open();
+    const approve = (approval: object) => gateway.approveTwoFactor({ id, ...approval }, token);
+    await expect(approve({})).rejects.toMatchObject(invalid("/approval"));
+    await expect(approve({ txId: `0x${TX}` })).rejects.toMatchObject(invalid("/txId"));
+    const empty = { ...signatureOver(Buffer.from("x")), signature: Buffer.alloc(0) };
+    await expect(approve({ signature: empty })).rejects.toMatchObject(invalid("/signature/signature"));
+    const passkey = { ...empty, signature: Buffer.alloc(64), clientDataJson: Buffer.from("{}") };
+    await expect(approve({ signature: passkey })).rejects.toMatchObject(refused("NotImplemented"));
+    await expect(gateway.listTwoFactor({ status: 9 as 1 }, token)).rejects.toMatchObject(invalid("/status"));
+  });
+});
