@@ -75,6 +75,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     keyAdditions: keyAdditions(account),
     clock,
     limits: config.twoFactorLimits,
+    isFrozen: tokenState.isFrozen,
   };
   const sweeper = startTwoFactorSweeper({ ...twoFactor, logger });
   onClose("two-factor-sweeper", () => sweeper.close());

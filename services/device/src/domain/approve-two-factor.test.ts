@@ -193,6 +193,13 @@ describe("approveTwoFactor", () => {
     expect(row().status).toBe("pending");
   });
 
+  it.each(["sign", "report"] as const)("lets nobody in while the account is frozen (%s)", async (way) => {
+    world.frozen.add(accountId);
+    const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);
+    await expect(approval).rejects.toMatchObject(refused("AccountFrozen"));
+    expect(row()).toMatchObject({ status: "pending", attemptId: null });
+  });
+
   it("is too late once the request is over", async () => {
     world.clock.advance(LIFE_MS);
     await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));

@@ -28,6 +28,11 @@ export interface ApproveTwoFactor extends OfTwoFactor {
   call: UserCall;
 }
 
+export interface ApprovePorts extends TwoFactorPorts {
+  /** Whether the account is frozen: then nobody is let in. */
+  isFrozen(accountId: string): boolean;
+}
+
 /** Refusals after which nothing was and nothing will be submitted. Every other error leaves open what happened. */
 const NOTHING_SUBMITTED = [
   "InvalidSignature",
@@ -43,10 +48,11 @@ const NOTHING_SUBMITTED = [
 /**
  * A registered device of the account lets a new one in. Of all that may happen to a request at once, one thing does.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
- * RateLimited, InsufficientScope (the asking device itself); Unavailable and DeadlineExceeded where the outcome will show in the request.
+ * RateLimited, AccountFrozen, InsufficientScope (the asking device itself); Unavailable and DeadlineExceeded where the outcome will show in the request.
  */
-export function approveTwoFactor(ports: TwoFactorPorts) {
+export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
+    if (ports.isFrozen(command.session.accountId)) throw new AppError("AccountFrozen");
     const approver = await requireRegisteredDevice(ports, command.session);
     if (await approvedEarlier(ports, command, approver)) return;
 

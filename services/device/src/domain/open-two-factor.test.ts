@@ -80,6 +80,11 @@ describe("openTwoFactor", () => {
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
   });
 
+  it.each([0, -1000, 2 * 60 * 60 * 1000])("takes no end that is %s ms away", async (ms) => {
+    const expiresAt = new Date(world.clock.now().getTime() + ms);
+    await expect(open({ expiresAt })).rejects.toMatchObject({ fields: [{ pointer: "/expiresAt" }] });
+  });
+
   it("makes no request without a message", async () => {
     world.chain.down = true;
     await expect(open()).rejects.toMatchObject(refused("ChainUnavailable"));

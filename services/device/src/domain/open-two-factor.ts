@@ -24,9 +24,21 @@ export interface OpenTwoFactorOptions extends TwoFactorPorts {
 /** How long rejections count, in milliseconds. */
 export const CLOSED_FOR_MS = 24 * 60 * 60 * 1000;
 
+/** The longest that a request may wait, in milliseconds; auth gives it as long as the ephemeral token. */
+const LONGEST_MS = 60 * 60 * 1000;
+
+/** Errors: InvalidRequest. */
+function requireSoon(expiresAt: Date, now: Date): void {
+  const left = expiresAt.getTime() - now.getTime();
+  if (left > 0 && left <= LONGEST_MS) return;
+  throw new AppError("InvalidRequest", {
+    fields: [{ pointer: "/expiresAt", detail: "is not within the next hour" }],
+  });
+}
+
 /**
  * Opens a request for a new device's key; the same id again gives the same request. The device used last is asked.
- * Errors: TwoFactorAuthClosed; RateLimited; InvalidRequest where the id is another account's; what preparing the message says.
+ * Errors: TwoFactorAuthClosed; RateLimited; InvalidRequest where the id is another account's or the end is not within an hour; what preparing the message says.
  */
 export function openTwoFactor(options: OpenTwoFactorOptions) {
   const { requests, keyAdditions, clock } = options;
@@ -47,6 +59,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     const present = await requests.find(accountId, id);
     if (present) return viewTwoFactor(options, await findTwoFactor(options, accountId, id, callId));
 
+    requireSoon(wish.expiresAt, clock.now());
     // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
     await requests.withAccount(accountId, (account) => admit(account, clock.now()));
     const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());

@@ -55,6 +55,6 @@ describe("the states of a request", () => {
 
   it("keep to the table under random sequences of all commands", async () => {
     const stores = () => ({ requests: memoryTwoFactorStore(), devices: memoryDeviceStore() });
-    await playTwoFactor(stores, { numRuns: 300, maxCommands: 60 });
+    await playTwoFactor(stores, { numRuns: 150, maxCommands: 60 });
   }, 60_000);
 });

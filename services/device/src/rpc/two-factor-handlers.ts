@@ -1,6 +1,6 @@
 import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import type { Handlers } from "@countersign/service-kit";
-import { approveTwoFactor } from "../domain/approve-two-factor.ts";
+import { type ApprovePorts, approveTwoFactor } from "../domain/approve-two-factor.ts";
 import { describeAdmission } from "../domain/describe-admission.ts";
 import { finishTwoFactor } from "../domain/finish-two-factor.ts";
 import { getTwoFactor } from "../domain/get-two-factor.ts";
@@ -20,7 +20,7 @@ import { rejectTwoFactorRpc } from "./reject-two-factor.ts";
 import { reopenTwoFactorRpc } from "./reopen-two-factor.ts";
 
 /** The RPCs of device.v1.TwoFactor over these ports. */
-export const twoFactorHandlers = (options: OpenTwoFactorOptions): Handlers<TwoFactorService> => ({
+export const twoFactorHandlers = (options: OpenTwoFactorOptions & ApprovePorts): Handlers<TwoFactorService> => ({
   openTwoFactor: openTwoFactorRpc(openTwoFactor(options)),
   getTwoFactor: getTwoFactorRpc(getTwoFactor(options)),
   listTwoFactor: listTwoFactorRpc(listTwoFactor(options)),

@@ -26,7 +26,8 @@ type Action =
 
 /** What may be answered besides success. */
 const REFUSALS: Record<Action["kind"], RegExp> = {
-  open: /^(RateLimited|TwoFactorAuthClosed|ChainUnavailable)$/,
+  // InvalidRequest: it was over before it was opened.
+  open: /^(RateLimited|TwoFactorAuthClosed|ChainUnavailable|InvalidRequest)$/,
   get: /^$/,
   list: /^$/,
   describe: /^$/,

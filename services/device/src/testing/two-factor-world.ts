@@ -33,7 +33,9 @@ export interface Registered {
 /** All commands over a store, a clock that stands still and an account service that does as it is told. */
 export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: DeviceStore }, clock = new FixedClock()) {
   const chain: FakeKeyAdditions = fakeKeyAdditions();
-  const ports = { ...stores, keyAdditions: chain, clock };
+  const frozen = new Set<string>();
+  const isFrozen = (accountId: string) => frozen.has(accountId);
+  const ports = { ...stores, keyAdditions: chain, clock, isFrozen };
   const limits = { pending: 5, rejections: 3 };
   const approve = approveTwoFactor(ports);
   const requestId = "test";
@@ -43,6 +45,8 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     ...stores,
     clock,
     chain,
+    /** Accounts that are frozen. */
+    frozen,
     ports,
     open: openTwoFactor({ ...ports, limits }),
     get: getTwoFactor(ports),
