@@ -35,6 +35,8 @@ export function natsUsers(): Record<string, Permissions> {
       subscribe: ["cs.v1.>", "_INBOX.>"],
     };
   }
+  // Reads an account's past one by one, for streams that resume.
+  users[dnsName("device")]?.publish.push(`$JS.API.STREAM.MSG.GET.${stream}`);
   users[dnsName("gateway")] = { publish: jetStreamApi, subscribe: ["cs.v1.>", "_INBOX.>"] };
   // Sets streams up and looks into them, and is nobody's at run time.
   users[dnsName("operator")] = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };

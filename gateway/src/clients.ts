@@ -4,6 +4,7 @@ import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
@@ -46,6 +47,8 @@ export function createClients({ addresses, tls }: GatewayConfig, metrics: Metric
   const sessions = connect(SessionsService, "auth");
   const access = connect(AccessService, "auth");
   const devices = connect(DevicesService, "device");
+  // A connection of its own: streams are many, and other calls must not wait for a place beside them.
+  const accountEvents = connect(AccountEventsService, "device");
   const keys = connect(KeysService, "key");
   const accounts = connect(AccountsService, "account");
   const signing = connect(SigningService, "signer");
@@ -61,6 +64,9 @@ export function createClients({ addresses, tls }: GatewayConfig, metrics: Metric
     },
     access: { removeDevice: repeatable(access.removeDevice) },
     devices: { listDevices: repeatable(devices.listDevices), updateDevice: repeatable(devices.updateDevice) },
+    accountEvents: {
+      watch: (request, { call }) => accountEvents.watch(request, { call, clientIp: clientIpOf(call) }),
+    },
     keys: { listKeys: repeatable(keys.listKeys) },
     accounts: { getMe: repeatable(accounts.getMe) },
     signing: { signTransaction: once(signing.signTransaction), signPaymaster: once(signing.signPaymaster) },

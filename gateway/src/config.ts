@@ -24,6 +24,8 @@ export interface GatewayConfig {
   allowedOrigins: string[];
   trustedProxies: string[];
   requireLoginToken: boolean;
+  /** Milliseconds of silence on a stream of events until a comment is sent. */
+  eventsHeartbeatMs: number;
 }
 
 /** A comma-separated list; absent is empty. */
@@ -59,6 +61,8 @@ const schema = z.object({
   GATEWAY_LISTEN: listenAddress.default("127.0.0.1:8080"),
   GATEWAY_ALLOWED_ORIGINS: origins,
   GATEWAY_TRUSTED_PROXIES: proxies,
+  // Below what proxies and phones take for dead.
+  GATEWAY_EVENTS_HEARTBEAT_MS: z.coerce.number().int().min(1_000).max(60_000).default(15_000),
   CS_AUTH_ADDRESS: dialAddress.default("127.0.0.1:5001"),
   CS_DEVICE_ADDRESS: dialAddress.default("127.0.0.1:5002"),
   CS_KEY_ADDRESS: dialAddress.default("127.0.0.1:5003"),
@@ -86,6 +90,7 @@ export function loadConfig(env: Env): GatewayConfig {
     issuer: settings.AUTH_ISSUER,
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
+    eventsHeartbeatMs: settings.GATEWAY_EVENTS_HEARTBEAT_MS,
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
   };
 }

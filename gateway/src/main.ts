@@ -11,7 +11,7 @@ import { createRoutes } from "./routes/index.ts";
 
 await runService({
   name: "gateway",
-  async start({ env, logger, metrics, clock, drainMs, onClose, readyCheck }) {
+  async start({ env, logger, metrics, clock, drainMs, signal, onClose, readyCheck }) {
     const config = loadConfig(env);
     const clients = createClients(config, metrics);
     onClose("clients", clients.close);
@@ -28,6 +28,8 @@ await runService({
       pages: [...createPages(createOpenApi(routes)), createJwksPage(upstream, logger)],
       verifier,
       logger,
+      heartbeatMs: config.eventsHeartbeatMs,
+      stopping: signal,
       observe: createHttpMetrics(metrics),
       allowedOrigins: config.allowedOrigins,
       trustedProxies: config.trustedProxies,

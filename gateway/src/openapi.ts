@@ -39,6 +39,10 @@ function operationOf(row: Route): Json {
     const schema = { type: "string", minLength: 1, maxLength: 255 };
     parameters.push({ name: "Idempotency-Key", in: "header", required: false, schema });
   }
+  if (row.events !== undefined) {
+    const schema = { type: "string", pattern: "^[0-9]{1,20}$" };
+    parameters.push({ name: "Last-Event-ID", in: "header", required: false, schema });
+  }
   return {
     operationId: row.operationId,
     summary: row.summary,
@@ -61,6 +65,12 @@ function securityOf(row: Route): Json {
 }
 
 function successOf(row: Route): Json {
+  if (row.events !== undefined) {
+    return {
+      description: "Events until the session ends",
+      content: { "text/event-stream": { schema: { type: "string" } } },
+    };
+  }
   if (row.response === undefined) return { description: "Done" };
   return { description: "Done", content: { "application/json": { schema: toJsonSchema(row.response, "output") } } };
 }
@@ -70,7 +80,7 @@ function problemsOf(row: Route): Json {
   const reasons = new Set<Reason>([...row.errors, "Unavailable", "DeadlineExceeded", "Internal"]);
   if (row.request.body)
     for (const reason of ["InvalidRequest", "PayloadTooLarge", "UnsupportedMediaType"] as const) reasons.add(reason);
-  if (row.request.params || row.request.query) reasons.add("InvalidRequest");
+  if (row.request.params || row.request.query || row.events) reasons.add("InvalidRequest");
   if (row.token !== "none") {
     for (const reason of ["InvalidAccessToken", "AccessTokenExpired", "InsufficientScope"] as const)
       reasons.add(reason);

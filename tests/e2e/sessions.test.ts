@@ -173,7 +173,6 @@ describe("devices", () => {
     const { client } = await signUpPerson();
     const token = client.credentials!.accessToken;
     for (const [method, path] of [
-      ["GET", "/device/v1/events"],
       ["POST", "/account/v1/freeze"],
       ["POST", "/account/v1/parent"],
       ["GET", "/device/v1/2fa?status=pending"],

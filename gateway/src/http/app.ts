@@ -6,8 +6,7 @@ import helmet from "helmet";
 import { refuseLargeBodies } from "./limits.ts";
 import { handleProblems } from "./problems.ts";
 import { identifyRequest, type RequestIdentity } from "./request-id.ts";
-import { type Route, toExpressHandler } from "./route.ts";
-import type { TokenVerifier } from "./session.ts";
+import { type Route, type RouteParts, toExpressHandler } from "./route.ts";
 
 /** Counts one answered request; `route` is the path pattern, never the path. */
 export type ObserveRequest = (sample: { method: string; route: string; status: number; seconds: number }) => void;
@@ -19,11 +18,9 @@ export interface Page {
 }
 
 /** What the HTTP application is made of. */
-export interface AppParts {
+export interface AppParts extends RouteParts {
   routes: readonly Route[];
   pages: readonly Page[];
-  verifier: TokenVerifier;
-  logger: Logger;
   observe: ObserveRequest;
   /** Origins of browsers that may call; empty: none. */
   allowedOrigins: readonly string[];

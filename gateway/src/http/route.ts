@@ -2,6 +2,7 @@ import { AppError, type Reason } from "@countersign/errors";
 import type { CallContext, Logger } from "@countersign/service-kit";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
+import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { readJsonBody } from "./limits.ts";
 import type { FieldProblem } from "./problems.ts";
@@ -17,6 +18,8 @@ export type Method = "get" | "post" | "put" | "delete";
 export interface HttpCall extends CallContext {
   /** From the Idempotency-Key header; "" without one. */
   idempotencyKey: string;
+  /** From the Last-Event-ID header of a stream of events; "" without one. */
+  lastEventId: string;
 }
 
 /** A request's validated parts. */
@@ -48,9 +51,10 @@ interface RouteBase {
   response?: z.ZodType;
 }
 
-/** A row of the table as the router sees it. */
+/** A row of the table as the router sees it: with a handler that answers once, or with a stream of server-sent events. */
 export interface Route extends RouteBase {
   handler(input: Input<unknown, unknown, unknown>, call: HttpCall): Promise<unknown>;
+  events?(call: HttpCall): AsyncIterable<ServerSentEvent>;
 }
 
 /** A row as it is written: everything with a default may be left out, and the handler's types follow from the schemas. */
@@ -80,29 +84,62 @@ export function route<
   };
 }
 
+/** Makes a row that answers with server-sent events for as long as the client stays. */
+export function eventRoute(
+  definition: Pick<RouteBase, "path" | "operationId" | "summary" | "token" | "recover" | "errors"> & {
+    /** Ends with the call's signal. */
+    events(call: HttpCall): AsyncIterable<ServerSentEvent>;
+  },
+): Route {
+  return {
+    method: "get",
+    idempotencyKey: false,
+    status: 200,
+    request: {},
+    handler: async () => undefined,
+    ...definition,
+  };
+}
+
 /** What rows need to become handlers. */
 export interface RouteParts {
   verifier: TokenVerifier;
   logger: Logger;
+  /** Milliseconds of silence on a stream of events until a comment is sent. */
+  heartbeatMs: number;
+  /** Aborts when the server begins to stop: streams end, and their clients go to another server. */
+  stopping: AbortSignal;
 }
 
+/** Until the first message of a stream, and until a client that takes nothing is dropped. */
+const STREAM_LIMITS = { firstMs: 3_000, stuckMs: 10_000 };
+
 /** Makes the express handler of a row: authenticate, read, validate, call, answer. */
-export function toExpressHandler(row: Route, { verifier, logger }: RouteParts): RequestHandler {
+export function toExpressHandler(row: Route, parts: RouteParts): RequestHandler {
   return async (request, response) => {
+    const { verifier, logger, heartbeatMs, stopping } = parts;
     const session = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
     const { requestId, trace } = response.locals as RequestIdentity;
-    const answer = await row.handler(input, {
+    const call: HttpCall = {
       caller: "http",
       requestId,
       trace,
       clientIp: clientIp(request),
       idempotencyKey,
+      lastEventId: row.events === undefined ? "" : readLastEventId(request.headers["last-event-id"]),
       signal: abortedByClient(response),
       logger: logger.child({ requestId, traceId: trace.traceId }),
       ...(session && { token: session.token, rawToken: session.raw }),
-    });
+    };
+    // HEAD gets what GET would say without a stream behind it.
+    if (row.events !== undefined && request.method === "HEAD") return void response.type("text/event-stream").end();
+    if (row.events !== undefined) {
+      const events = row.events({ ...call, signal: AbortSignal.any([call.signal, stopping]) });
+      return sendEventStream(response, events, { heartbeatMs, ...STREAM_LIMITS });
+    }
+    const answer = await row.handler(input, call);
     if (row.status === 204) response.status(204).end();
     else response.status(row.status).json(answer);
   };

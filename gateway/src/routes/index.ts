@@ -2,13 +2,20 @@ import type { Route } from "../http/route.ts";
 import { type AccountClients, accountRoutes } from "./account.ts";
 import { type AuthClients, authRoutes } from "./auth.ts";
 import { type DeviceClients, deviceRoutes } from "./device.ts";
+import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
 import { notAvailableRoutes } from "./not-available.ts";
 import { type SignClients, signRoutes } from "./sign.ts";
 import { type SignInClients, signInRoutes } from "./sign-in.ts";
 
 /** Every service as the routes see it. */
-export type RouteClients = AuthClients & SignInClients & DeviceClients & KeyClients & AccountClients & SignClients;
+export type RouteClients = AuthClients &
+  SignInClients &
+  DeviceClients &
+  EventClients &
+  KeyClients &
+  AccountClients &
+  SignClients;
 
 /** What of the configuration changes a schema. */
 export interface RouteOptions {
@@ -22,6 +29,7 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
     ...authRoutes(clients),
     ...signInRoutes(clients, options),
     ...deviceRoutes(clients),
+    ...eventRoutes(clients),
     ...keyRoutes(clients),
     ...accountRoutes(clients),
     ...signRoutes(clients),

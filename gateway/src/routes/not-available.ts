@@ -13,7 +13,6 @@ const ROWS: Row[] = [
   ["put", "/device/v1/2fa/{id}", "redirectTwoFactor", "Asks another device instead", "user", "recover"],
   ["delete", "/device/v1/2fa/{id}", "rejectTwoFactor", "Rejects a request", "user", "recover"],
   ["post", "/device/v1/2fa/{id}/approve", "approveTwoFactor", "Approves a request", "user", "recover"],
-  ["get", "/device/v1/events", "watchEvents", "The account's events as they happen", "user", "recover"],
   ["post", "/key/v1/recovery", "registerRecoveryKey", "Reports a recovery key", "user"],
   ["delete", "/key/v1/keys/{publicKey}", "reportRevocation", "Reports a revocation on chain", "user"],
   ["post", "/account/v1/parent", "linkParent", "Reads the parent link from the chain", "user"],

@@ -9,5 +9,11 @@ export interface RpcOptions {
 /** One unary RPC, as the routes see it. Rejects with an AppError. */
 export type Rpc<Request, Response> = (request: Request, options: RpcOptions) => Promise<Response>;
 
+/** One RPC that answers with a stream, which ends with the call's signal. */
+export type StreamRpc<Request, Response> = (
+  request: Request,
+  options: Pick<RpcOptions, "call">,
+) => AsyncIterable<Response>;
+
 /** Deadlines in milliseconds. A sign-up waits for the chain, up to 20 s. */
 export const DEADLINES = { unary: 3_000, signUp: 25_000, signer: 2_000 } as const;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
 import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { RouteClients } from "../routes/index.ts";
@@ -80,6 +81,11 @@ const signature = { address: Buffer.from("01cf0e2f2f715450", "hex"), keyId: 2, s
 export function createFakeServices() {
   const calls: SeenCall[] = [];
   let failure: Error | undefined;
+  /** What a stream of events brings, and whether it stays open then. */
+  const streamed = {
+    open: false,
+    events: [{ id: "42", type: "device.updated", dataJson: `{"deviceId":"${device.id}"}`, occurredAt: when }],
+  };
   const rpc =
     <Request, Response>(name: string, answer: Response): Rpc<Request, Response> =>
     async (request, options) => {
@@ -111,6 +117,15 @@ export function createFakeServices() {
       listDevices: rpc("listDevices", { devices: [device] }),
       updateDevice: rpc("updateDevice", { device }),
     },
+    accountEvents: {
+      watch: async function* (request, { call }) {
+        await rpc("watch", undefined)(request as never, { call, deadlineMs: 0 });
+        yield { id: "41", type: "", dataJson: "", occurredAt: undefined };
+        yield* streamed.events;
+        // Without listeners, `once` on a signal that has aborted would never resolve.
+        if (streamed.open && !call.signal.aborted) await once(call.signal, "abort");
+      },
+    },
     keys: {
       listKeys: rpc("listKeys", {
         keys: [
@@ -128,6 +143,7 @@ export function createFakeServices() {
   return {
     clients,
     calls,
+    streamed,
     fail(error: Error) {
       failure = error;
     },

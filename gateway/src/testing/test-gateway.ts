@@ -22,6 +22,7 @@ export interface TestGatewayOptions {
   allowedOrigins?: string[];
   trustedProxies?: string[];
   requireLoginToken?: boolean;
+  heartbeatMs?: number;
 }
 
 /** The whole HTTP application on a free port, with fake services behind it. */
@@ -29,11 +30,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
   const services = createFakeServices();
   const routes = createRoutes(services.clients, { requireLoginToken: options.requireLoginToken ?? true });
   const samples: { method: string; route: string; status: number }[] = [];
+  const stopping = new AbortController();
   const app = createApp({
     routes,
     pages: createPages(createOpenApi(routes)),
     verifier: fakeVerifier,
     logger: createLogger({ name: "gateway", level: "silent" }),
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+    stopping: stopping.signal,
     observe: ({ method, route, status }) => samples.push({ method, route, status }),
     allowedOrigins: options.allowedOrigins ?? [],
     trustedProxies: options.trustedProxies ?? [],
@@ -46,6 +50,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
     url,
     routes,
     samples,
+    stopping,
     /** Sends a request; a body that is no string is sent as JSON. */
     async send(
       method: string,

@@ -1,4 +1,5 @@
 import { bytesToHex, hexToBytes, publicKeyFingerprint } from "@countersign/keys";
+import { type AccountEvent, type EventOptions, followEvents } from "./events.ts";
 import { type ApiRequest, ApiTransport, type Fetch } from "./http.ts";
 import { ProblemError } from "./problem-error.ts";
 import type {
@@ -163,6 +164,18 @@ export class CountersignClient {
     return (await this.#authorized<{ keys: Key[] }>({ method: "GET", path })).keys;
   }
 
+  /**
+   * What happens to the account, as it happens. Connects again by itself, from the last event on; ends with the signal, and throws
+   * ProblemError when the session is over. A "stream.reset" says that events may be missing: read what is shown again.
+   */
+  events(options: EventOptions = {}): AsyncGenerator<AccountEvent, void> {
+    const open = (headers: Record<string, string>, signal: AbortSignal) =>
+      this.#withAccess((accessToken) =>
+        this.#transport.openEvents({ path: "/device/v1/events", accessToken, headers, signal }),
+      );
+    return followEvents(open, options);
+  }
+
   /** The server key's signature over a transaction's payload; `message` is hex of domain tag and RLP. */
   signTransaction(message: string, chainName?: string): Promise<CompositeSignature> {
     return this.#sign("/sign/v1/cadence/transaction", message, chainName);
@@ -178,17 +191,21 @@ export class CountersignClient {
     return (await this.#authorized<{ signature: CompositeSignature }>({ method: "POST", path, body })).signature;
   }
 
-  async #authorized<Answer>(request: ApiRequest): Promise<Answer> {
+  #authorized<Answer>(request: ApiRequest): Promise<Answer> {
+    return this.#withAccess((accessToken) => this.#transport.send<Answer>({ ...request, accessToken }));
+  }
+
+  async #withAccess<Answer>(send: (accessToken: string | undefined) => Promise<Answer>): Promise<Answer> {
     const accessToken = this.#credentials?.accessToken;
     try {
-      return await this.#transport.send<Answer>({ ...request, accessToken });
+      return await send(accessToken);
     } catch (error) {
       const expired = error instanceof ProblemError && error.error === "AccessTokenExpired";
       if (!expired || !this.#credentials) throw error;
     }
     // Another call may have brought a new pair meanwhile.
     const current = this.#credentials.accessToken === accessToken ? await this.refresh() : this.#credentials;
-    return this.#transport.send<Answer>({ ...request, accessToken: current.accessToken });
+    return send(current.accessToken);
   }
 
   async #exchange(): Promise<Credentials> {

@@ -39,4 +39,20 @@ export class ApiTransport {
     if (!response.ok) throw await toProblemError(response);
     return (response.status === 204 ? undefined : await response.json()) as Answer;
   }
+
+  /** Opens a stream of server-sent events; it lasts until it ends or the signal aborts. */
+  async openEvents(request: Pick<ApiRequest, "path" | "accessToken" | "headers"> & { signal: AbortSignal }) {
+    const { path, accessToken, headers = {}, signal } = request;
+    const response = await this.#fetch(this.#baseUrl + path, {
+      headers: {
+        accept: "text/event-stream",
+        ...(accessToken !== undefined && { authorization: `Bearer ${accessToken}` }),
+        ...headers,
+      },
+      cache: "no-store",
+      signal,
+    });
+    if (!response.ok) throw await toProblemError(response);
+    return response;
+  }
 }

@@ -1,4 +1,5 @@
 export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
+export type { AccountEvent, EventOptions } from "./events.ts";
 export type { Fetch } from "./http.ts";
 export { type FieldProblem, ProblemError } from "./problem-error.ts";
 export type * from "./resources.ts";

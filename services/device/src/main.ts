@@ -18,6 +18,7 @@ import {
 import { keyAdditions } from "./clients/key-additions.ts";
 import { loadConfig } from "./config.ts";
 import { noteDeviceUsed } from "./domain/note-device-used.ts";
+import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
 import { accountEventsHandlers, devicesHandlers } from "./rpc/handlers.ts";
 import { twoFactorHandlers } from "./rpc/two-factor-handlers.ts";
@@ -26,7 +27,7 @@ import { prismaDeviceStore } from "./store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
 
-async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
+async function start({ name, env, logger, metrics, clock, drainMs, signal, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
   const { natsUrl } = config;
   const { databaseUrl } = config.secrets;
@@ -48,6 +49,9 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     handler: onSessionCreated(noteDeviceUsed({ store, clock })),
   });
   onClose("session-created", () => consumer.close());
+
+  const accountEvents = startAccountEvents({ natsUrl, tls, logger, metrics, clock, stopping: signal });
+  onClose("account-events", () => accountEvents.close());
 
   const auth = createRpcClient(TokenStateService, {
     address: config.authAddress,
@@ -92,7 +96,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   })
     .add(DevicesService, devicesHandlers({ store, clock, maxDevices: config.maxDevices }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
-    .add(AccountEventsService, accountEventsHandlers);
+    .add(AccountEventsService, accountEventsHandlers(accountEvents));
   onClose("rpc", () => server.stop(drainMs));
   await server.listen(config.listen);
 }

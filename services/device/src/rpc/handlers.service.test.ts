@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
-import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
   createLogger,
@@ -28,7 +27,7 @@ import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.t
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
-import { accountEventsHandlers, devicesHandlers } from "./handlers.ts";
+import { devicesHandlers } from "./handlers.ts";
 
 describe("device over gRPC with mutual TLS", () => {
   const clock = new FixedClock();
@@ -87,9 +86,7 @@ describe("device over gRPC with mutual TLS", () => {
       tokenVerifier,
       logger: createLogger({ name: "device", level: "silent" }),
       metrics: createMetrics("device", { defaults: false }),
-    })
-      .add(DevicesService, devicesHandlers({ store: prismaDeviceStore(prisma), clock, maxDevices: 20 }))
-      .add(AccountEventsService, accountEventsHandlers);
+    }).add(DevicesService, devicesHandlers({ store: prismaDeviceStore(prisma), clock, maxDevices: 20 }));
     const { port } = await server.listen("127.0.0.1:0");
     address = `127.0.0.1:${port}`;
   });
@@ -157,12 +154,5 @@ describe("device over gRPC with mutual TLS", () => {
     await expect(gateway.listDevices({}, { token: "stranger" })).rejects.toEqual(refused("InvalidAccessToken"));
     const ephemeral = signIn(accountId, key, "sign");
     await expect(gateway.listDevices({}, { token: ephemeral })).rejects.toEqual(refused("InsufficientScope"));
-  });
-
-  it("says what is not available yet", async () => {
-    const token = signIn(v7(), somePublicKey());
-    const notImplemented = { reason: "NotImplemented" };
-    const events = clientOf(AccountEventsService, "gateway").watch({ lastEventId: "" }, { token });
-    await expect(events[Symbol.asyncIterator]().next()).rejects.toMatchObject(notImplemented);
   });
 });

@@ -5,11 +5,12 @@ import { listDevices } from "../domain/list-devices.ts";
 import { type RegisterDeviceOptions, registerDevice } from "../domain/register-device.ts";
 import { removeDevice } from "../domain/remove-device.ts";
 import { updateDevice } from "../domain/update-device.ts";
+import { type WatchAccountOptions, watchAccount } from "../events/watch-account.ts";
 import { listDevicesRpc } from "./list-devices.ts";
-import { accountEventsRpcs } from "./not-available-yet.ts";
 import { registerDeviceRpc } from "./register-device.ts";
 import { removeDeviceRpc } from "./remove-device.ts";
 import { updateDeviceRpc } from "./update-device.ts";
+import { watchAccountEventsRpc } from "./watch-account-events.ts";
 
 /** The RPCs of device.v1.Devices over these ports. */
 export const devicesHandlers = (options: RegisterDeviceOptions): Handlers<DevicesService> => ({
@@ -19,4 +20,7 @@ export const devicesHandlers = (options: RegisterDeviceOptions): Handlers<Device
   removeDevice: removeDeviceRpc(removeDevice(options)),
 });
 
-export const accountEventsHandlers: Handlers<AccountEventsService> = accountEventsRpcs;
+/** The RPCs of device.v1.AccountEvents over the stream of events. */
+export const accountEventsHandlers = (options: WatchAccountOptions): Handlers<AccountEventsService> => ({
+  watch: watchAccountEventsRpc(watchAccount(options)),
+});

@@ -1,0 +1,95 @@
+import { ProblemError } from "./problem-error.ts";
+import { readServerSentEvents } from "./server-sent-events.ts";
+
+/** One thing that happened to the account. */
+export interface AccountEvent {
+  /** Where to resume. */
+  id: string;
+  /** "two-factor.requested", "key.added" and so on. */
+  type: string;
+  /** Ids and states; what is behind them is read with the other methods. */
+  data: Record<string, unknown>;
+}
+
+export interface EventOptions {
+  /** The id of the last event that was seen; without one it begins now. */
+  lastEventId?: string;
+  /** Ends the iteration. */
+  signal?: AbortSignal;
+  /** Milliseconds without a sign of life until the connection counts as dead. Default: three of the server's heartbeats. */
+  silenceMs?: number;
+}
+
+type Open = (headers: Record<string, string>, signal: AbortSignal) => Promise<Response>;
+
+const SILENCE_MS = 45_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+
+/** Whether the same request may succeed later: everything but a refusal. */
+function passes(error: unknown): boolean {
+  return !(error instanceof ProblemError) || error.status >= 500 || error.status === 429 || error.status === 408;
+}
+
+/** Follows a stream of events across connections. Throws what is not worth another try. */
+export async function* followEvents(open: Open, options: EventOptions): AsyncGenerator<AccountEvent, void> {
+  const { signal } = options;
+  const over = () => signal?.aborted === true;
+  let lastEventId = options.lastEventId ?? "";
+  let retryMs = FIRST_RETRY_MS;
+  let failures = 0;
+  while (!over()) {
+    let waitMs = 0;
+    const connection = new AbortController();
+    const abort = () => connection.abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      const alive = deadline(options.silenceMs ?? SILENCE_MS, abort);
+      try {
+        const response = await open(lastEventId === "" ? {} : { "last-event-id": lastEventId }, connection.signal);
+        for await (const message of readServerSentEvents(response, alive.renew)) {
+          failures = 0;
+          retryMs = message.retryMs ?? retryMs;
+          lastEventId = message.id ?? lastEventId;
+          if (message.data !== "") yield { id: lastEventId, type: message.type, data: JSON.parse(message.data) };
+        }
+      } finally {
+        alive.stop();
+      }
+    } catch (error) {
+      if (over()) return;
+      if (!passes(error)) throw error;
+      waitMs = error instanceof ProblemError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      connection.abort();
+    }
+    const backoffMs = Math.min(LONGEST_WAIT_MS, retryMs * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
+    failures += 1;
+    await sleep(Math.max(waitMs, backoffMs), signal);
+  }
+}
+
+function deadline(milliseconds: number, onSilence: () => void) {
+  let timer = setTimeout(onSilence, milliseconds);
+  return {
+    renew() {
+      clearTimeout(timer);
+      timer = setTimeout(onSilence, milliseconds);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener("abort", done, { once: true });
+    if (signal?.aborted) done();
+  });
+}

@@ -1,0 +1,91 @@
+import type { Event, KeyRegistered, KeyRevoked } from "@countersign/proto/events/v1/events.ts";
+import { publicKeyFromProto } from "@countersign/service-kit";
+
+/** One event as an account's devices see it. */
+export interface AccountEvent {
+  /** The stream's sequence number. */
+  sequence: number;
+  /** "two-factor.requested", "key.added" and so on. */
+  type: string;
+  /** Ids and states only: what is behind them is read with a token of one's own. */
+  data: Readonly<Record<string, string | number | boolean>>;
+  occurredAt: Date;
+}
+
+type Seen = Pick<AccountEvent, "type" | "data">;
+
+const keyOf = (key: KeyRegistered | KeyRevoked) => {
+  const { algorithm, publicKey } = publicKeyFromProto(key.accountKey);
+  return { publicKey, algorithm, chainName: key.chainName, keyIndex: key.keyIndex };
+};
+const updatedDevice = (deviceId: string, change: string): Seen => ({
+  type: "device.updated",
+  data: { deviceId, change },
+});
+const updatedAccount = (accountId: string, change: string): Seen => ({
+  type: "account.updated",
+  data: { accountId, change },
+});
+
+// A request that is renewed or redirected is asked again.
+const TWO_FACTOR: ReadonlyMap<string, string> = new Map([
+  ["pending", "requested"],
+  ...["approved", "rejected", "expired", "finished", "failed"].map((state) => [state, state] as const),
+]);
+
+// By service and name, as the subject has them: NATS lets each service publish its own only.
+const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
+  "auth.session-ended": ({ sessionEnded }) =>
+    sessionEnded && {
+      type: "session.ended",
+      data: { sessionId: sessionEnded.sessionId, cause: sessionEnded.cause },
+    },
+  "auth.account-frozen": ({ accountId, accountFrozen }) => accountFrozen && updatedAccount(accountId, "frozen"),
+  "auth.account-unfrozen": ({ accountId, accountFrozen }) => accountFrozen && updatedAccount(accountId, "unfrozen"),
+  "account.account-deployed": ({ accountId, accountDeployed }) =>
+    accountDeployed && updatedAccount(accountId, "deployed"),
+  "account.account-updated": ({ accountId, accountUpdated }) => accountUpdated && updatedAccount(accountId, "changed"),
+  "key.key-registered": ({ keyRegistered }) => keyRegistered && { type: "key.added", data: keyOf(keyRegistered) },
+  "key.key-revoked": ({ keyRevoked }) => keyRevoked && { type: "key.revoked", data: keyOf(keyRevoked) },
+  "device.device-registered": ({ deviceRegistered }) =>
+    deviceRegistered && updatedDevice(deviceRegistered.deviceId, "registered"),
+  "device.device-updated": ({ deviceUpdated }) => deviceUpdated && updatedDevice(deviceUpdated.deviceId, "changed"),
+  "device.device-removed": ({ deviceRemoved }) => deviceRemoved && updatedDevice(deviceRemoved.deviceId, "removed"),
+  "device.two-factor-changed": ({ twoFactorChanged }) => {
+    const state = TWO_FACTOR.get(twoFactorChanged?.status ?? "");
+    if (twoFactorChanged === undefined || state === undefined) return undefined;
+    return { type: `two-factor.${state}`, data: { id: twoFactorChanged.id } };
+  },
+};
+
+const SUBJECT = /^cs\.v1\.([a-z0-9-]+)\.([a-z0-9-]+)\.([a-z0-9-]+)$/;
+
+/** The parts of a subject cs.v1.<service>.<account id>.<event>; undefined for any other. */
+export function subjectParts(subject: string): { accountId: string; name: string } | undefined {
+  const [, service, accountId, event] = SUBJECT.exec(subject) ?? [];
+  return accountId === undefined ? undefined : { accountId, name: `${service}.${event}` };
+}
+
+/** The event as the devices of the subject's account see it; undefined where they see nothing of it, or where it is not whole. */
+export function toAccountEvent(sequence: number, subject: string, event: Event): AccountEvent | undefined {
+  const parts = subjectParts(subject);
+  if (parts === undefined || event.occurredAt === undefined || event.accountId !== parts.accountId) return undefined;
+  if (!Object.hasOwn(MAPPINGS, parts.name)) return undefined;
+  try {
+    const seen = MAPPINGS[parts.name]?.(event);
+    return seen && { ...seen, sequence, occurredAt: event.occurredAt };
+  } catch {
+    // A key that is none: later versions may know more of them.
+    return undefined;
+  }
+}
+
+/** Whether devices see events of this subject at all. */
+export function isAccountEventSubject(subject: string): boolean {
+  return Object.hasOwn(MAPPINGS, subjectParts(subject)?.name ?? "");
+}
+
+/** The JSON that clients receive as `data`. */
+export function accountEventJson({ data, occurredAt }: AccountEvent): string {
+  return JSON.stringify({ ...data, occurredAt: occurredAt.toISOString() });
+}

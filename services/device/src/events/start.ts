@@ -1,0 +1,40 @@
+import { type NatsOptions, startEventFeed } from "@countersign/outbox";
+import type { Clock, Metrics } from "@countersign/service-kit";
+import { Gauge } from "prom-client";
+import type { WatchAccountOptions } from "./watch-account.ts";
+import { createWatchers } from "./watchers.ts";
+
+export interface AccountEventsOptions extends Omit<NatsOptions, "name"> {
+  metrics: Metrics;
+  clock: Clock;
+  /** Aborts when the process begins to stop. */
+  stopping: AbortSignal;
+}
+
+// Twenty devices, and what they left open when they lost their network.
+const MAX_PER_ACCOUNT = 50;
+const MAX_WAITING = 256;
+
+/** The process's feed of all events and the streams that it serves. */
+export function startAccountEvents(options: AccountEventsOptions): WatchAccountOptions & { close(): Promise<void> } {
+  const { natsUrl, tls, logger, metrics, clock, stopping } = options;
+  const watchers = createWatchers({ maxPerAccount: MAX_PER_ACCOUNT, maxWaiting: MAX_WAITING });
+  const feed = startEventFeed({
+    natsUrl,
+    tls,
+    logger,
+    name: "device-feed",
+    onEvent: watchers.publish,
+    onBreak: () => watchers.endAll(),
+  });
+  stopping.addEventListener("abort", () => watchers.endAll(true), { once: true });
+  new Gauge({
+    name: "countersign_event_streams",
+    help: "Streams of account events that are open",
+    registers: [metrics.registry],
+    collect() {
+      this.set(watchers.count());
+    },
+  });
+  return { feed, watchers, clock, close: feed.close };
+}

@@ -1,0 +1,19 @@
+/** Lets at most `atOnce` pieces of work run; the others wait in order. */
+export function createTurns(atOnce: number): { run<T>(work: () => Promise<T>): Promise<T> } {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return {
+    async run(work) {
+      if (running < atOnce) running += 1;
+      else await new Promise<void>((resolve) => void waiting.push(resolve));
+      try {
+        return await work();
+      } finally {
+        // Whoever waits longest takes over the place.
+        const next = waiting.shift();
+        if (next === undefined) running -= 1;
+        else next();
+      }
+    },
+  };
+}

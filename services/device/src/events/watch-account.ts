@@ -1,0 +1,121 @@
+import { AppError } from "@countersign/errors";
+import type { EventFeed } from "@countersign/outbox";
+import type { Clock } from "@countersign/service-kit";
+import { type AccountEvent, accountEventJson, toAccountEvent } from "./account-event.ts";
+import { createTurns } from "./turns.ts";
+import type { Watchers } from "./watchers.ts";
+
+/** What goes to the client; type and data are "" where only the place to resume from is told. */
+export interface WatchedEvent {
+  id: string;
+  type: string;
+  dataJson: string;
+  occurredAt: Date | undefined;
+}
+
+export interface WatchAccount {
+  accountId: string;
+  sessionId: string;
+  /** "" begins now. */
+  lastEventId: string;
+  /** Aborts when the reader is gone. */
+  signal: AbortSignal;
+}
+
+export interface WatchAccountOptions {
+  feed: Pick<EventFeed, "position" | "bounds" | "next">;
+  watchers: Pick<Watchers, "add">;
+  clock: Clock;
+}
+
+const HOUR_MS = 3_600_000;
+/** Reads of the past that run at once: after a restart everybody resumes. */
+const READS_AT_ONCE = 32;
+/** More than this in an hour is no account of a person. */
+const MAX_REPLAYED = 1_000;
+
+const place = (sequence: number): WatchedEvent => ({
+  id: String(sequence),
+  type: "",
+  dataJson: "",
+  occurredAt: undefined,
+});
+
+/** Tells that something may be missing: what the client shows must be read again. */
+const reset = (sequence: number): WatchedEvent => ({ ...place(sequence), type: "stream.reset", dataJson: "{}" });
+
+const seen = (event: AccountEvent): WatchedEvent => ({
+  id: String(event.sequence),
+  type: event.type,
+  dataJson: accountEventJson(event),
+  occurredAt: event.occurredAt,
+});
+
+function parseId(id: string): number {
+  const sequence = Number(id);
+  if (!/^(0|[1-9]\d{0,15})$/.test(id) || !Number.isSafeInteger(sequence)) {
+    throw new AppError("InvalidRequest", { fields: [{ pointer: "/lastEventId", detail: "is no id of an event" }] });
+  }
+  return sequence;
+}
+
+/**
+ * An account's events from `lastEventId` on, at most an hour back, then as they happen; each once, in the stream's order. Ends with the
+ * session's own session.ended. Errors: InvalidRequest (id), RateLimited, Unavailable (NATS is away, reader too slow, server stops).
+ */
+export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
+  const turns = createTurns(READS_AT_ONCE);
+
+  /** What was stored behind `after`. Everything newer than its end is in the watcher's queue already. */
+  async function* past(accountId: string, after: number, first: number): AsyncGenerator<WatchedEvent> {
+    const since = new Date(clock.now().getTime() - HOUR_MS);
+    const subject = `cs.v1.*.${accountId}.*`;
+    let stored = await turns.run(() => feed.next(subject, after + 1));
+    const tooOld = stored !== undefined && stored.storedAt < since;
+    if (tooOld || after + 1 < first) {
+      yield reset(after);
+      if (tooOld) stored = await turns.run(() => feed.next(subject, since));
+    }
+    for (let count = 0; stored !== undefined; count += 1) {
+      const { sequence } = stored;
+      if (count === MAX_REPLAYED) return yield reset(sequence - 1);
+      const event = toAccountEvent(sequence, stored.subject, stored.event);
+      if (event !== undefined && stored.storedAt >= since) yield seen(event);
+      stored = await turns.run(() => feed.next(subject, sequence + 1));
+    }
+  }
+
+  return async function* (watch: WatchAccount): AsyncGenerator<WatchedEvent> {
+    const after = watch.lastEventId === "" ? undefined : parseId(watch.lastEventId);
+    const watcher = watchers.add(watch.accountId);
+    watch.signal.addEventListener("abort", watcher.close, { once: true });
+    try {
+      // Before anything is read: whatever comes later is in the queue.
+      let position = feed.position();
+      if (position === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
+      if (after !== undefined) {
+        // Another replica's feed may have been ahead of this one's.
+        const { first, last } = await turns.run(() => feed.bounds());
+        if (after > last) yield reset(position);
+        else {
+          position = Math.max(position, after);
+          for await (const event of past(watch.accountId, after, first)) {
+            if (watch.signal.aborted) return;
+            yield event;
+            position = Math.max(position, Number(event.id));
+          }
+        }
+      }
+      yield place(position);
+      for (let event = await watcher.next(); event !== undefined; event = await watcher.next()) {
+        if (event.sequence <= position) continue;
+        position = event.sequence;
+        yield seen(event);
+        if (event.type === "session.ended" && event.data.sessionId === watch.sessionId) return;
+      }
+    } finally {
+      watch.signal.removeEventListener("abort", watcher.close);
+      watcher.close();
+    }
+  };
+}

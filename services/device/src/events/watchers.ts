@@ -1,0 +1,108 @@
+import { AppError } from "@countersign/errors";
+import type { FedEvent } from "@countersign/outbox";
+import { type AccountEvent, isAccountEventSubject, subjectParts, toAccountEvent } from "./account-event.ts";
+
+/** One stream's place in the fan-out. */
+export interface Watcher {
+  /** The next event; undefined once the watcher was closed. Errors: Unavailable (too slow, or the server stops). */
+  next(): Promise<AccountEvent | undefined>;
+  close(): void;
+}
+
+export interface WatchersOptions {
+  /** Streams of one account in this process. */
+  maxPerAccount: number;
+  /** Events that a slow reader may leave lying before it is dropped. */
+  maxWaiting: number;
+}
+
+export interface Watchers {
+  /** Errors: RateLimited, Unavailable once everything was closed. */
+  add(accountId: string): Watcher;
+  /** Hands an event to the watchers of its account; cheap where there are none. */
+  publish(fed: FedEvent): void;
+  /** Ends all streams: their clients come again with the id that they have. `forGood`: and takes no new ones. */
+  endAll(forGood?: boolean): void;
+  count(): number;
+}
+
+const unavailable = (detail: string) => new AppError("Unavailable", { detail, retryAfterSeconds: 1 });
+
+function createWatcher(maxWaiting: number, onClose: () => void) {
+  let waiting: AccountEvent[] = [];
+  let wake: (() => void) | undefined;
+  let end: AppError | undefined;
+  let closed = false;
+  const finish = (error?: AppError) => {
+    if (closed) return;
+    closed = true;
+    end = error;
+    waiting = [];
+    onClose();
+    wake?.();
+  };
+  return {
+    push(event: AccountEvent): void {
+      waiting.push(event);
+      if (waiting.length > maxWaiting) finish(unavailable("The stream was read too slowly"));
+      wake?.();
+    },
+    fail: finish,
+    watcher: {
+      async next() {
+        while (!closed && waiting.length === 0) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          wake = undefined;
+        }
+        if (end !== undefined) throw end;
+        return waiting.shift();
+      },
+      close: () => finish(),
+    } satisfies Watcher,
+  };
+}
+
+/** Who watches which account in this process. One feed serves them all, so a stream costs a queue and nothing in NATS. */
+export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): Watchers {
+  type Entry = ReturnType<typeof createWatcher>;
+  const accounts = new Map<string, Set<Entry>>();
+  let closed = false;
+  let count = 0;
+  return {
+    add(accountId) {
+      if (closed) throw unavailable("This server is stopping");
+      const entries = accounts.get(accountId) ?? new Set();
+      if (entries.size >= maxPerAccount) throw new AppError("RateLimited", { retryAfterSeconds: 10 });
+      const entry = createWatcher(maxWaiting, () => {
+        count -= 1;
+        entries.delete(entry);
+        if (entries.size === 0 && accounts.get(accountId) === entries) accounts.delete(accountId);
+      });
+      entries.add(entry);
+      accounts.set(accountId, entries);
+      count += 1;
+      return entry.watcher;
+    },
+    publish({ sequence, subject, decode }) {
+      const entries = accounts.get(subjectParts(subject)?.accountId ?? "");
+      if (entries === undefined || !isAccountEventSubject(subject)) return;
+      let event: AccountEvent | undefined;
+      try {
+        event = toAccountEvent(sequence, subject, decode());
+      } catch {
+        // Bytes that are no event: the durable consumers report them.
+        return;
+      }
+      if (event !== undefined) for (const entry of [...entries]) entry.push(event);
+    },
+    endAll(forGood = false) {
+      closed ||= forGood;
+      for (const entries of [...accounts.values()]) {
+        for (const entry of [...entries]) entry.fail(unavailable("The stream begins anew"));
+      }
+    },
+    count: () => count,
+  };
+}

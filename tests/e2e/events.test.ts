@@ -1,0 +1,130 @@
+import type { AccountEvent, CountersignClient } from "@countersign/client";
+import { describe, expect, it } from "vitest";
+import { call, chainName, signUpPerson, stack } from "./person.ts";
+
+/** What a client sees of its events, with the moment of each. */
+function listen(client: CountersignClient, lastEventId?: string) {
+  const abort = new AbortController();
+  const seen: (AccountEvent & { at: number })[] = [];
+  const followed = (async () => {
+    const options = { signal: abort.signal, ...(lastEventId === undefined ? {} : { lastEventId }) };
+    for await (const event of client.events(options)) seen.push({ ...event, at: performance.now() });
+  })();
+  followed.catch(() => undefined);
+  return {
+    seen,
+    types: () => seen.map(({ type }) => type),
+    followed,
+    stop: () => {
+      abort.abort();
+      return followed;
+    },
+  };
+}
+
+/** A raw stream: its text so far, and whether it ended. */
+async function rawStream(token: string, headers: Record<string, string> = {}) {
+  const abort = new AbortController();
+  const response = await fetch(`${stack.gateway}/device/v1/events`, {
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    signal: abort.signal,
+  });
+  const state = { response, text: "", ended: false, close: () => abort.abort() };
+  void (async () => {
+    for await (const text of response.body!.pipeThrough(new TextDecoderStream())) state.text += text;
+    state.ended = true;
+  })().catch(() => undefined);
+  return state;
+}
+
+describe("the account's events", () => {
+  it("reach another session in under 300 ms", async () => {
+    const { client, login } = await signUpPerson();
+    const { accessToken } = client.credentials!;
+    const other = await rawStream(accessToken);
+    await client.signIn({ login, chainName });
+    await expect.poll(() => other.text).toContain("id:");
+    const took: number[] = [];
+    for (let round = 0; round < 10; round++) {
+      const before = other.text.length;
+      const started = performance.now();
+      const change = client.updateDevice({ name: `Round ${round}` });
+      await expect.poll(() => other.text.slice(before), { interval: 2, timeout: 2_000 }).toContain("device.updated");
+      took.push(performance.now() - started);
+      await change;
+    }
+    const session = (await client.sessions()).find(({ current }) => current)!;
+    const all = await signUpPerson();
+    const stranger = listen(all.client);
+    const started = performance.now();
+    await client.endSession(session.id);
+    await expect.poll(() => other.text, { interval: 2, timeout: 2_000 }).toContain("session.ended");
+    took.push(performance.now() - started);
+    expect(other.text).toContain(`"sessionId":"${session.id}"`);
+    expect(Math.max(...took), `milliseconds: ${took.map(Math.round)}`).toBeLessThan(300);
+    expect(stranger.types()).toEqual([]);
+    await stranger.stop();
+    other.close();
+  });
+
+  it("miss nothing when a client comes again", async () => {
+    const { client } = await signUpPerson();
+    const first = listen(client);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await client.updateDevice({ name: "0" });
+    await expect.poll(first.types).toEqual(["device.updated"]);
+    await first.stop();
+    for (let count = 1; count <= 10; count++) await client.updateDevice({ name: String(count) });
+    const second = listen(client, first.seen.at(-1)!.id);
+    for (let count = 11; count <= 20; count++) await client.updateDevice({ name: String(count) });
+    await expect.poll(() => second.seen.length).toBe(20);
+    expect(new Set(second.types())).toEqual(new Set(["device.updated"]));
+    const ids = second.seen.map(({ id }) => Number(id));
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    await second.stop();
+  });
+
+  it("tell of the sign-up too, to whoever asks from the beginning", async () => {
+    const { client } = await signUpPerson();
+    const { seen, stop } = listen(client, "0");
+    await expect.poll(() => seen.map(({ type }) => type)).toEqual(expect.arrayContaining(["key.added"]));
+    const added = seen.find(({ type }) => type === "key.added")!;
+    expect(added.data).toMatchObject({ publicKey: client.deviceKey.publicKey, algorithm: "ES256", chainName });
+    expect(added.data.occurredAt).toMatch(/Z$/);
+    expect(seen.find(({ type }) => type === "device.updated")?.data).toMatchObject({ change: "registered" });
+    await stop();
+  });
+
+  it("end with their session within two seconds, and do not begin again", async () => {
+    const { client } = await signUpPerson();
+    const token = client.credentials!.accessToken;
+    const stream = await rawStream(token);
+    await expect.poll(() => stream.text).toContain("id:");
+    await client.signOut();
+    await expect.poll(() => stream.ended, { timeout: 2_000, interval: 20 }).toBe(true);
+    expect(stream.text).toContain("event: session.ended");
+    await expect
+      .poll(async () => (await call("GET", "/device/v1/events", { token })).status, { timeout: 2_000, interval: 50 })
+      .toBe(401);
+  });
+
+  it("end for a removed device, and the client says why", async () => {
+    const { client, login, deviceKey } = await signUpPerson();
+    const listening = listen(client);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await client.signIn({ login, chainName });
+    await client.removeDevice(deviceKey.publicKey);
+    await expect(listening.followed).rejects.toMatchObject({ status: 401 });
+    expect(listening.types()).toContain("session.ended");
+  });
+
+  it("need a full session, and an id that is one", async () => {
+    const { client } = await signUpPerson();
+    const token = client.credentials!.accessToken;
+    expect(await call("GET", "/device/v1/events")).toMatchObject({ status: 401, body: { error: "Unauthenticated" } });
+    for (const id of ["abc", "-1", "1".repeat(20)]) {
+      const answer = await call("GET", "/device/v1/events", { token, headers: { "last-event-id": id } });
+      expect(answer).toMatchObject({ status: 400, body: { error: "InvalidRequest" } });
+    }
+  });
+});
