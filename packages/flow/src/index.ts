@@ -36,6 +36,12 @@ export {
   transactionId,
 } from "./codec/transaction.ts";
 export * from "./templates/account-model.ts";
-export { ADD_USER_KEY_SCRIPT, addUserKeyArguments } from "./templates/add-user-key.ts";
+export {
+  ADD_USER_KEY_SCRIPT,
+  addUserKeyArguments,
+  addUserKeyPayload,
+  readAddUserKey,
+  TemplateError,
+} from "./templates/add-user-key.ts";
 export { type AccountToCreate, createAccountsArguments, createAccountsScript } from "./templates/create-accounts.ts";
 export { evmAddressesScript } from "./templates/evm-addresses.ts";

@@ -2,8 +2,10 @@ import { AppError } from "@countersign/errors";
 import { createAccessApi } from "@countersign/flow";
 import { startOutboxPublisher } from "@countersign/outbox";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
   createPrismaAdapter,
   createRpcClient,
@@ -17,18 +19,28 @@ import {
   watchTokenState,
 } from "@countersign/service-kit";
 import { createFlowChain } from "./chain/flow.ts";
-import { creationSigner } from "./clients/signer.ts";
+import { creationSigner, keyAdditionSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
 import { getAccount } from "./domain/get-account.ts";
+import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
+import { settleKeyAddition } from "./domain/settle-key-addition.ts";
+import { submitKeyAddition } from "./domain/submit-key-addition.ts";
+import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
 import { deployAccountRpc } from "./rpc/deploy-account.ts";
 import { getAccountRpc } from "./rpc/get-account.ts";
 import { getMeRpc } from "./rpc/get-me.ts";
+import { prepareKeyAdditionRpc } from "./rpc/prepare-key-addition.ts";
+import { settleKeyAdditionRpc } from "./rpc/settle-key-addition.ts";
+import { submitKeyAdditionRpc } from "./rpc/submit-key-addition.ts";
+import { verifyKeyAdditionRpc } from "./rpc/verify-key-addition.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccountStore } from "./store/prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./store/prisma-creation-store.ts";
+import { prismaKeyAdditionStore } from "./store/prisma-key-addition-store.ts";
+import { rememberAccounts } from "./store/remembered-accounts.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
@@ -46,7 +58,10 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   onClose("database", () => prisma.$disconnect());
   readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
-  const store = prismaAccountStore(prisma);
+  const stored = prismaAccountStore(prisma);
+  const remembered = rememberAccounts(stored.find, () => changes.connected());
+  const changes = listenPostgres({ databaseUrl, channel: "account_changed", onNotify: remembered.forget, logger });
+  onClose("account-listener", () => changes.close());
 
   const outbox = startOutboxPublisher({ databaseUrl, natsUrl: config.natsUrl, tls, logger, metrics });
   onClose("outbox", () => outbox.close());
@@ -88,14 +103,31 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   const creations = listenPostgres({ databaseUrl, channel: "creation", onNotify: runner.wake, logger });
   onClose("creation-listener", () => creations.close());
 
-  const get = getAccount({ store });
+  const get = getAccount({ store: remembered });
   const deploy = deployAccount({
-    store,
+    store: stored,
     clock,
     hasChain: (chainName) => chains.has(chainName),
     wakeRunner: runner.wake,
     waitForChange: waiters.wait,
   });
+  const signing = createRpcClient(SigningService, {
+    address: config.signerAddress,
+    tls,
+    serverName: "signer",
+    deadlineMs: 2000,
+    metrics,
+  });
+  onClose("signing", () => signing.close());
+  const keyAdditions = {
+    accounts: remembered,
+    chains,
+    additions: prismaKeyAdditionStore(prisma),
+    signer: keyAdditionSigner(signing),
+    clock,
+    logger,
+  };
+
   const server = createRpcServer({
     name,
     tls,
@@ -103,15 +135,25 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     tokenVerifier: createTokenVerifier(tokenState, { issuer: config.issuer, clock }),
     logger,
     metrics,
-    deadlines: { "account.v1.Accounts/DeployAccount": 25_000 },
-  }).add(AccountsService, {
-    deployAccount: deployAccountRpc(deploy, transactionUrl),
-    getAccount: getAccountRpc(get, transactionUrl),
-    getMe: getMeRpc(get),
-    linkParent: async () => {
-      throw new AppError("NotImplemented");
+    deadlines: {
+      "account.v1.Accounts/DeployAccount": 25_000,
+      "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
     },
-  });
+  })
+    .add(AccountsService, {
+      deployAccount: deployAccountRpc(deploy, transactionUrl),
+      getAccount: getAccountRpc(get, transactionUrl),
+      getMe: getMeRpc(get),
+      linkParent: async () => {
+        throw new AppError("NotImplemented");
+      },
+    })
+    .add(KeyAdditionsService, {
+      prepareKeyAddition: prepareKeyAdditionRpc(prepareKeyAddition(keyAdditions)),
+      submitKeyAddition: submitKeyAdditionRpc(submitKeyAddition(keyAdditions), transactionUrl),
+      settleKeyAddition: settleKeyAdditionRpc(settleKeyAddition(keyAdditions), transactionUrl),
+      verifyKeyAddition: verifyKeyAdditionRpc(verifyKeyAddition(keyAdditions), transactionUrl),
+    });
   onClose("rpc", () => server.stop(drainMs));
   await server.listen(config.listen);
 }

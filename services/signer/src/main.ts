@@ -32,6 +32,7 @@ import { signTransactionRpc } from "./rpc/sign-transaction.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
+import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
 import { createKeystoreVault, readKeystore } from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
@@ -84,8 +85,9 @@ await runService({
 
     const decide = createDecide({ vault, audit, clock });
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
-    const transaction = signTransaction({ decide, bindings, chain });
-    const paymaster = signPaymaster({ decide, bindings, chain, paymasters });
+    const signing = { decide, bindings, vault, ephemeralUses: prismaEphemeralUses(prisma), clock, chain };
+    const transaction = signTransaction(signing);
+    const paymaster = signPaymaster({ ...signing, paymasters });
 
     const server = createRpcServer({
       name: "signer",
@@ -110,7 +112,9 @@ await runService({
 
     const pruning = setInterval(() => {
       const before = new Date(clock.now().getTime() - PRUNE_MS);
-      pruneSignatureCounts(prisma, before).catch((err) => logger.warn({ err }, "old counts stay for now"));
+      Promise.all([pruneSignatureCounts(prisma, before), pruneEphemeralUses(prisma, before)]).catch((err) =>
+        logger.warn({ err }, "old counts stay for now"),
+      );
     }, PRUNE_MS);
     onClose("pruning", () => clearInterval(pruning));
     readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);

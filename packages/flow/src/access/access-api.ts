@@ -17,6 +17,7 @@ export class AccessApiError extends Error {
 export interface Block {
   readonly id: string;
   readonly height: bigint;
+  readonly time: Date;
 }
 
 export interface ChainKey {
@@ -49,6 +50,8 @@ export interface TransactionResult {
 /** What we use of Flow's Access API over REST. Addresses and ids are hex without prefix. */
 export interface AccessApi {
   latestSealedBlock(signal?: AbortSignal): Promise<Block>;
+  /** A block by its id, or undefined where the node has none. */
+  block(id: string, signal?: AbortSignal): Promise<Block | undefined>;
   accountKeys(address: string, signal?: AbortSignal): Promise<ChainKey[]>;
   accountKey(address: string, index: number, signal?: AbortSignal): Promise<ChainKey>;
   /** Runs a script on the latest sealed block; `args` are JSON-Cadence texts; answers plain data. */
@@ -92,6 +95,11 @@ const readEvent = (event: wire.WireEvent): ChainEvent => ({
   transactionId: event.transaction_id,
   fields: readCadence(JSON.parse(fromBase64(event.payload))) as Record<string, unknown>,
 });
+
+function readBlock(body: unknown): Block {
+  const [{ header }] = wire.blocks(body);
+  return { id: header.id, height: BigInt(header.height), time: new Date(header.timestamp) };
+}
 
 const readKey = (key: wire.WireKey): ChainKey => ({
   index: Number(key.index),
@@ -153,15 +161,16 @@ export function createAccessApi({
   }
 
   const api: AccessApi = {
-    latestSealedBlock: (signal) =>
-      request(
-        "/v1/blocks?height=sealed",
-        (body) => {
-          const [block] = wire.blocks(body);
-          return { id: block.header.id, height: BigInt(block.header.height) };
-        },
-        signal,
-      ),
+    latestSealedBlock: (signal) => request("/v1/blocks?height=sealed", readBlock, signal),
+
+    async block(id, signal) {
+      try {
+        return await request(`/v1/blocks/${id}`, readBlock, signal);
+      } catch (error) {
+        if (error instanceof AccessApiError && (error.status === 404 || error.status === 400)) return undefined;
+        throw error;
+      }
+    },
 
     accountKeys: (address, signal) =>
       request(`/v1/accounts/${address}?expand=keys`, (body) => wire.account(body).keys.map(readKey), signal),

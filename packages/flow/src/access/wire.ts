@@ -15,7 +15,7 @@ export interface WireKey {
   revoked: boolean;
 }
 interface WireBlock {
-  header: { id: string; height: string };
+  header: { id: string; height: string; timestamp: string };
 }
 interface WireResult {
   status: string;
@@ -44,7 +44,9 @@ export const text = (body: unknown): string => string(body, "the answer");
 
 export function blocks(body: unknown): [WireBlock] {
   const header = object(object(array(body, "blocks")[0], "block").header, "header");
-  return [{ header: { id: id(header.id, "id"), height: digits(header.height, "height") } }];
+  const timestamp = string(header.timestamp, "timestamp");
+  if (Number.isNaN(Date.parse(timestamp))) fail("timestamp");
+  return [{ header: { id: id(header.id, "id"), height: digits(header.height, "height"), timestamp } }];
 }
 
 export function key(body: unknown): WireKey {

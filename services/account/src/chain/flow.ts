@@ -10,6 +10,7 @@ import {
   KEY_ROLES,
 } from "@countersign/flow";
 import type { Network } from "@countersign/service-kit";
+import type { KeyAdditionChain } from "../domain/key-addition.ts";
 import type { Chain, DeployedAccount } from "./chain.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
@@ -24,13 +25,14 @@ const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
     .map(({ address, publicKey, keyIndex }) => ({ address, serverKey: publicKey, serverKeyIndex: keyIndex }));
 
 /** A Flow network through the Access API. */
-export function createFlowChain(network: Network, access: AccessApi): Chain {
-  const { chainName, evmChainId, creator, evmContract } = network;
+export function createFlowChain(network: Network, access: AccessApi): Chain & KeyAdditionChain {
+  const { chainName, evmChainId, creator, evmContract, paymaster } = network;
   return {
     chainName,
     evmChainId,
     creator,
     evmContract,
+    paymaster: paymaster.address,
     maxReferenceAge: MAX_REFERENCE_AGE,
     latestBlock: (signal) => access.latestSealedBlock(signal),
     sequenceNumber: async (keyIndex, signal) =>
@@ -69,6 +71,23 @@ export function createFlowChain(network: Network, access: AccessApi): Chain {
         if (!evm || !/^[0-9a-f]{40}$/.test(evm)) throw new Error(`account 0x${address} shows no EVM address`);
         return `0x${evm}`;
       });
+    },
+
+    blockHeight: async (id, signal) => (await access.block(id, signal))?.height,
+    accountKeys: (address, signal) => access.accountKeys(address, signal),
+
+    async keyAdditionOutcome(id, signal) {
+      const result = await access.transactionResult(id, signal);
+      if (!result) return { status: "unknown", events: [] };
+      if (result.status === "Expired") return { status: "expired", events: [] };
+      if (result.status !== "Sealed") return { status: "pending", events: [] };
+      if (result.statusCode !== 0 || result.errorMessage !== "") return { status: "failed", events: [] };
+      const time = (await access.block(result.blockId, signal))?.time;
+      const events = result.events.map((event) => {
+        const [addedKey] = addedKeys([event]);
+        return { type: event.type, ...(addedKey && { addedKey }) };
+      });
+      return { status: "sealed", ...(time && { time }), events };
     },
 
     transactionUrl: (id) => network.explorerTransactionUrl.replace("{id}", id),

@@ -1,6 +1,8 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
-import { publicKeyFromProto, type RpcClient } from "@countersign/service-kit";
+import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/service-kit";
+import type { KeyAdditionSigner } from "../domain/key-addition.ts";
 import type { CreationSigner } from "../domain/ports.ts";
 
 const FIRST_KEY_VERSION = 1;
@@ -20,12 +22,7 @@ export const creationSigner = (client: RpcClient<CreationService>): CreationSign
       message: Buffer.from(message),
       accountIds: [...accountIds],
     });
-    if (!signature) throw new Error("the signer answered no signature");
-    return {
-      address: bytesToHex(signature.address),
-      keyId: signature.keyId,
-      signature: bytesToHex(signature.signature),
-    };
+    return compositeSignature(signature);
   },
   async bindAddress({ accountId, chainName, address, serverKeyIndex }) {
     await client.bindAddress(
@@ -40,3 +37,27 @@ export const creationSigner = (client: RpcClient<CreationService>): CreationSign
     );
   },
 });
+
+/** signer.v1.Signing, on behalf of a user: the token of their request goes along. */
+export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditionSigner {
+  const onBehalf = (call: object): RpcCallOptions => ({ call: call as NonNullable<RpcCallOptions["call"]> });
+  return {
+    async signTransaction(chainName, message, call) {
+      const request = { chainName, message: Buffer.from(message) };
+      return compositeSignature((await client.signTransaction(request, onBehalf(call))).signature);
+    },
+    async signPaymaster(chainName, message, call) {
+      const request = { chainName, message: Buffer.from(message) };
+      return compositeSignature((await client.signPaymaster(request, onBehalf(call))).signature);
+    },
+  };
+}
+
+function compositeSignature(signature: Signature | undefined) {
+  if (!signature) throw new Error("the signer answered no signature");
+  return {
+    address: bytesToHex(signature.address),
+    keyId: signature.keyId,
+    signature: bytesToHex(signature.signature),
+  };
+}

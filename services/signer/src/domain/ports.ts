@@ -9,3 +9,9 @@ export interface BindingStore {
   /** Which of these accounts are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
 }
+
+/** How often a token that is good for few uses was used. */
+export interface EphemeralUses {
+  /** Counts one more use; false, and nothing counted, once there were `most`. */
+  use(requestId: string, operation: "transaction" | "paymaster", most: number, now: Date): Promise<boolean>;
+}

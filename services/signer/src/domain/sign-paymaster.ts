@@ -1,13 +1,21 @@
-import { requireFullScope, requireOwnAccount } from "../policy/account.ts";
+import { requireOwnAccount } from "../policy/account.ts";
 import {
   checkPaymasterKind,
   checkPaymasterOnlyPays,
   checkPaymasterPays,
+  checkServerSignature,
   checkUserSignature,
 } from "../policy/paymaster.ts";
 import { checkTransaction } from "../policy/transaction.ts";
 import type { SignedMessage } from "./decide.ts";
-import type { SignCommand, SignOptions } from "./sign-transaction.ts";
+import {
+  checkTemplate,
+  countEphemeralUse,
+  type SignCommand,
+  type SignOptions,
+  serverKeyOf,
+  templateFor,
+} from "./sign-transaction.ts";
 
 export interface SignPaymasterOptions extends SignOptions {
   /** The paymasters of all chains: none of them may authorize anywhere. */
@@ -15,23 +23,27 @@ export interface SignPaymasterOptions extends SignOptions {
 }
 
 /** The paymaster's signature over an envelope of the token's own account; see policy/paymaster.ts for the rules. */
-export const signPaymaster =
-  ({ decide, bindings, chain, paymasters }: SignPaymasterOptions) =>
-  ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
+export const signPaymaster = (options: SignPaymasterOptions) => {
+  const { decide, bindings, chain, paymasters, vault } = options;
+  return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
     decide(
       "paymaster",
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded) => {
-        requireFullScope(token);
+        const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         checkPaymasterKind(decoded);
         checkPaymasterOnlyPays(decoded, paymasters);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         const policy = chain(account.chainName);
         checkPaymasterPays(decoded, policy);
-        checkTransaction(decoded, account, policy);
-        checkUserSignature(decoded, account, token);
+        checkTransaction(decoded, account, policy, template);
+        await checkTemplate(options, template, account);
+        if (token.scope === "full") checkUserSignature(decoded, account, token);
+        else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
+        await countEphemeralUse(options, token, "paymaster");
         return { key: { role: "paymaster", chainName: account.chainName }, ...policy.paymaster };
       },
     );
+};

@@ -1,8 +1,13 @@
-import type { VerifiedToken } from "@countersign/service-kit";
-import { requireFullScope, requireOwnAccount } from "../policy/account.ts";
+import type { DecodedMessage } from "@countersign/flow";
+import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import { type Binding, requireOwnAccount } from "../policy/account.ts";
+import { refuse } from "../policy/refusal.ts";
+import { checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
+import { checkNotOurs, type Template, templateOf } from "../policy/template.ts";
 import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../policy/transaction.ts";
+import type { KeyReference, Vault } from "../vault/index.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
-import type { BindingStore } from "./ports.ts";
+import type { BindingStore, EphemeralUses } from "./ports.ts";
 
 /** A user's message for one of our keys. */
 export interface SignCommand {
@@ -16,28 +21,69 @@ export interface SignCommand {
 export interface SignOptions {
   readonly decide: Decide;
   readonly bindings: BindingStore;
+  readonly vault: Vault;
+  readonly ephemeralUses: EphemeralUses;
+  readonly clock: Clock;
   chain(name: string): ChainPolicy;
 }
 
 /** The server key's signature over a transaction of the token's own account; see policy/transaction.ts for the rules. */
-export const signTransaction =
-  ({ decide, bindings, chain }: SignOptions) =>
-  ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
+export const signTransaction = (options: SignOptions) => {
+  const { decide, bindings, chain } = options;
+  return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
     decide(
       "transaction",
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded) => {
-        requireFullScope(token);
+        const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
-        checkTransaction(decoded, account, chain(account.chainName));
+        checkTransaction(decoded, account, chain(account.chainName), template);
         checkAuthorizerKind(decoded, account);
-        const { accountId, address, serverKeyIndex, serverKeyVersion } = account;
-        return {
-          key: { role: "server", chainName: account.chainName, accountId, version: serverKeyVersion },
-          address,
-          keyId: serverKeyIndex,
-        };
+        await checkTemplate(options, template, account);
+        await countEphemeralUse(options, token, "transaction");
+        return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex };
       },
     );
+};
+
+/** The template that the message runs; refuses what the token's scope does not open. */
+export function templateFor(token: VerifiedToken, decoded: DecodedMessage): Template | undefined {
+  const template = templateOf(decoded);
+  checkScope(token, template);
+  return template;
+}
+
+/** What a template asks for must leave server, creator and paymaster keys where they are. */
+export async function checkTemplate(
+  { vault }: Pick<SignOptions, "vault">,
+  template: Template | undefined,
+  account: Binding,
+): Promise<void> {
+  if (!template) return;
+  const { chainName } = account;
+  const ours: KeyReference[] = [serverKeyOf(account), { role: "creator", chainName }, { role: "paymaster", chainName }];
+  checkNotOurs(template.userKey, await Promise.all(ours.map((key) => vault.publicKey(key))));
+}
+
+/** The last rule: whatever another one refused was no use. */
+export async function countEphemeralUse(
+  { ephemeralUses, clock }: Pick<SignOptions, "ephemeralUses" | "clock">,
+  token: VerifiedToken,
+  operation: "transaction" | "paymaster",
+): Promise<void> {
+  if (token.scope === "full") return;
+  // An ephemeral token's session is the request that it was issued for.
+  if (!(await ephemeralUses.use(token.sessionId, operation, EPHEMERAL_USES, clock.now()))) {
+    refuse("OutsideEphemeralScope", `this token was used ${EPHEMERAL_USES} times`);
+  }
+}
+
+/** The vault's key of an account. */
+export const serverKeyOf = ({ chainName, accountId, serverKeyVersion: version }: Binding): KeyReference => ({
+  role: "server",
+  chainName,
+  accountId,
+  version,
+});

@@ -1,6 +1,5 @@
 import { AppError } from "@countersign/errors";
 import type { DecodedMessage } from "@countersign/flow";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { refuse } from "./refusal.ts";
 
 /** Where an account stands on a chain, and which of its keys is ours. */
@@ -11,11 +10,6 @@ export interface Binding {
   readonly address: string;
   readonly serverKeyIndex: number;
   readonly serverKeyVersion: number;
-}
-
-/** Only a full session signs; the narrower scopes get rules of their own together with what they are for. */
-export function requireFullScope(token: VerifiedToken): void {
-  if (token.scope !== "full") refuse("OutsideEphemeralScope", "this token does not open this operation");
 }
 
 /**

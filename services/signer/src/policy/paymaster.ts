@@ -1,5 +1,5 @@
 import { type DecodedMessage, payloadMessage } from "@countersign/flow";
-import { hexToBytes } from "@countersign/keys";
+import { hexToBytes, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import type { VerifiedToken } from "@countersign/service-kit";
 import type { Binding } from "./account.ts";
@@ -45,4 +45,21 @@ export function checkUserSignature(message: DecodedMessage, account: Binding, to
         extensionData === undefined && verifySignature(token.accountKey, signed, hexToBytes(signature)),
     );
   if (!valid) refuse("UserSignatureInvalid", "no signature in the payload is the session device's");
+}
+
+/**
+ * For an ephemeral token, whose key is not on the account yet: the payload must carry our own server key's valid signature instead, so that what is paid
+ * for passed the authorizer's rules.
+ */
+export function checkServerSignature(message: DecodedMessage, account: Binding, serverKey: PublicKey): void {
+  if (message.payloadSignatures.some(({ address }) => address !== account.address)) {
+    refuse("UserSignatureInvalid", "the payload carries a signature of somebody else");
+  }
+  const ours = message.payloadSignatures.find(({ keyId }) => keyId === account.serverKeyIndex);
+  if (!ours) refuse("UserSignatureMissing", "the payload carries no signature of the server key");
+  const valid =
+    ours !== undefined &&
+    ours.extensionData === undefined &&
+    verifySignature(serverKey, payloadMessage(message), hexToBytes(ours.signature), "sha3-256");
+  if (!valid) refuse("UserSignatureInvalid", "the server key's signature is not valid");
 }

@@ -1,133 +1,25 @@
 import { randomBytes } from "node:crypto";
-import {
-  createAccountsArguments,
-  createAccountsScript,
-  envelopeMessage,
-  type FlowTransaction,
-  payloadMessage,
-} from "@countersign/flow";
+import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
-import type { PublicKey } from "@countersign/keys";
-import { generateKeyPair, verifySignature } from "@countersign/keys/node";
-import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
-import { beforeEach, describe, expect, it } from "vitest";
-import type { AuditEntry } from "../audit/record.ts";
-import { createDecide } from "../domain/decide.ts";
-import type { BindingStore } from "../domain/ports.ts";
-import { signCreation } from "../domain/sign-creation.ts";
-import { signPaymaster } from "../domain/sign-paymaster.ts";
-import { signTransaction } from "../domain/sign-transaction.ts";
-import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
-import type { Binding } from "./account.ts";
-import type { ChainPolicy } from "./transaction.ts";
-
-const hex = (bytes: number) => randomBytes(bytes).toString("hex");
-const P256_PRIME = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
-
-const chainName = "flow-emulator";
-const account: Binding = {
-  accountId: "01900000-0000-7000-8000-000000000001",
+import { generateKeyPair } from "@countersign/keys/node";
+import { describe, expect, it } from "vitest";
+import {
+  account,
+  asked,
+  byDevice,
   chainName,
-  address: "01cf0e2f2f715450",
-  serverKeyIndex: 0,
-  serverKeyVersion: 1,
-};
-const stranger = "179b6b1cb6755e31";
-const policy: ChainPolicy = {
-  chainName,
-  paymaster: { address: "f3fcd2c1a78f5eee", keyId: 0 },
-  creator: { address: "e03daebed8ca0615", keyCount: 8 },
-  evmContract: "f8d6e0586b0a20c7",
-  gasLimitCap: 9999n,
-};
-const otherPaymaster = "0ae53cb6e3f42a79";
-
-const device = generateKeyPair();
-const token: VerifiedToken = {
-  accountId: account.accountId,
-  sessionId: "01900000-0000-7000-8000-000000000002",
-  appId: "demo",
-  scope: "full",
-  tokenId: "t",
-  sessionKey: device.publicKey,
-  accountKey: device.publicKey,
-  issuedAt: new Date(),
-  expiresAt: new Date(),
-};
-
-const scalar = () => [{ version: 1, scalar: `00${hex(31)}` }];
-const vault = createKeystoreVault({
-  rootSecret: hex(32),
-  chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
-});
-
-let records: AuditEntry[];
-let bindings: Binding[];
-const store: BindingStore = {
-  find: async (accountId) => bindings.filter((binding) => binding.accountId === accountId),
-  insert: async (binding) => binding,
-  bound: async (_, ids) => bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
-};
-const audit = {
-  admit: () => undefined,
-  append: async (entry: AuditEntry) => {
-    records.push(entry);
-    return { chainId: "c", sequence: BigInt(records.length), hash: "" };
-  },
-};
-const decide = createDecide({ vault, audit, clock: new FixedClock() });
-const chain = () => policy;
-const transaction = signTransaction({ decide, bindings: store, chain });
-const paymaster = signPaymaster({
-  decide,
-  bindings: store,
-  chain,
-  paymasters: new Set([policy.paymaster.address, otherPaymaster]),
-});
-const creation = signCreation({ decide, bindings: store, vault, chain });
-
-beforeEach(() => {
-  records = [];
-  bindings = [account];
-});
-
-const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({
-  script: "transaction { prepare(a: &Account) {} }",
-  arguments: [],
-  referenceBlockId: "ab".repeat(32),
-  gasLimit: 999n,
-  proposalKey: { address: account.address, keyId: 1, sequenceNumber: 7n },
-  payer: policy.paymaster.address,
-  authorizers: [account.address],
-  payloadSignatures: [],
-  envelopeSignatures: [],
-  ...change,
-});
-const byDevice = (change: Partial<FlowTransaction> = {}, by = device, keyId = 1, address = account.address) =>
-  withPayloadSignature(tx(change), { address, keyId, privateKey: by.privateKey, hash: "sha256" });
-const asked = (message: Uint8Array, change: Partial<VerifiedToken> = {}) => ({
-  message,
-  chainName: "",
-  token: { ...token, ...change },
-  caller: "gateway",
-});
-
-/** The rule that refused; checks that nothing but one refusal was recorded. */
-async function refusal(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => expect.unreachable("it was signed"),
-    (thrown) => thrown,
-  );
-  const reason = error.metadata?.reason ?? error.reason;
-  expect(records.map(({ verdict }) => verdict)).toEqual([reason]);
-  return reason;
-}
-
-async function verifies(key: KeyReference, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-  return verifySignature(await vault.publicKey(key), message, signature, "sha3-256");
-}
-
-const server = { role: "server", chainName, accountId: account.accountId, version: 1 } as const;
+  device,
+  otherPaymaster,
+  paymaster,
+  policy,
+  refusal,
+  server,
+  state,
+  stranger,
+  transaction,
+  tx,
+  verifies,
+} from "../testing/policy-fixture.ts";
 
 describe("the authorizer", () => {
   it("signs a payload of the caller's account, and the record is there", async () => {
@@ -135,7 +27,7 @@ describe("the authorizer", () => {
     const signed = await transaction(asked(message));
     expect(signed).toMatchObject({ address: account.address, keyId: 0 });
     expect(await verifies(server, message, signed.signature)).toBe(true);
-    expect(records).toMatchObject([
+    expect(state.records).toMatchObject([
       { verdict: "signed", operation: "transaction", chainName, accountId: account.accountId },
     ]);
   });
@@ -184,13 +76,13 @@ describe("the authorizer", () => {
   });
 
   it("refuses an account without a binding", async () => {
-    bindings = [];
+    state.bindings = [];
     expect(await refusal(transaction(asked(payloadMessage(tx()))))).toBe("AccountNotReady");
   });
 
   it("asks for the chain where two have the address, and uses that chain's key", async () => {
     const other = { ...account, chainName: "flow-other" };
-    bindings = [account, other];
+    state.bindings = [account, other];
     const message = payloadMessage(tx());
     expect(await refusal(transaction(asked(message)))).toBe("InvalidRequest");
     const signed = await transaction({ ...asked(message), chainName: "flow-other" });
@@ -290,132 +182,5 @@ describe("the paymaster", () => {
   it("refuses a session whose account key cannot be on the chain", async () => {
     const accountKey = generateKeyPair("EdDSA").publicKey;
     expect(await refusal(paymaster(asked(envelopeMessage(byDevice()), { accountKey })))).toBe("UserSignatureInvalid");
-  });
-});
-
-describe("the creator", () => {
-  const ids = ["01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"];
-  const users = ids.map(() => generateKeyPair().publicKey);
-  const { address } = policy.creator;
-  const serverKeyOf = (accountId: string) => vault.publicKey({ role: "server", chainName, accountId, version: 1 });
-
-  async function message(
-    change: Partial<FlowTransaction> = {},
-    userKeys: readonly PublicKey[] = users,
-    accountIds = ids,
-  ) {
-    const serverKeys = await Promise.all(accountIds.map(serverKeyOf));
-    return envelopeMessage(
-      tx({
-        script: createAccountsScript(policy.evmContract),
-        arguments: createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: userKeys[i]! }))),
-        gasLimit: 9999n,
-        proposalKey: { address, keyId: 3, sequenceNumber: 1n },
-        payer: address,
-        authorizers: [address],
-        ...change,
-      }),
-    );
-  }
-  const create = (bytes: Uint8Array, accountIds = ids) =>
-    creation({ chainName, message: bytes, accountIds, caller: "account" });
-  /** The message with its argument texts changed. */
-  const rewritten = async (change: (text: string) => string) => {
-    const serverKeys = await Promise.all(ids.map(serverKeyOf));
-    const texts = createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: users[i]! })));
-    return message({ arguments: texts.map(change) });
-  };
-
-  it("signs the exact template for these accounts", async () => {
-    const bytes = await message();
-    const signed = await create(bytes);
-    expect(signed).toMatchObject({ address, keyId: 3 });
-    expect(await verifies({ role: "creator", chainName }, bytes, signed.signature)).toBe(true);
-  });
-
-  it.each<[string, () => Promise<Uint8Array>]>([
-    ["another script", () => message({ script: `${createAccountsScript(policy.evmContract)} ` })],
-    ["another EVM contract", () => message({ script: createAccountsScript("0000000000000001") })],
-    [
-      "an argument more",
-      async () => rewritten((text) => text).then(() => message({ arguments: ["[]", "[]", "[]", "[]"] })),
-    ],
-    ["arguments that are not arrays", () => message({ arguments: ["1", "null", "{}"] })],
-    [
-      "upper-case hex",
-      () =>
-        rewritten((text) => text.replace(/"value":"[0-9a-f]+"/g, (key) => key.toUpperCase().replace("VALUE", "value"))),
-    ],
-    ["white space in an argument", () => rewritten((text) => text.replace(",", ", "))],
-    ["another proposer", () => message({ proposalKey: { address: stranger, keyId: 0, sequenceNumber: 0n } })],
-    ["another payer", () => message({ payer: policy.paymaster.address })],
-    ["another authorizer", () => message({ authorizers: [stranger] })],
-    ["a second authorizer", () => message({ authorizers: [address, stranger] })],
-    ["a key index that the creator has not", () => message({ proposalKey: { address, keyId: 8, sequenceNumber: 0n } })],
-    [
-      "a user key that is an object",
-      () =>
-        message({
-          arguments: [
-            "[]",
-            '{"type":"Array","value":[{"value":{"toString":1}},{}]}',
-            '{"type":"Array","value":[{},{}]}',
-          ],
-        }),
-    ],
-    [
-      "a user key that is the paymaster's",
-      async () => message({}, [await vault.publicKey({ role: "paymaster", chainName }), users[1]!]),
-    ],
-    ["a gas limit of nothing", () => message({ gasLimit: 0n })],
-    ["gas above the chain's limit", () => message({ gasLimit: 10_000n })],
-    ["server keys of other accounts", () => message({}, users, [...ids].reverse())],
-    ["a user key that is the server key", async () => message({}, [await serverKeyOf(ids[0]!), users[1]!])],
-    [
-      "a user key that is the server key's negation",
-      async () => {
-        const { algorithm, publicKey } = await serverKeyOf(ids[1]!);
-        const y = P256_PRIME - BigInt(`0x${publicKey.slice(64)}`);
-        return message({}, [
-          { algorithm, publicKey: publicKey.slice(0, 64) + y.toString(16).padStart(64, "0") },
-          users[1]!,
-        ]);
-      },
-    ],
-    ["a user key off its curve", () => message({}, [{ algorithm: "ES256", publicKey: "11".repeat(64) }, users[1]!])],
-  ])("refuses %s", async (_, bytes) => {
-    expect(await refusal(create(await bytes()))).toBe("BadCreation");
-  });
-
-  it("refuses a payload, and payload signatures", async () => {
-    const serverKeys = await Promise.all(ids.map(serverKeyOf));
-    const signed = withPayloadSignature(
-      tx({
-        script: createAccountsScript(policy.evmContract),
-        arguments: createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: users[i]! }))),
-        gasLimit: 9999n,
-        proposalKey: { address, keyId: 3, sequenceNumber: 1n },
-        payer: address,
-        authorizers: [address],
-      }),
-      { address, keyId: 3, privateKey: device.privateKey, hash: "sha3-256" },
-    );
-    expect(await refusal(create(envelopeMessage(signed)))).toBe("BadCreation");
-    records = [];
-    expect(await refusal(create(payloadMessage(signed)))).toBe("BadCreation");
-  });
-
-  it("refuses none, eleven, an account twice, and an account that is bound", async () => {
-    for (const accountIds of [
-      [],
-      Array.from({ length: 11 }, (_, i) => `${ids[0]!.slice(0, -2)}${10 + i}`),
-      [ids[0]!, ids[0]!],
-    ]) {
-      records = [];
-      expect(await refusal(create(await message(), accountIds))).toBe("BadCreation");
-    }
-    records = [];
-    bindings = [{ ...account, accountId: ids[1]! }];
-    expect(await refusal(create(await message()))).toBe("BadCreation");
   });
 });

@@ -13,6 +13,7 @@ export type RefusalReason =
   | "GasLimit"
   | "ScriptNotUnderstood"
   | "OutsideEphemeralScope"
+  | "BadTemplateArguments"
   | "BadCreation"
   | "BindingConflict";
 

@@ -1,6 +1,7 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Binding } from "./account.ts";
 import { refuse } from "./refusal.ts";
+import type { Template } from "./template.ts";
 
 /** What the rules know of a chain. */
 export interface ChainPolicy {
@@ -14,19 +15,24 @@ export interface ChainPolicy {
 }
 
 /** The rules of every transaction of a user's account, whoever signs: proposer, payer, gas. */
-export function checkTransaction(message: DecodedMessage, account: Binding, chain: ChainPolicy): void {
+export function checkTransaction(
+  message: DecodedMessage,
+  account: Binding,
+  chain: ChainPolicy,
+  template: Template | undefined,
+): void {
   if (message.proposalKey.address !== account.address) refuse("ProposerNotYours", "the proposer is not the account");
   if (message.payer !== chain.paymaster.address && message.payer !== account.address) {
     refuse("UnknownPayer", "the payer is neither our paymaster nor the account");
   }
-  // The server key proposes in templates only: else a device could use up its sequence numbers.
-  if (message.proposalKey.keyId === account.serverKeyIndex)
-    refuse("ProposerNotYours", "the server key does not propose");
+  // The server key proposes templates, and only them: a device could use up its sequence numbers, and other transactions would void a template.
+  const byServerKey = message.proposalKey.keyId === account.serverKeyIndex;
+  if (byServerKey && !template) refuse("ProposerNotYours", "the server key does not propose");
+  if (!byServerKey && template) refuse("ProposerNotYours", "templates are proposed by the server key");
   if (message.script.trim() === "") refuse("ScriptNotUnderstood", "there is no script");
   // Nodes may read 0 as "no limit of its own".
-  if (message.gasLimit === 0n || message.gasLimit > chain.gasLimitCap) {
-    refuse("GasLimit", `the gas limit is 1 to ${chain.gasLimitCap}`);
-  }
+  const cap = template?.gasLimit ?? chain.gasLimitCap;
+  if (message.gasLimit === 0n || message.gasLimit > cap) refuse("GasLimit", `the gas limit is 1 to ${cap}`);
 }
 
 /** The authorizer signs a payload, or an envelope where the account pays itself: then it signs as the payer too. */

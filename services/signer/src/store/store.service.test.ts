@@ -77,7 +77,7 @@ const entry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   messageHash: "00",
   scriptHash: "01",
   verdict: "signed",
-  policyVersion: "header-1",
+  policyVersion: "header-2",
   keyVersion: 1,
   ...change,
 });

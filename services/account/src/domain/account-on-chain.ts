@@ -1,0 +1,50 @@
+import { AppError } from "@countersign/errors";
+import { KEY_ROLES } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import type { AccountKey, KeyAdditionChain } from "./key-addition.ts";
+import type { AccountStore } from "./ports.ts";
+
+const HASH_NAMES = { server: "SHA3_256", user: "SHA2_256" } as const;
+
+/** The account's Cadence address on a chain, 16 hex digits. Errors: AccountNotFound, AccountNotReady. */
+export async function cadenceAddressOf(
+  accounts: Pick<AccountStore, "find">,
+  accountId: string,
+  chainName: string,
+): Promise<string> {
+  const found = await accounts.find(accountId, chainName);
+  if (!found) throw new AppError("AccountNotFound");
+  const address = found.account.addresses.find((each) => each.chainName === chainName && each.chainType === "cadence");
+  if (!address) throw new AppError("AccountNotReady");
+  return address.address;
+}
+
+/** The active server key: told by its weight and its hash, which no other role has. Errors: AccountNotReady where there is none. */
+export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
+  const found = keys.find(
+    (key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server,
+  );
+  if (!found) throw new AppError("AccountNotReady", { detail: "The account has no server key on this chain" });
+  return found;
+}
+
+/** The active user key with these bytes, if the account has it in the one form that a user key has. */
+export function userKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
+  return keys.find(
+    (key) =>
+      !key.revoked &&
+      key.publicKey === publicKey &&
+      key.weight === KEY_ROLES.user.weight &&
+      key.hashAlgorithm === HASH_NAMES.user,
+  );
+}
+
+/** The configured chain of a name. Errors: UnknownChain. */
+export function chainNamed<C extends Pick<KeyAdditionChain, "chainName">>(
+  chains: ReadonlyMap<string, C>,
+  chainName: string,
+): C {
+  const chain = chains.get(chainName);
+  if (!chain) throw new AppError("UnknownChain");
+  return chain;
+}

@@ -1,0 +1,94 @@
+import type { FlowTransaction } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+
+/** submitted: bytes are committed and may be on the chain; the others are final. */
+export type KeyAdditionState = "submitted" | "sealed" | "failed" | "abandoned";
+
+/** Which key is to be added to which account. */
+export interface KeyAdditionTarget {
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly userKey: PublicKey;
+}
+
+/** An attempt with its committed bytes. */
+export interface KeyAddition extends KeyAdditionTarget {
+  readonly attemptId: string;
+  readonly state: KeyAdditionState;
+  /** Absent where it was abandoned. */
+  readonly transaction: FlowTransaction | undefined;
+  readonly transactionId: string;
+  readonly referenceHeight: bigint;
+  /** -1 until sealed. */
+  readonly keyIndex: number;
+}
+
+/** Attempts to add a key. */
+export interface KeyAdditionStore {
+  find(attemptId: string): Promise<KeyAddition | undefined>;
+  /** Commits an attempt; what stands there already stays. Gives what stands there now. */
+  commit(addition: KeyAddition, now: Date): Promise<KeyAddition>;
+  /** From submitted to its end, once. */
+  finish(attemptId: string, end: { state: "sealed"; keyIndex: number } | { state: "failed" }): Promise<void>;
+}
+
+/** A key of an account as the chain has it. */
+export interface AccountKey {
+  readonly index: number;
+  /** 128 hex digits. */
+  readonly publicKey: string;
+  readonly weight: number;
+  readonly hashAlgorithm: string;
+  readonly sequenceNumber: bigint;
+  readonly revoked: boolean;
+}
+
+/** How a transaction that should add a key went. */
+export interface KeyAdditionOutcome {
+  readonly status: "unknown" | "pending" | "sealed" | "failed" | "expired";
+  /** When its block was made; for sealed ones. */
+  readonly time?: Date;
+  /** The types and, of key additions, the fields of its events, but for fees. */
+  readonly events: readonly KeyAdditionEvent[];
+}
+
+export interface KeyAdditionEvent {
+  readonly type: string;
+  readonly addedKey?: {
+    readonly address: string;
+    readonly publicKey: string;
+    readonly keyIndex: number;
+    readonly weight: number;
+    readonly hashAlgorithm: number;
+  };
+}
+
+/** What adding keys needs of a chain. */
+export interface KeyAdditionChain {
+  readonly chainName: string;
+  /** Who pays, 16 hex digits. */
+  readonly paymaster: string;
+  /** Blocks after which a reference block is too old to execute. */
+  readonly maxReferenceAge: bigint;
+  latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;
+  /** The height of a block, or undefined where the node does not have it. */
+  blockHeight(id: string, signal: AbortSignal): Promise<bigint | undefined>;
+  accountKeys(address: string, signal: AbortSignal): Promise<readonly AccountKey[]>;
+  submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
+  keyAdditionOutcome(transactionId: string, signal: AbortSignal): Promise<KeyAdditionOutcome>;
+}
+
+/** A user's request, on whose behalf the signer signs. */
+export type UserCall = object;
+
+/** What adding keys needs of the signer: both of our signatures, with the approver's token. */
+export interface KeyAdditionSigner {
+  signTransaction(chainName: string, message: Uint8Array, call: UserCall): Promise<CompositeSignature>;
+  signPaymaster(chainName: string, message: Uint8Array, call: UserCall): Promise<CompositeSignature>;
+}
+
+export interface CompositeSignature {
+  readonly address: string;
+  readonly keyId: number;
+  readonly signature: string;
+}

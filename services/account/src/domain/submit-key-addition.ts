@@ -1,0 +1,111 @@
+import { AppError } from "@countersign/errors";
+import {
+  type DecodedMessage,
+  decodeMessage,
+  envelopeMessage,
+  type FlowTransaction,
+  InvalidMessageError,
+  readAddUserKey,
+  TemplateError,
+  transactionId,
+} from "@countersign/flow";
+import { bytesToHex, type PublicKey } from "@countersign/keys";
+import { verifySignature } from "@countersign/keys/node";
+import type { Clock, Logger } from "@countersign/service-kit";
+import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
+import type {
+  KeyAddition,
+  KeyAdditionChain,
+  KeyAdditionSigner,
+  KeyAdditionStore,
+  KeyAdditionTarget,
+  UserCall,
+} from "./key-addition.ts";
+import type { AccountStore } from "./ports.ts";
+
+export interface SubmitKeyAdditionCommand extends KeyAdditionTarget {
+  readonly attemptId: string;
+  /** As prepared. */
+  readonly message: Uint8Array;
+  readonly approverKey: PublicKey;
+  /** Raw r||s. */
+  readonly signature: Uint8Array;
+}
+
+export interface SubmitKeyAdditionOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  readonly additions: KeyAdditionStore;
+  readonly signer: KeyAdditionSigner;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+/**
+ * Puts our two signatures to what an approver signed, commits the finished bytes under the attempt's id, and submits them. Whatever happens after the commit,
+ * SettleKeyAddition goes on from the bytes; whatever happens before it leaves nothing behind. Asked again it gives what was committed.
+ * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
+ */
+export const submitKeyAddition =
+  ({ accounts, chains, additions, signer, clock, logger }: SubmitKeyAdditionOptions) =>
+  async (command: SubmitKeyAdditionCommand, call: UserCall, signal: AbortSignal): Promise<KeyAddition> => {
+    const { attemptId, accountId, chainName, userKey, message, approverKey } = command;
+    const chain = chainNamed(chains, chainName);
+    const known = await additions.find(attemptId);
+    if (known) return notAbandoned(known, command);
+
+    const account = await cadenceAddressOf(accounts, accountId, chainName);
+    const payload = payloadOf(message, account, userKey);
+    const keys = await chain.accountKeys(account, signal);
+    const approver = userKeyOf(keys, approverKey);
+    if (!approver || !verifySignature(approverKey, message, command.signature)) throw new AppError("InvalidSignature");
+    const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
+    const referenceHeight = await chain.blockHeight(payload.referenceBlockId, signal);
+    if (referenceHeight === undefined || proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) {
+      throw new AppError("MessageRenewed");
+    }
+
+    const approved = { address: account, keyId: approver.index, signature: bytesToHex(command.signature) };
+    const server = await signer.signTransaction(chainName, message, call);
+    const signed: FlowTransaction = { ...payload, payloadSignatures: [server, approved], envelopeSignatures: [] };
+    const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
+    const transaction = { ...signed, envelopeSignatures: [paid] };
+    const committed = await additions.commit(
+      {
+        attemptId,
+        accountId,
+        chainName,
+        userKey,
+        state: "submitted",
+        transaction,
+        transactionId: transactionId(transaction),
+        referenceHeight,
+        keyIndex: -1,
+      },
+      clock.now(),
+    );
+    const ours = notAbandoned(committed, command);
+    // The bytes are safe: a node that does not answer now gets them again when the attempt is settled.
+    await chain
+      .submit(ours.transaction!, signal)
+      .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+    return ours;
+  };
+
+function payloadOf(message: Uint8Array, account: string, userKey: PublicKey): DecodedMessage {
+  try {
+    const decoded = decodeMessage(message);
+    const added = readAddUserKey(decoded);
+    const same = added?.algorithm === userKey.algorithm && added.publicKey === userKey.publicKey;
+    const own = decoded.authorizers.length === 1 && decoded.authorizers[0] === account;
+    if (decoded.kind === "payload" && same && own && decoded.proposalKey.address === account) return decoded;
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError) && !(error instanceof TemplateError)) throw error;
+  }
+  throw new AppError("InvalidMessage", { detail: "not the addition of this key" });
+}
+
+function notAbandoned(addition: KeyAddition, { accountId }: SubmitKeyAdditionCommand): KeyAddition {
+  if (addition.accountId !== accountId || addition.state === "abandoned") throw new AppError("TwoFactorAuthNotPending");
+  return addition;
+}

@@ -1,0 +1,55 @@
+import { AppError } from "@countersign/errors";
+import { KEY_ROLES } from "@countersign/flow";
+import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
+import type { KeyAdditionChain, KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
+import type { AccountStore } from "./ports.ts";
+
+export interface VerifyKeyAdditionOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+}
+
+export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
+  /** 64 hex digits. */
+  readonly transactionId: string;
+  /** The transaction's block must be younger. */
+  readonly notBefore: Date;
+}
+
+/**
+ * Whether a transaction that a client names added exactly that key to exactly that account, with weight 1 and SHA2-256, caused no other event of keys, contracts
+ * or capabilities, and the key is there now. Gives its index. Errors: TransactionPending, TransactionMismatch.
+ */
+export const verifyKeyAddition =
+  ({ accounts, chains }: VerifyKeyAdditionOptions) =>
+  async (command: VerifyKeyAdditionCommand, signal: AbortSignal): Promise<number> => {
+    const chain = chainNamed(chains, command.chainName);
+    const address = await cadenceAddressOf(accounts, command.accountId, command.chainName);
+    const { status, time, events } = await chain.keyAdditionOutcome(command.transactionId, signal);
+    if (status === "unknown" || status === "pending")
+      throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+    if (status !== "sealed") throw mismatch("the transaction failed");
+    if (time === undefined || time < command.notBefore) throw mismatch("the transaction is older than the request");
+    const index = addedIndex(events, address, command.userKey.publicKey);
+    const key = userKeyOf(await chain.accountKeys(address, signal), command.userKey);
+    if (key?.index !== index) throw mismatch("the key is not on the account any more");
+    return index;
+  };
+
+const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
+
+/** The core's own events tell of keys, contracts, capabilities and inboxes: one of them is asked for, any other is too much. */
+function addedIndex(events: readonly KeyAdditionEvent[], address: string, publicKey: string): number {
+  const core = events.filter(({ type }) => type.startsWith("flow."));
+  const [only] = core;
+  if (core.length !== 1 || only?.addedKey === undefined) throw mismatch("the transaction did something else");
+  const { addedKey } = only;
+  const { weight, hashAlgorithm } = KEY_ROLES.user;
+  const right =
+    addedKey.address === address &&
+    addedKey.publicKey === publicKey &&
+    addedKey.weight === weight &&
+    addedKey.hashAlgorithm === hashAlgorithm;
+  if (!right) throw mismatch("the transaction added another key, or elsewhere");
+  return addedKey.keyIndex;
+}

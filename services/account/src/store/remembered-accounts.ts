@@ -1,0 +1,39 @@
+import type { AccountDeployment } from "../domain/account.ts";
+import type { AccountStore } from "../domain/ports.ts";
+
+const MAX_ACCOUNTS = 20_000;
+
+export interface RememberedAccounts {
+  find: AccountStore["find"];
+  /** An account changed; "" for nobody knows which. For the listener on `account_changed`. */
+  forget(accountId: string): void;
+}
+
+/**
+ * Remembers accounts that have their addresses: an app reads its account at every start, and it almost never changes. Every change is told through the database, to
+ * all replicas; while nobody listens (`listening`), nothing is remembered.
+ */
+export function rememberAccounts(find: AccountStore["find"], listening: () => boolean): RememberedAccounts {
+  const accounts = new Map<string, Map<string, AccountDeployment>>();
+  let changes = 0;
+
+  return {
+    async find(accountId, chainName) {
+      const known = listening() ? accounts.get(accountId)?.get(chainName) : undefined;
+      if (known) return known;
+      const before = changes;
+      const found = await find(accountId, chainName);
+      // A change while we were reading may be one that we did not see.
+      if (!found || found.account.addresses.length === 0 || changes !== before || !listening()) return found;
+      if (accounts.size >= MAX_ACCOUNTS) accounts.delete(accounts.keys().next().value!);
+      const chains = accounts.get(accountId) ?? new Map<string, AccountDeployment>();
+      accounts.set(accountId, chains.set(chainName, found));
+      return found;
+    },
+    forget(accountId) {
+      changes += 1;
+      if (accountId === "") accounts.clear();
+      else accounts.delete(accountId);
+    },
+  };
+}

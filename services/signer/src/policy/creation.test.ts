@@ -1,0 +1,152 @@
+import {
+  createAccountsArguments,
+  createAccountsScript,
+  envelopeMessage,
+  type FlowTransaction,
+  payloadMessage,
+} from "@countersign/flow";
+import { withPayloadSignature } from "@countersign/flow/node";
+import type { PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import { describe, expect, it } from "vitest";
+import {
+  account,
+  chainName,
+  creation,
+  device,
+  P256_PRIME,
+  policy,
+  refusal,
+  state,
+  stranger,
+  tx,
+  vault,
+  verifies,
+} from "../testing/policy-fixture.ts";
+
+describe("the creator", () => {
+  const ids = ["01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"];
+  const users = ids.map(() => generateKeyPair().publicKey);
+  const { address } = policy.creator;
+  const serverKeyOf = (accountId: string) => vault.publicKey({ role: "server", chainName, accountId, version: 1 });
+
+  async function message(
+    change: Partial<FlowTransaction> = {},
+    userKeys: readonly PublicKey[] = users,
+    accountIds = ids,
+  ) {
+    const serverKeys = await Promise.all(accountIds.map(serverKeyOf));
+    return envelopeMessage(
+      tx({
+        script: createAccountsScript(policy.evmContract),
+        arguments: createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: userKeys[i]! }))),
+        gasLimit: 9999n,
+        proposalKey: { address, keyId: 3, sequenceNumber: 1n },
+        payer: address,
+        authorizers: [address],
+        ...change,
+      }),
+    );
+  }
+  const create = (bytes: Uint8Array, accountIds = ids) =>
+    creation({ chainName, message: bytes, accountIds, caller: "account" });
+  /** The message with its argument texts changed. */
+  const rewritten = async (change: (text: string) => string) => {
+    const serverKeys = await Promise.all(ids.map(serverKeyOf));
+    const texts = createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: users[i]! })));
+    return message({ arguments: texts.map(change) });
+  };
+
+  it("signs the exact template for these accounts", async () => {
+    const bytes = await message();
+    const signed = await create(bytes);
+    expect(signed).toMatchObject({ address, keyId: 3 });
+    expect(await verifies({ role: "creator", chainName }, bytes, signed.signature)).toBe(true);
+  });
+
+  it.each<[string, () => Promise<Uint8Array>]>([
+    ["another script", () => message({ script: `${createAccountsScript(policy.evmContract)} ` })],
+    ["another EVM contract", () => message({ script: createAccountsScript("0000000000000001") })],
+    [
+      "an argument more",
+      async () => rewritten((text) => text).then(() => message({ arguments: ["[]", "[]", "[]", "[]"] })),
+    ],
+    ["arguments that are not arrays", () => message({ arguments: ["1", "null", "{}"] })],
+    [
+      "upper-case hex",
+      () =>
+        rewritten((text) => text.replace(/"value":"[0-9a-f]+"/g, (key) => key.toUpperCase().replace("VALUE", "value"))),
+    ],
+    ["white space in an argument", () => rewritten((text) => text.replace(",", ", "))],
+    ["another proposer", () => message({ proposalKey: { address: stranger, keyId: 0, sequenceNumber: 0n } })],
+    ["another payer", () => message({ payer: policy.paymaster.address })],
+    ["another authorizer", () => message({ authorizers: [stranger] })],
+    ["a second authorizer", () => message({ authorizers: [address, stranger] })],
+    ["a key index that the creator has not", () => message({ proposalKey: { address, keyId: 8, sequenceNumber: 0n } })],
+    [
+      "a user key that is an object",
+      () =>
+        message({
+          arguments: [
+            "[]",
+            '{"type":"Array","value":[{"value":{"toString":1}},{}]}',
+            '{"type":"Array","value":[{},{}]}',
+          ],
+        }),
+    ],
+    [
+      "a user key that is the paymaster's",
+      async () => message({}, [await vault.publicKey({ role: "paymaster", chainName }), users[1]!]),
+    ],
+    ["a gas limit of nothing", () => message({ gasLimit: 0n })],
+    ["gas above the chain's limit", () => message({ gasLimit: 10_000n })],
+    ["server keys of other accounts", () => message({}, users, [...ids].reverse())],
+    ["a user key that is the server key", async () => message({}, [await serverKeyOf(ids[0]!), users[1]!])],
+    [
+      "a user key that is the server key's negation",
+      async () => {
+        const { algorithm, publicKey } = await serverKeyOf(ids[1]!);
+        const y = P256_PRIME - BigInt(`0x${publicKey.slice(64)}`);
+        return message({}, [
+          { algorithm, publicKey: publicKey.slice(0, 64) + y.toString(16).padStart(64, "0") },
+          users[1]!,
+        ]);
+      },
+    ],
+    ["a user key off its curve", () => message({}, [{ algorithm: "ES256", publicKey: "11".repeat(64) }, users[1]!])],
+  ])("refuses %s", async (_, bytes) => {
+    expect(await refusal(create(await bytes()))).toBe("BadCreation");
+  });
+
+  it("refuses a payload, and payload signatures", async () => {
+    const serverKeys = await Promise.all(ids.map(serverKeyOf));
+    const signed = withPayloadSignature(
+      tx({
+        script: createAccountsScript(policy.evmContract),
+        arguments: createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: users[i]! }))),
+        gasLimit: 9999n,
+        proposalKey: { address, keyId: 3, sequenceNumber: 1n },
+        payer: address,
+        authorizers: [address],
+      }),
+      { address, keyId: 3, privateKey: device.privateKey, hash: "sha3-256" },
+    );
+    expect(await refusal(create(envelopeMessage(signed)))).toBe("BadCreation");
+    state.records = [];
+    expect(await refusal(create(payloadMessage(signed)))).toBe("BadCreation");
+  });
+
+  it("refuses none, eleven, an account twice, and an account that is bound", async () => {
+    for (const accountIds of [
+      [],
+      Array.from({ length: 11 }, (_, i) => `${ids[0]!.slice(0, -2)}${10 + i}`),
+      [ids[0]!, ids[0]!],
+    ]) {
+      state.records = [];
+      expect(await refusal(create(await message(), accountIds))).toBe("BadCreation");
+    }
+    state.records = [];
+    state.bindings = [{ ...account, accountId: ids[1]! }];
+    expect(await refusal(create(await message()))).toBe("BadCreation");
+  });
+});

@@ -1,0 +1,177 @@
+import {
+  addUserKeyArguments,
+  addUserKeyPayload,
+  envelopeMessage,
+  payloadMessage,
+  type TransactionPayload,
+} from "@countersign/flow";
+import { bytesToHex, type PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import type { VerifiedToken } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
+import {
+  account,
+  asked,
+  byDevice,
+  chainName,
+  device,
+  paymaster,
+  policy,
+  refusal,
+  server,
+  state,
+  token,
+  transaction,
+  tx,
+  vault,
+  verifies,
+} from "../testing/policy-fixture.ts";
+
+const newDevice = generateKeyPair();
+const requestId = "01900000-0000-7000-8000-0000000000f1";
+/** The token of a device that asks to be let in. */
+const ephemeral: Partial<VerifiedToken> = {
+  scope: "sign",
+  sessionId: requestId,
+  sessionKey: newDevice.publicKey,
+  accountKey: newDevice.publicKey,
+};
+
+const addition = (userKey: PublicKey = newDevice.publicKey, change: Partial<TransactionPayload> = {}) => ({
+  ...tx(),
+  ...addUserKeyPayload(userKey, {
+    account: account.address,
+    referenceBlockId: "ab".repeat(32),
+    proposalKey: { address: account.address, keyId: 0, sequenceNumber: 3n },
+    payer: policy.paymaster.address,
+  }),
+  ...change,
+});
+
+/** The addition as it comes to the paymaster: signed by the server key, and by whoever approved. */
+async function paid(payload = addition(), by = "vault") {
+  const { signature } = await transaction(asked(payloadMessage(payload)));
+  state.records = [];
+  const bytes = by === "vault" ? signature : Buffer.from(signature).reverse();
+  const signatures = [{ address: account.address, keyId: 0, signature: bytesToHex(bytes) }];
+  const [approved] = byDevice(payload).payloadSignatures;
+  return envelopeMessage({ ...payload, payloadSignatures: [...signatures, approved!] });
+}
+
+describe("the addition of a user key", () => {
+  it("is signed for a full session, proposed by the server key, above the ordinary gas cap", async () => {
+    const message = payloadMessage(addition());
+    const signed = await transaction(asked(message));
+    expect(await verifies(server, message, signed.signature)).toBe(true);
+    const envelope = await paid();
+    const sponsored = await paymaster(asked(envelope));
+    expect(await verifies({ role: "paymaster", chainName }, envelope, sponsored.signature)).toBe(true);
+  });
+
+  it.each<[string, () => Partial<TransactionPayload>, string]>([
+    [
+      "a device as proposer",
+      () => ({ proposalKey: { address: account.address, keyId: 1, sequenceNumber: 0n } }),
+      "ProposerNotYours",
+    ],
+    [
+      "an argument more",
+      () => ({ arguments: [...addUserKeyArguments(newDevice.publicKey), '{"type":"Bool","value":true}'] }),
+      "BadTemplateArguments",
+    ],
+    ["no arguments", () => ({ arguments: [] }), "BadTemplateArguments"],
+    [
+      "the key in upper case",
+      () => ({
+        arguments: [
+          JSON.stringify({ type: "String", value: newDevice.publicKey.publicKey.toUpperCase() }),
+          addUserKeyArguments(newDevice.publicKey)[1]!,
+        ],
+      }),
+      "BadTemplateArguments",
+    ],
+    [
+      "spaces in the JSON",
+      () => ({ arguments: addUserKeyArguments(newDevice.publicKey).map((text) => text.replace(":", ": ")) }),
+      "BadTemplateArguments",
+    ],
+    [
+      "a key off the curve",
+      () => ({
+        arguments: [
+          JSON.stringify({ type: "String", value: "11".repeat(64) }),
+          addUserKeyArguments(newDevice.publicKey)[1]!,
+        ],
+      }),
+      "BadTemplateArguments",
+    ],
+    [
+      "the curve of another algorithm",
+      () => ({ arguments: [addUserKeyArguments(newDevice.publicKey)[0]!, '{"type":"Bool","value":true}'] }),
+      "BadTemplateArguments",
+    ],
+    ["a script that differs by a space", () => ({ script: `${addition().script} ` }), "ProposerNotYours"],
+    ["more gas than the chain has", () => ({ gasLimit: 10_000n }), "GasLimit"],
+  ])("refuses %s", async (_, change, reason) => {
+    expect(await refusal(transaction(asked(payloadMessage(addition(undefined, change())))))).toBe(reason);
+  });
+
+  it.each(["server", "creator", "paymaster"] as const)("refuses our own %s key", async (role) => {
+    const key = await vault.publicKey(role === "server" ? server : { role, chainName });
+    expect(await refusal(transaction(asked(payloadMessage(addition(key)))))).toBe("BadTemplateArguments");
+  });
+});
+
+describe("an ephemeral token", () => {
+  it("adds its own key: both signatures, three times each", async () => {
+    const message = payloadMessage(addition());
+    const envelope = await paid();
+    for (let use = 0; use < 3; use++) {
+      await transaction(asked(message, ephemeral));
+      await paymaster(asked(envelope, ephemeral));
+    }
+    state.records = [];
+    expect(await refusal(transaction(asked(message, ephemeral)))).toBe("OutsideEphemeralScope");
+    state.records = [];
+    expect(await refusal(paymaster(asked(envelope, ephemeral)))).toBe("OutsideEphemeralScope");
+  });
+
+  it("loses no use by what is refused", async () => {
+    for (let i = 0; i < 5; i++) {
+      state.records = [];
+      await refusal(transaction(asked(payloadMessage(addition(undefined, { gasLimit: 0n })), ephemeral)));
+    }
+    await transaction(asked(payloadMessage(addition()), ephemeral));
+  });
+
+  it.each<[string, () => Uint8Array]>([
+    ["any other transaction", () => payloadMessage(tx())],
+    ["the addition of another key", () => payloadMessage(addition(generateKeyPair().publicKey))],
+    ["the addition of the approver's key again", () => payloadMessage(addition(device.publicKey))],
+  ])("signs no %s", async (_, message) => {
+    expect(await refusal(transaction(asked(message(), ephemeral)))).toBe("OutsideEphemeralScope");
+  });
+
+  it("adds its key to its own account only", async () => {
+    const message = payloadMessage(addition(undefined, { authorizers: ["179b6b1cb6755e31"] }));
+    expect(await refusal(transaction(asked(message, ephemeral)))).toBe("NotYourAccount");
+  });
+
+  it("is paid for only with the server key's valid signature", async () => {
+    const unsigned = envelopeMessage({ ...addition(), payloadSignatures: byDevice(addition()).payloadSignatures });
+    expect(await refusal(paymaster(asked(unsigned, ephemeral)))).toBe("UserSignatureMissing");
+    const forged = await paid(addition(), "forged");
+    expect(await refusal(paymaster(asked(forged, ephemeral)))).toBe("UserSignatureInvalid");
+  });
+
+  it("of scope recover signs nothing", async () => {
+    expect(await refusal(transaction(asked(payloadMessage(addition()), { ...ephemeral, scope: "recover" })))).toBe(
+      "OutsideEphemeralScope",
+    );
+  });
+
+  it("is told from the session's by its scope alone", async () => {
+    expect(token.scope).toBe("full");
+    expect(await refusal(paymaster(asked(await paid(), { ...ephemeral, scope: "full" })))).toBe("UserSignatureInvalid");
+  });
+});

@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import type { FlowTransaction } from "@countersign/flow";
+import { withPayloadSignature } from "@countersign/flow/node";
+import { generateKeyPair, verifySignature } from "@countersign/keys/node";
+import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
+import { beforeEach, expect } from "vitest";
+import type { AuditEntry } from "../audit/record.ts";
+import { createDecide } from "../domain/decide.ts";
+import type { BindingStore, EphemeralUses } from "../domain/ports.ts";
+import { signCreation } from "../domain/sign-creation.ts";
+import { signPaymaster } from "../domain/sign-paymaster.ts";
+import { signTransaction } from "../domain/sign-transaction.ts";
+import type { Binding } from "../policy/account.ts";
+import type { ChainPolicy } from "../policy/transaction.ts";
+import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
+
+export const hex = (bytes: number) => randomBytes(bytes).toString("hex");
+export const P256_PRIME = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
+
+export const chainName = "flow-emulator";
+export const account: Binding = {
+  accountId: "01900000-0000-7000-8000-000000000001",
+  chainName,
+  address: "01cf0e2f2f715450",
+  serverKeyIndex: 0,
+  serverKeyVersion: 1,
+};
+export const stranger = "179b6b1cb6755e31";
+export const policy: ChainPolicy = {
+  chainName,
+  paymaster: { address: "f3fcd2c1a78f5eee", keyId: 0 },
+  creator: { address: "e03daebed8ca0615", keyCount: 8 },
+  evmContract: "f8d6e0586b0a20c7",
+  gasLimitCap: 9999n,
+};
+export const otherPaymaster = "0ae53cb6e3f42a79";
+
+export const device = generateKeyPair();
+export const token: VerifiedToken = {
+  accountId: account.accountId,
+  sessionId: "01900000-0000-7000-8000-000000000002",
+  appId: "demo",
+  scope: "full",
+  tokenId: "t",
+  sessionKey: device.publicKey,
+  accountKey: device.publicKey,
+  issuedAt: new Date(),
+  expiresAt: new Date(),
+};
+
+export const scalar = () => [{ version: 1, scalar: `00${hex(31)}` }];
+export const vault = createKeystoreVault({
+  rootSecret: hex(32),
+  chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
+});
+
+/** What the rules saw and left behind; made anew for each test. */
+export const state: { records: AuditEntry[]; bindings: Binding[] } = { records: [], bindings: [] };
+export const store: BindingStore = {
+  find: async (accountId) => state.bindings.filter((binding) => binding.accountId === accountId),
+  insert: async (binding) => binding,
+  bound: async (_, ids) => state.bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
+};
+export const audit = {
+  admit: () => undefined,
+  append: async (entry: AuditEntry) => {
+    state.records.push(entry);
+    return { chainId: "c", sequence: BigInt(state.records.length), hash: "" };
+  },
+};
+export const decide = createDecide({ vault, audit, clock: new FixedClock() });
+export const chain = () => policy;
+export const uses = new Map<string, number>();
+export const ephemeralUses: EphemeralUses = {
+  async use(requestId, operation, most) {
+    const count = (uses.get(requestId + operation) ?? 0) + 1;
+    if (count <= most) uses.set(requestId + operation, count);
+    return count <= most;
+  },
+};
+export const signing = { decide, bindings: store, vault, ephemeralUses, clock: new FixedClock(), chain };
+export const transaction = signTransaction(signing);
+export const paymaster = signPaymaster({
+  ...signing,
+  paymasters: new Set([policy.paymaster.address, otherPaymaster]),
+});
+export const creation = signCreation({ decide, bindings: store, vault, chain });
+
+beforeEach(() => {
+  state.records = [];
+  state.bindings = [account];
+  uses.clear();
+});
+
+export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({
+  script: "transaction { prepare(a: &Account) {} }",
+  arguments: [],
+  referenceBlockId: "ab".repeat(32),
+  gasLimit: 999n,
+  proposalKey: { address: account.address, keyId: 1, sequenceNumber: 7n },
+  payer: policy.paymaster.address,
+  authorizers: [account.address],
+  payloadSignatures: [],
+  envelopeSignatures: [],
+  ...change,
+});
+export const byDevice = (change: Partial<FlowTransaction> = {}, by = device, keyId = 1, address = account.address) =>
+  withPayloadSignature(tx(change), { address, keyId, privateKey: by.privateKey, hash: "sha256" });
+export const asked = (message: Uint8Array, change: Partial<VerifiedToken> = {}) => ({
+  message,
+  chainName: "",
+  token: { ...token, ...change },
+  caller: "gateway",
+});
+
+/** The rule that refused; checks that nothing but one refusal was recorded. */
+export async function refusal(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => expect.unreachable("it was signed"),
+    (thrown) => thrown,
+  );
+  const reason = error.metadata?.reason ?? error.reason;
+  expect(state.records.map(({ verdict }) => verdict)).toEqual([reason]);
+  return reason;
+}
+
+export async function verifies(key: KeyReference, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+  return verifySignature(await vault.publicKey(key), message, signature, "sha3-256");
+}
+
+export const server = { role: "server", chainName, accountId: account.accountId, version: 1 } as const;
