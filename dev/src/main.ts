@@ -6,6 +6,7 @@ const verbs: Record<string, (args: string[]) => Promise<void>> = {
   start: async (args) => (await import("./start.ts")).start(args),
   reset: async (args) => (await import("./reset.ts")).reset(args),
   test: async (args) => (await import("./test.ts")).test(args),
+  bench: async (args) => (await import("./bench.ts")).bench(args),
   check: async () => (await import("./check.ts")).check(),
   demo: async (args) => {
     const path = join(import.meta.dirname, "demo.ts");

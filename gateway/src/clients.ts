@@ -16,6 +16,7 @@ import {
   type RpcClient,
   type ServiceDefinition,
 } from "@countersign/service-kit";
+import { createSigningStream } from "./clients/signing-stream.ts";
 import type { GatewayConfig } from "./config.ts";
 import type { RouteClients } from "./routes/index.ts";
 import { DEADLINES, type RpcOptions } from "./routes/rpc.ts";
@@ -29,7 +30,7 @@ export interface Clients extends RouteClients {
 }
 
 /** Connects to all services with the gateway's certificate. Nothing is dialled before the first call. */
-export function createClients({ addresses, tls }: GatewayConfig, metrics: Metrics): Clients {
+export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, metrics: Metrics): Clients {
   const open: { close(): void }[] = [];
   const connect = <D extends ServiceDefinition>(definition: D, service: ServiceName): RpcClient<D> => {
     const client = createRpcClient(definition, {
@@ -38,6 +39,7 @@ export function createClients({ addresses, tls }: GatewayConfig, metrics: Metric
       serverName: service,
       deadlineMs: DEADLINES.unary,
       metrics,
+      coalesce: coalesceCalls,
     });
     open.push(client);
     return client;
@@ -51,7 +53,9 @@ export function createClients({ addresses, tls }: GatewayConfig, metrics: Metric
   const accountEvents = connect(AccountEventsService, "device");
   const keys = connect(KeysService, "key");
   const accounts = connect(AccountsService, "account");
-  const signing = connect(SigningService, "signer");
+  const signer = connect(SigningService, "signer");
+  const signing = createSigningStream(signer, { deadlineMs: DEADLINES.signer });
+  open.push(signing);
   return {
     signUp: { signUp: once(signUp.signUp) },
     signIn: { issueChallenge: once(signIn.issueChallenge), respondChallenge: once(signIn.respondChallenge) },
@@ -69,7 +73,12 @@ export function createClients({ addresses, tls }: GatewayConfig, metrics: Metric
     },
     keys: { listKeys: repeatable(keys.listKeys) },
     accounts: { getMe: repeatable(accounts.getMe) },
-    signing: { signTransaction: once(signing.signTransaction), signPaymaster: once(signing.signPaymaster) },
+    signing: !coalesceCalls
+      ? { signTransaction: once(signer.signTransaction), signPaymaster: once(signer.signPaymaster) }
+      : {
+          signTransaction: (transaction, { call }) => signing.sign({ ...spokenFor(call), transaction }),
+          signPaymaster: (paymaster, { call }) => signing.sign({ ...spokenFor(call), paymaster }),
+        },
     tokenState: connect(TokenStateService, "auth"),
     close: () => {
       for (const client of open) client.close();
@@ -90,5 +99,8 @@ const repeatable =
   <Request, Response>(method: Method<Request, Response>) =>
   (request: Request, { call, deadlineMs }: RpcOptions) =>
     method(request, { call, deadlineMs, clientIp: clientIpOf(call), idempotent: true });
+
+/** On a stream each request carries its own token. */
+const spokenFor = ({ rawToken = "", requestId }: CallContext) => ({ accessToken: rawToken, requestId });
 
 const clientIpOf = (call: CallContext): string | undefined => call.clientIp || undefined;

@@ -26,6 +26,8 @@ export interface GatewayConfig {
   requireLoginToken: boolean;
   /** Milliseconds of silence on a stream of events until a comment is sent. */
   eventsHeartbeatMs: number;
+  /** Calls to the services go together on streams; off, each goes alone: slower, and easier to watch on the wire. */
+  coalesceCalls: boolean;
 }
 
 /** A comma-separated list; absent is empty. */
@@ -70,6 +72,7 @@ const schema = z.object({
   CS_SIGNER_ADDRESS: dialAddress.default("127.0.0.1:5005"),
   CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
   AUTH_ISSUER: z.string().min(1),
+  GATEWAY_COALESCE_CALLS: z.enum(["true", "false"]).default("true"),
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
 });
 
@@ -91,6 +94,7 @@ export function loadConfig(env: Env): GatewayConfig {
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
     eventsHeartbeatMs: settings.GATEWAY_EVENTS_HEARTBEAT_MS,
+    coalesceCalls: settings.GATEWAY_COALESCE_CALLS === "true",
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
   };
 }

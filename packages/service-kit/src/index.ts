@@ -41,6 +41,7 @@ export {
   publicKeyLength,
   publicKeyToProto,
 } from "./proto-keys.ts";
+export { answerStream } from "./rpc/answer-stream.ts";
 export {
   type ClientMethod,
   createRpcClient,
@@ -48,6 +49,7 @@ export {
   type RpcClient,
   type RpcClientOptions,
 } from "./rpc/client.ts";
+export { createCoalescer } from "./rpc/coalescer.ts";
 export { type CallContext, requireToken } from "./rpc/context.ts";
 export type { RequestOf, ResponseOf, ServiceDefinition } from "./rpc/definition.ts";
 export { decodeError, encodeError, toAppError } from "./rpc/errors.ts";

@@ -68,8 +68,12 @@ const EMAIL = /[^\s@"'<>()=,;:]{1,64}@[^\s@"'<>()=,;:]{1,253}\.[A-Za-z]{2,}/g;
 const PEM = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const URL_PASSWORD = /(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g;
 
+/** What each of the patterns above needs to be there; most texts have none of it, and a line has many. */
+const SUSPICIOUS = /@|eyJ|PRIVATE KEY|bearer|basic/i;
+
 /** Takes credentials and e-mail addresses out of a text, for messages of errors that other code made. */
 export function scrub(text: string): string {
+  if (!SUSPICIOUS.test(text)) return text;
   return text
     .replace(PEM, "[private key]")
     .replace(URL_PASSWORD, "$1[password]@")
@@ -155,7 +159,7 @@ export function createLogger(options: LoggerOptions): Logger {
       },
     },
   };
-  const logger: Logger = options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  const logger: Logger = pino(settings, options.destination ?? pino.destination({ dest: 1, sync: false }));
   // pino forgets the formatter of bindings in children; what is set here, children of children inherit.
   const child = logger.child;
   logger.child = function childOf(this: Logger, bindings: Record<string, unknown>, childOptions?: object) {

@@ -21,26 +21,64 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 
 /** Big-endian bytes of an integer without leading zeros; zero has none. */
 export function encodeInteger(value: bigint | number): Uint8Array {
-  let rest = BigInt(value);
-  if (rest < 0n) throw new RlpError("a negative integer");
+  if (value < 0) throw new RlpError("a negative integer");
   const bytes: number[] = [];
+  if (value <= 0x7fff_ffff) {
+    for (let rest = Number(value); rest > 0; rest >>>= 8) bytes.unshift(rest & 0xff);
+    return Uint8Array.from(bytes);
+  }
+  let rest = BigInt(value);
   for (; rest > 0n; rest >>= 8n) bytes.unshift(Number(rest & 0xffn));
   return Uint8Array.from(bytes);
 }
 
-function header(length: number, offset: number): Uint8Array {
-  if (length < 56) return Uint8Array.of(offset + length);
-  const digits = encodeInteger(length);
-  return concatBytes(Uint8Array.of(offset + 55 + digits.length), digits);
+/** Bytes that a length needs in the long form. */
+const digitsOf = (length: number): number => (length < 0x100 ? 1 : length < 0x1_0000 ? 2 : length < 0x100_0000 ? 3 : 4);
+const headerLength = (length: number): number => (length < 56 ? 1 : 1 + digitsOf(length));
+const isSingleByte = (item: Uint8Array): boolean => item.length === 1 && item[0]! < 0x80;
+
+function bodyLength(item: RlpItem): number {
+  if (item instanceof Uint8Array) return item.length;
+  let sum = 0;
+  for (const child of item) sum += encodedLength(child);
+  return sum;
 }
 
-/** The canonical encoding of an item. */
-export function encodeRlp(item: RlpItem): Uint8Array {
-  if (item instanceof Uint8Array) {
-    return item.length === 1 && item[0]! < 0x80 ? item : concatBytes(header(item.length, 0x80), item);
+function encodedLength(item: RlpItem): number {
+  if (item instanceof Uint8Array && isSingleByte(item)) return 1;
+  const body = bodyLength(item);
+  return headerLength(body) + body;
+}
+
+function writeHeader(target: Uint8Array, offset: number, length: number, base: number): number {
+  if (length < 56) {
+    target[offset] = base + length;
+    return offset + 1;
   }
-  const body = concatBytes(...item.map(encodeRlp));
-  return concatBytes(header(body.length, 0xc0), body);
+  const digits = digitsOf(length);
+  target[offset] = base + 55 + digits;
+  for (let i = 0; i < digits; i++) target[offset + digits - i] = (length >>> (8 * i)) & 0xff;
+  return offset + 1 + digits;
+}
+
+function write(target: Uint8Array, offset: number, item: RlpItem): number {
+  if (item instanceof Uint8Array) {
+    const start = isSingleByte(item) ? offset : writeHeader(target, offset, item.length, 0x80);
+    target.set(item, start);
+    return start + item.length;
+  }
+  let at = writeHeader(target, offset, bodyLength(item), 0xc0);
+  for (const child of item) at = write(target, at, child);
+  return at;
+}
+
+/** The canonical encoding of an item, behind `prefix`. */
+export function encodeRlp(item: RlpItem, prefix?: Uint8Array): Uint8Array {
+  const start = prefix?.length ?? 0;
+  const bytes = new Uint8Array(start + encodedLength(item));
+  if (prefix) bytes.set(prefix);
+  write(bytes, start, item);
+  return bytes;
 }
 
 /** Where an item's payload lies. */

@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { sha3_256 } from "@noble/hashes/sha3.js";
-import { concatBytes, encodeInteger, encodeRlp, type RlpItem } from "./rlp.ts";
+import { encodeInteger, encodeRlp, type RlpItem } from "./rlp.ts";
 
 /** Who proposes, with the sequence number that the transaction consumes. */
 export interface ProposalKey {
@@ -80,12 +80,11 @@ function signatureItems(tx: TransactionPayload, signatures: readonly Transaction
 }
 
 /** What proposer and authorizers sign: tag and RLP of the payload. */
-export const payloadMessage = (tx: TransactionPayload): Uint8Array =>
-  concatBytes(TRANSACTION_TAG, encodeRlp(payloadItem(tx)));
+export const payloadMessage = (tx: TransactionPayload): Uint8Array => encodeRlp(payloadItem(tx), TRANSACTION_TAG);
 
 /** What the payer signs: tag and RLP of payload and payload signatures. */
 export const envelopeMessage = (tx: TransactionPayload & Pick<FlowTransaction, "payloadSignatures">): Uint8Array =>
-  concatBytes(TRANSACTION_TAG, encodeRlp([payloadItem(tx), signatureItems(tx, tx.payloadSignatures)]));
+  encodeRlp([payloadItem(tx), signatureItems(tx, tx.payloadSignatures)], TRANSACTION_TAG);
 
 /** The transaction's id, 64 hex digits: SHA3-256 of payload and both lists of signatures. */
 export const transactionId = (tx: FlowTransaction): string =>

@@ -1,5 +1,6 @@
-import { AppError, type GrpcCodeName } from "@countersign/errors";
-import type { ServerUnaryCall } from "@grpc/grpc-js";
+import { AppError, type GrpcCodeName, REASONS } from "@countersign/errors";
+import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import type { Logger } from "../log.ts";
 import type { PeerRule } from "../peers.ts";
 import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
@@ -11,10 +12,14 @@ import { childTrace, traceFrom } from "./trace.ts";
 const DEFAULT_DEADLINE_MS = 3_000;
 const TOKEN_CHECK_MS = 1_000;
 
-type AnyServerCall = Pick<
-  ServerUnaryCall<unknown, unknown>,
-  "metadata" | "getAuthContext" | "getDeadline" | "cancelled" | "on"
->;
+/** What of a call is needed here, whether it came alone or on a stream with others. */
+export interface IncomingCall {
+  metadata: { get(key: string): (string | Buffer)[] };
+  getAuthContext(): AuthContext;
+  getDeadline(): Date | number;
+  on(event: "cancelled", listener: () => void): unknown;
+  off(event: "cancelled", listener: () => void): unknown;
+}
 
 export interface ServerCallState {
   /** Checks caller and token. Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, …. */
@@ -25,9 +30,11 @@ export interface ServerCallState {
   fail(error: unknown): AppError;
   /** Counts and logs the call, once. */
   end(code: GrpcCodeName, error?: AppError): void;
+  /** The same for a call that failed. */
+  endWith(error: AppError): void;
 }
 
-function deadlineOf(call: AnyServerCall, limitMs: number | undefined): Date | undefined {
+function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | undefined {
   const given = call.getDeadline();
   const theirs = given instanceof Date ? given.getTime() : given;
   const ours = limitMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + limitMs;
@@ -39,7 +46,7 @@ function deadlineOf(call: AnyServerCall, limitMs: number | undefined): Date | un
 export function beginCall(
   runtime: ServerRuntime,
   rpc: string,
-  call: AnyServerCall,
+  call: IncomingCall,
   kind: { stream: boolean; quiet?: boolean },
 ): ServerCallState {
   const { options, stopping } = runtime;
@@ -53,7 +60,13 @@ export function beginCall(
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   // Nobody may be racing against it when it rejects.
   aborted.catch(() => undefined);
-  let logger = options.logger.child({ requestId, traceId: trace.traceId, rpc });
+  let caller: string | undefined;
+  let own: Logger | undefined;
+  // Made when first used: most calls log nothing.
+  const logger = () => {
+    own ??= options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
+    return own;
+  };
   let timer: NodeJS.Timeout | undefined;
   let tokenTimer: NodeJS.Timeout | undefined;
   let ended = false;
@@ -87,13 +100,21 @@ export function beginCall(
   return {
     aborted,
     async context() {
-      const caller = callerOf(call.getAuthContext(), options.peers.names);
-      logger = logger.child({ caller });
+      caller = callerOf(call.getAuthContext(), options.peers.names);
       const rule = options.peers.rule(rpc);
       if (caller === undefined || rule === undefined || !rule.callers.has(caller))
         throw new AppError("CallerNotAllowed");
-      const context: CallContext = { caller, requestId, trace, signal: abort.signal, logger };
+      const context: CallContext = {
+        caller,
+        requestId,
+        trace,
+        signal: abort.signal,
+        get logger() {
+          return logger();
+        },
+      };
       if (deadline !== undefined) context.deadline = deadline;
+      if (kind.stream) context.draining = runtime.draining;
       const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
       if (clientIp !== undefined) context.clientIp = clientIp;
       if (rule.token === "service") return context;
@@ -119,7 +140,7 @@ export function beginCall(
     },
     fail(error) {
       const appError = toAppError(error);
-      if (appError.reason === "Internal") logger.error({ err: appError.cause ?? appError }, "call failed");
+      if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
       return appError;
     },
     end(code, error) {
@@ -128,14 +149,18 @@ export function beginCall(
       clearTimeout(timer);
       clearInterval(tokenTimer);
       stopping.removeEventListener("abort", onStopping);
+      call.off("cancelled", onCancelled);
       // Whatever the handler left running has nobody to answer any more.
       if (error !== undefined) abort.abort(error);
       const milliseconds = performance.now() - started;
       options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);
       if (kind.quiet) return;
       const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
-      if (error === undefined) logger.debug(line, "answered");
-      else logger.info(line, "refused");
+      if (error !== undefined) logger().info(line, "refused");
+      else if (options.logger.isLevelEnabled("debug")) logger().debug(line, "answered");
+    },
+    endWith(error) {
+      this.end(REASONS[error.reason].grpc, error);
     },
   };
 }

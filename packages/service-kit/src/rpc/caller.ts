@@ -8,6 +8,18 @@ const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNA
  * by TLS: grpc-js gives no certificate of a connection that is not authorized. `names` maps DNS names of other domains.
  */
 export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
+  let caller = callers.get(auth);
+  if (caller === undefined && !callers.has(auth)) {
+    caller = readCaller(auth, names);
+    callers.set(auth, caller);
+  }
+  return caller;
+}
+
+// The calls of one stream share their context.
+const callers = new WeakMap<AuthContext, string | undefined>();
+
+function readCaller(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
   const alternatives = auth.sslPeerCertificate?.subjectaltname;
   // A quote means a name with characters that would make splitting ambiguous (CVE-2021-44532): nobody of ours has one.
   if (auth.transportSecurityType !== "ssl" || alternatives === undefined || alternatives.includes('"'))

@@ -74,7 +74,10 @@ beforeEach(async () => {
       signTransaction: run as never,
       signPaymaster: run as never,
       async *signStream(requests) {
-        for await (const { id } of requests) yield SignStreamResponse.create({ id });
+        for await (const {
+          requests: [first],
+        } of requests)
+          yield SignStreamResponse.create({ answers: [{ id: first!.id }] });
       },
     });
   const address = await running.listen();
@@ -321,10 +324,10 @@ describe("streams", () => {
 
   test("in both directions", async () => {
     async function* requests() {
-      for (let id = 1n; id <= 500n; id += 1n) yield SignStreamRequest.create({ id });
+      for (let id = 1; id <= 500; id += 1) yield SignStreamRequest.create({ requests: [{ id }] });
     }
-    let sum = 0n;
-    for await (const { id } of signing.signStream(requests())) sum += id;
-    expect(sum).toBe(125_250n);
+    let sum = 0;
+    for await (const { answers } of signing.signStream(requests())) sum += answers[0]!.id;
+    expect(sum).toBe(125_250);
   });
 });

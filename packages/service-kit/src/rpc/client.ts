@@ -1,15 +1,9 @@
 import { AppError, GRPC_CODES } from "@countersign/errors";
-import {
-  type CallOptions,
-  Client,
-  type ClientUnaryCall,
-  credentials,
-  Metadata,
-  type ServiceError,
-  status,
-} from "@grpc/grpc-js";
+import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
+import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Metrics } from "../metrics.ts";
 import { internalName, type TlsMaterial } from "../tls.ts";
+import { createCallsClient } from "./calls-client.ts";
 import type { CallContext } from "./context.ts";
 import {
   type AnyMethod,
@@ -35,6 +29,8 @@ export interface RpcClientOptions {
   metrics?: Metrics | undefined;
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;
+  /** Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message. Default: each alone. */
+  coalesce?: boolean;
 }
 
 export interface RpcCallOptions {
@@ -87,14 +83,27 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     // A channel of its own: a pooled one would be shared with clients of other certificates.
     "grpc.use_local_subchannel_pool": 1,
   });
-  const methods: Record<string, unknown> = { close: () => client.close() };
-  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, method, options);
+  const calls =
+    options.coalesce === true
+      ? createCallsClient((input, call) => callsStream(client, options, input, call))
+      : undefined;
+  const close = () => {
+    calls?.close();
+    client.close();
+  };
+  const methods: Record<string, unknown> = { close };
+  const once: SendOnce =
+    calls === undefined ? (...call) => unaryOnce(client, ...call) : (...call) => calls.send(...call);
+  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, once, method, options);
   return methods as RpcClient<D>;
 }
 
-function bind(client: Client, method: AnyMethod, options: RpcClientOptions): unknown {
+const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>
+  streaming(client, CallsService.stream, options, input, call) as AsyncGenerator<StreamResponse>;
+
+function bind(client: Client, once: SendOnce, method: AnyMethod, options: RpcClientOptions): unknown {
   if (!method.requestStream && !method.responseStream) {
-    return (request: unknown, call: RpcCallOptions = {}) => unary(client, method, options, request, call);
+    return (request: unknown, call: RpcCallOptions = {}) => unary(once, method, options, request, call);
   }
   if (method.requestStream && !method.responseStream) {
     return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
@@ -102,25 +111,42 @@ function bind(client: Client, method: AnyMethod, options: RpcClientOptions): unk
   return (input: unknown, call: RpcCallOptions = {}) => streaming(client, method, options, input, call);
 }
 
-interface Prepared {
-  metadata: Metadata;
-  callOptions: CallOptions;
+/** What goes with a call. */
+export interface Prepared {
+  requestId: string;
+  traceparent: string;
+  token: string | undefined;
+  clientIp: string | undefined;
   signals: AbortSignal[];
+  /** Milliseconds of the wall clock. */
   deadline: number;
 }
 
-function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared {
+/** Sends a unary call once. */
+type SendOnce = (method: AnyMethod, request: unknown, prepared: Prepared) => Promise<unknown>;
+
+function metadataOf({ requestId, traceparent, token, clientIp }: Prepared): Metadata {
   const metadata = new Metadata();
-  const parent = call.call;
-  metadata.set(REQUEST_ID, call.requestId ?? parent?.requestId ?? requestIdFrom(undefined));
-  metadata.set(TRACEPARENT, traceHeader(childTrace(parent?.trace ?? traceFrom(call.traceparent))));
-  const token = call.token ?? parent?.rawToken;
+  metadata.set(REQUEST_ID, requestId);
+  metadata.set(TRACEPARENT, traceparent);
   if (token !== undefined) metadata.set(AUTHORIZATION, `Bearer ${token}`);
-  if (call.clientIp !== undefined) metadata.set(CLIENT_IP, call.clientIp);
+  if (clientIp !== undefined) metadata.set(CLIENT_IP, clientIp);
+  return metadata;
+}
+
+function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared {
+  const parent = call.call;
   const ours = deadlineMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
   const deadline = Math.min(ours, parent?.deadline?.getTime() ?? Number.POSITIVE_INFINITY);
   const signals = [call.signal, parent?.signal].filter((signal) => signal !== undefined);
-  return { metadata, callOptions: { deadline }, signals, deadline };
+  return {
+    requestId: call.requestId ?? parent?.requestId ?? requestIdFrom(undefined),
+    traceparent: traceHeader(childTrace(parent?.trace ?? traceFrom(call.traceparent))),
+    token: call.token ?? parent?.rawToken,
+    clientIp: call.clientIp,
+    signals,
+    deadline,
+  };
 }
 
 const codeNames = new Map<number, string>(Object.entries(GRPC_CODES).map(([name, code]) => [code, name]));
@@ -131,7 +157,7 @@ function observe(options: RpcClientOptions, method: AnyMethod, started: number, 
 }
 
 async function unary(
-  client: Client,
+  once: SendOnce,
   method: AnyMethod,
   options: RpcClientOptions,
   request: unknown,
@@ -142,7 +168,7 @@ async function unary(
   for (let attempt = 1; ; attempt += 1) {
     const started = performance.now();
     try {
-      const response = await unaryOnce(client, method, request, prepared);
+      const response = await once(method, request, prepared);
       observe(options, method, started, status.OK);
       return response;
     } catch (error) {
@@ -176,8 +202,8 @@ function unaryOnce(client: Client, method: AnyMethod, request: unknown, prepared
         method.requestSerialize,
         method.responseDeserialize,
         request,
-        prepared.metadata,
-        prepared.callOptions,
+        metadataOf(prepared),
+        { deadline: prepared.deadline },
         done,
       );
     } catch (error) {
@@ -194,13 +220,15 @@ async function* streaming(
   input: unknown,
   call: RpcCallOptions,
 ): AsyncGenerator<unknown> {
-  const { metadata, callOptions, signals } = prepare(call, call.deadlineMs);
+  const prepared = prepare(call, call.deadlineMs);
+  const { signals, deadline } = prepared;
+  const metadata = metadataOf(prepared);
   const { path, requestSerialize, responseDeserialize } = method;
   const started = performance.now();
   if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
   const stream = method.requestStream
-    ? client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, callOptions)
-    : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, callOptions);
+    ? client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline })
+    : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, { deadline });
   const cancel = () => stream.cancel();
   for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
   // The iteration below reports errors; without a listener of its own an early one would end the process.

@@ -17,6 +17,8 @@ export interface CallContext {
   clientIp?: string;
   /** Aborts when the caller goes away or the deadline passes. */
   signal: AbortSignal;
+  /** Aborts when the process begins to stop: a stream that could go on for ever should end by itself. */
+  draining?: AbortSignal;
   deadline?: Date;
   logger: Logger;
 }

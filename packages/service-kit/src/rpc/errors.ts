@@ -16,9 +16,8 @@ export function toAppError(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError("Internal", { cause: error });
 }
 
-/** Status and google.rpc.Status details of an error. Its cause and stack stay here. */
-export function encodeError(error: AppError): Pick<StatusObject, "code" | "details" | "metadata"> {
-  const code = GRPC_CODES[REASONS[error.reason].grpc];
+/** The google.rpc.Status of an error, encoded. Its cause and stack stay here. */
+export function encodeStatus(error: AppError): Buffer {
   const message = error.detail.slice(0, MAX_DETAIL);
   const details = [
     {
@@ -42,14 +41,21 @@ export function encodeError(error: AppError): Pick<StatusObject, "code" | "detai
     const value = RetryInfo.encode({ retryDelay: { seconds: BigInt(seconds), nanos } }).finish();
     details.push({ typeUrl: `${TYPE}RetryInfo`, value });
   }
+  return Buffer.from(
+    Status.encode({
+      code: GRPC_CODES[REASONS[error.reason].grpc],
+      message,
+      details: details.map(({ typeUrl, value }) => Any.fromPartial({ typeUrl, value: Buffer.from(value) })),
+    }).finish(),
+  );
+}
+
+/** Status and google.rpc.Status details of an error, as a call ends with them. */
+export function encodeError(error: AppError): Pick<StatusObject, "code" | "details" | "metadata"> {
   const metadata = new Metadata();
-  const bytes = Status.encode({
-    code,
-    message,
-    details: details.map(({ typeUrl, value }) => Any.fromPartial({ typeUrl, value: Buffer.from(value) })),
-  }).finish();
-  metadata.set(DETAILS, Buffer.from(bytes));
-  return { code, details: message, metadata };
+  metadata.set(DETAILS, encodeStatus(error));
+  const code = GRPC_CODES[REASONS[error.reason].grpc];
+  return { code, details: error.detail.slice(0, MAX_DETAIL), metadata };
 }
 
 function isServiceError(error: unknown): error is ServiceError {
@@ -58,12 +64,12 @@ function isServiceError(error: unknown): error is ServiceError {
 
 /** The gRPC code of a failed call. */
 export function grpcCodeOf(error: unknown): number {
+  if (error instanceof AppError) return GRPC_CODES[REASONS[error.reason].grpc];
   return isServiceError(error) ? error.code : status.UNKNOWN;
 }
 
-function decodeDetails(error: ServiceError): AppError | undefined {
-  const [bytes] = error.metadata.get(DETAILS);
-  if (!Buffer.isBuffer(bytes)) return undefined;
+/** The AppError of an encoded google.rpc.Status; undefined where it carries no reason of the table. */
+function decodeDetails(bytes: Uint8Array, cause?: Error): AppError | undefined {
   let reason: Reason | undefined;
   let metadata: Record<string, string> = {};
   let fields: { pointer: string; detail: string }[] = [];
@@ -87,7 +93,12 @@ function decodeDetails(error: ServiceError): AppError | undefined {
   if (reason === undefined) return undefined;
   // An Internal's detail is fixed; whatever the other side wrote is not for our callers.
   const detail = reason === "Internal" ? undefined : message;
-  return new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause: error });
+  return new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause });
+}
+
+/** The AppError of an answer that is a status. */
+export function decodeStatus(bytes: Uint8Array): AppError {
+  return decodeDetails(bytes) ?? new AppError("Internal");
 }
 
 /** The AppError of a failed call. What carries no reason of the table becomes Unavailable, DeadlineExceeded or Internal. */
@@ -95,7 +106,8 @@ export function decodeError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (!isServiceError(error)) return new AppError("Internal", { cause: error });
   try {
-    const decoded = decodeDetails(error);
+    const [bytes] = error.metadata.get(DETAILS);
+    const decoded = Buffer.isBuffer(bytes) ? decodeDetails(bytes, error) : undefined;
     if (decoded !== undefined) return decoded;
   } catch {
     // Details that cannot be read are as good as none.

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
-import type { Metadata } from "@grpc/grpc-js";
 
 export const REQUEST_ID = "x-request-id";
 export const TRACEPARENT = "traceparent";
@@ -10,8 +9,13 @@ export const CLIENT_IP = "x-client-ip";
 const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 const BEARER = /^Bearer ([A-Za-z0-9_.-]{1,8192})$/;
 
+/** The reading side of gRPC metadata. */
+export interface Values {
+  get(key: string): (string | Buffer)[];
+}
+
 /** The one value of a key; several values count as none. */
-export function singleValue(metadata: Metadata, key: string): string | undefined {
+export function singleValue(metadata: Values, key: string): string | undefined {
   const values = metadata.get(key);
   const [value] = values;
   return values.length === 1 && typeof value === "string" ? value : undefined;
@@ -23,12 +27,12 @@ export function requestIdFrom(value: string | undefined): string {
 }
 
 /** The token of an authorization value: undefined without one, null where it is malformed. */
-export function bearerFrom(metadata: Metadata): string | null | undefined {
+export function bearerFrom(metadata: Values): string | null | undefined {
   if (metadata.get(AUTHORIZATION).length === 0) return undefined;
   return BEARER.exec(singleValue(metadata, AUTHORIZATION) ?? "")?.[1] ?? null;
 }
 
-export function clientIpFrom(metadata: Metadata): string | undefined {
+export function clientIpFrom(metadata: Values): string | undefined {
   const value = singleValue(metadata, CLIENT_IP);
   return value !== undefined && isIP(value) !== 0 ? value : undefined;
 }

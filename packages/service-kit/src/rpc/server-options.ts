@@ -22,6 +22,8 @@ export interface RpcServerOptions {
 
 export interface ServerRuntime {
   options: RpcServerOptions;
+  /** Aborts when the process begins to stop. */
+  draining: AbortSignal;
   /** Aborts when the drain time is over. */
   stopping: AbortSignal;
 }

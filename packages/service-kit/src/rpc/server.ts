@@ -1,4 +1,5 @@
 import { GRPC_CODES, REASONS } from "@countersign/errors";
+import { CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import {
   Server,
   ServerCredentials,
@@ -9,6 +10,7 @@ import {
   type sendUnaryData,
 } from "@grpc/grpc-js";
 import { beginCall, type ServerCallState } from "./begin-call.ts";
+import { callsHandler, type UnaryMethod } from "./calls-server.ts";
 import type { CallContext } from "./context.ts";
 import {
   type AnyMethod,
@@ -48,6 +50,8 @@ export interface RpcServer {
   stop(drainMs?: number): Promise<void>;
 }
 
+/** Unary calls of one peer on one stream; a caller table without it leaves it out. */
+export const CALLS = "rpc.v1.Calls/Stream";
 const DEFAULT_MESSAGE_BYTES = 1024 * 1024;
 
 /** A gRPC server over mutual TLS where each RPC asks the caller table who may call it and which token it needs. */
@@ -61,9 +65,11 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     "grpc.max_concurrent_streams": 10_000,
     "grpc.enable_channelz": 0,
   });
+  const draining = new AbortController();
   const stopping = new AbortController();
-  const runtime: ServerRuntime = { options, stopping: stopping.signal };
+  const runtime: ServerRuntime = { options, draining: draining.signal, stopping: stopping.signal };
   const services: string[] = [];
+  const unary = new Map<string, UnaryMethod>();
   const health = createHealth();
 
   const result: RpcServer = {
@@ -78,13 +84,16 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         if (rule.token !== "service" && options.tokenVerifier === undefined)
           throw new Error(`${name} needs a token verifier`);
         if (typeof handler !== "function") throw new Error(`${name} has no handler`);
-        implementation[key] = wrap(runtime, method, handler.bind(handlers) as AnyHandler) as never;
+        const bound = handler.bind(handlers) as AnyHandler;
+        implementation[key] = wrap(runtime, method, bound) as never;
+        if (!method.requestStream && !method.responseStream) unary.set(name, { definition: method, handle: bound });
         services.push(name.split("/")[0]!);
       }
       server.addService(definition, implementation as never);
       return result;
     },
     async listen(address) {
+      if (peers.rule(CALLS) !== undefined) result.add(CallsService, callsHandler(runtime, unary));
       health.addTo(guarded(server, runtime));
       addReflection(guarded(server, runtime), services);
       const credentials = ServerCredentials.createSsl(tls.ca, [{ private_key: tls.key, cert_chain: tls.cert }], true);
@@ -97,6 +106,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     },
     async stop(drainMs = 10_000) {
       health.set([...new Set(services)], false);
+      draining.abort();
       const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const timer = setTimeout(() => {
         stopping.abort();

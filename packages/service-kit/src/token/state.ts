@@ -105,7 +105,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     tokenKey: (kid) => tables.tokenKeys.get(kid),
     keysVersion: () => version,
     isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
-    isKeyBlocked: (accountId, key) => holds(tables.keys, blockedKeyId(accountId, key)),
+    isKeyBlocked: (accountId, key) => tables.keys.size > 0 && holds(tables.keys, blockedKeyId(accountId, key)),
     isFrozen: (accountId) => holds(tables.accounts, accountId),
     cursor: () => cursor,
     apply(message) {

@@ -1,4 +1,4 @@
-import { createHash, verify as verifySignature } from "node:crypto";
+import { hash, verify as verifySignature } from "node:crypto";
 import { AppError, type Reason } from "@countersign/errors";
 import type { Clock } from "../clock.ts";
 import type { TokenScope } from "../peers.ts";
@@ -78,29 +78,29 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
     return { token: tokenOf(claims), notBefore: Math.max(claims.iat, claims.nbf ?? 0) * 1000, keysVersion };
   };
 
-  const remember = (hash: string, verified: Remembered) => {
+  const remember = (digest: string, verified: Remembered) => {
     if (cache.size >= cacheSize) {
       const oldest = cache.keys().next().value;
       if (oldest !== undefined) cache.delete(oldest);
     }
-    cache.set(hash, verified);
+    cache.set(digest, verified);
   };
 
   return {
     verify(raw) {
       if (!state.current()) throw stale();
-      const hash = createHash("sha256").update(raw).digest("base64");
-      const known = cache.get(hash);
+      const digest = hash("sha256", raw, "base64");
+      const known = cache.get(digest);
       const fresh = known !== undefined && known.keysVersion === state.keysVersion();
       const verified = fresh ? known : checkSignature(raw);
       const { token } = verified;
       const now = clock.now().getTime();
       if (now >= token.expiresAt.getTime()) {
-        cache.delete(hash);
+        cache.delete(digest);
         throw new AppError("AccessTokenExpired");
       }
       if (verified.notBefore > now + SKEW_MS) throw new AppError("InvalidAccessToken");
-      if (!fresh) remember(hash, verified);
+      if (!fresh) remember(digest, verified);
       const blocked =
         state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
       if (blocked || state.isSessionEnded(token.sessionId)) throw new AppError("InvalidAccessToken");

@@ -1,6 +1,11 @@
 import { AppError } from "@countersign/errors";
-import type { SigningService, SignStreamRequest, SignStreamResponse } from "@countersign/proto/signer/v1/signing.ts";
-import { type CallContext, type Handler, type TokenVerifier, toAppError } from "@countersign/service-kit";
+import type {
+  SignAnswer,
+  SigningService,
+  SignRequest,
+  SignStreamRequest,
+} from "@countersign/proto/signer/v1/signing.ts";
+import { answerStream, type CallContext, type Handler, type TokenVerifier, toAppError } from "@countersign/service-kit";
 import type { signPaymaster } from "../domain/sign-paymaster.ts";
 import type { signTransaction } from "../domain/sign-transaction.ts";
 import { toSigned } from "./messages.ts";
@@ -11,14 +16,7 @@ export interface SignStreamOptions {
   readonly verifier: TokenVerifier;
 }
 
-/** Requests of a stream that are worked on at once; more wait unread, so that a fast caller is slowed down. */
-const CONCURRENCY = 256;
-
-async function answer(
-  options: SignStreamOptions,
-  request: SignStreamRequest,
-  call: CallContext,
-): Promise<SignStreamResponse> {
+async function answer(options: SignStreamOptions, request: SignRequest, call: CallContext): Promise<SignAnswer> {
   const { id, accessToken } = request;
   try {
     // Each request speaks for its own user; the stream itself for nobody.
@@ -29,39 +27,18 @@ async function answer(
     return { id, signed: toSigned(await run({ ...operation, token, caller: call.caller })) };
   } catch (error) {
     const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
-    if (reason === "Internal") call.logger.error({ err: error }, "signing failed");
+    if (reason === "Internal") call.logger.error({ err: error, requestId: request.requestId }, "signing failed");
     return { id, refusal: { reason, detail, rule: metadata.reason ?? "", retryAfterSeconds } };
   }
 }
 
-/** signer.v1.Signing/SignStream: answers come as they are ready, in any order. */
+async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGenerator<SignRequest[]> {
+  for await (const { requests } of messages) yield requests;
+}
+
+/** signer.v1.Signing/SignStream */
 export const signStreamRpc = (options: SignStreamOptions): Handler<SigningService["signStream"]> =>
-  async function* signStream(requests, call) {
-    const running = new Set<Promise<SignStreamResponse>>();
-    const ready: SignStreamResponse[] = [];
-    let wake = Promise.withResolvers<void>();
-    let ended = false;
-    const reading = (async () => {
-      for await (const request of requests) {
-        const work = answer(options, request, call).then((response) => {
-          running.delete(work);
-          ready.push(response);
-          wake.resolve();
-          return response;
-        });
-        running.add(work);
-        while (running.size >= CONCURRENCY) await Promise.race(running);
-      }
-    })().finally(() => {
-      ended = true;
-      wake.resolve();
-    });
-    reading.catch(() => undefined);
-    for (;;) {
-      while (ready.length > 0) yield ready.shift()!;
-      if (ended && running.size === 0 && ready.length === 0) break;
-      await wake.promise;
-      wake = Promise.withResolvers<void>();
-    }
-    await reading;
+  async function* signStream(messages, call) {
+    const work = (request: SignRequest) => answer(options, request, call);
+    for await (const answers of answerStream(requestsOf(messages), call, work)) yield { answers };
   };

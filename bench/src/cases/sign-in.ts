@@ -1,0 +1,26 @@
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { expectOk, HttpConnection } from "../http-connection.ts";
+import { closedLoop, type Operation } from "../load.ts";
+import { withCpu } from "../processes.ts";
+import type { Case } from "./case.ts";
+
+/** Asking for a challenge and answering it: two requests, one operation. */
+export const signIn: Case = async (bench) => {
+  const { stack, connections, residents } = bench;
+  const { chainName } = stack.chains[0]!;
+  const users = Array.from({ length: connections }, (_, i): Operation => {
+    const connection = new HttpConnection(stack.gateway);
+    const { deviceKey, login } = residents[i % residents.length]!;
+    const { publicKey, algorithm } = deviceKey;
+    const ask = JSON.stringify({ challengeType: "deviceKey", request: { ...login, chainName }, publicKey, algorithm });
+    return async () => {
+      const asked = await connection.send({ method: "POST", path: "/auth/v1/signin/challenge", body: ask });
+      const { challengeData } = JSON.parse(expectOk(asked));
+      const signature = bytesToHex(await deviceKey.sign(hexToBytes(challengeData)));
+      const body = JSON.stringify({ challengeType: "deviceKey", challengeData, deviceKey: { signature } });
+      expectOk(await connection.send({ method: "POST", path: "/auth/v1/signin/challenge/respond", body }));
+    };
+  });
+  const ours = await withCpu(stack, () => closedLoop(users, bench));
+  return [{ name: "challenge + respond", ...ours, goalPerSecond: 1000 }];
+};

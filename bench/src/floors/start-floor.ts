@@ -1,0 +1,21 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+export interface Floor {
+  /** host:port */
+  address: string;
+  pid: number;
+  stop(): void;
+}
+
+/** Starts a floor program as a process of its own and waits for its port. */
+export async function startFloor(name: string, ...args: string[]): Promise<Floor> {
+  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, `${name}.ts`), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  process.once("exit", () => child.kill());
+  const [line] = await once(child.stdout!, "data");
+  const { port } = JSON.parse(String(line));
+  return { address: `127.0.0.1:${port}`, pid: child.pid!, stop: () => void child.kill() };
+}

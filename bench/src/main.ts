@@ -1,0 +1,108 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { postgresHome } from "@countersign/dev/postgres.ts";
+import { startStack } from "@countersign/dev/stack.ts";
+import type { Stack } from "@countersign/dev/stack-file.ts";
+import { accountMe } from "./cases/account-me.ts";
+import type { Bench, Case, Row } from "./cases/case.ts";
+import { paymaster } from "./cases/paymaster.ts";
+import { signIn } from "./cases/sign-in.ts";
+import { signUp } from "./cases/sign-up.ts";
+import { tokenRefresh } from "./cases/token-refresh.ts";
+import { residentMiB } from "./memory.ts";
+import { createLogins, settle } from "./people.ts";
+import { cpuTable, judge, memoryTable, resultTable } from "./report.ts";
+
+const cases: Record<string, Case> = {
+  "account-me": accountMe,
+  "token-refresh": tokenRefresh,
+  "sign-in": signIn,
+  paymaster,
+  "sign-up": signUp,
+};
+const RESIDENTS = 32;
+const MEMORY_GOALS: Record<string, number> = {
+  gateway: 130,
+  auth: 220,
+  device: 220,
+  key: 220,
+  account: 220,
+  signer: 220,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: "string", default: "10" },
+    "warm-up": { type: "string", default: "4" },
+    connections: { type: "string", default: "32" },
+    /** A stack.json of a running stack; default: one of its own, with a database that waits for the disk. */
+    stack: { type: "string" },
+    json: { type: "string", default: join(import.meta.dirname, "../results/latest.json") },
+  },
+});
+
+async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
+  const stateDir = mkdtempSync(join(tmpdir(), "countersign-bench-"));
+  const running = await startStack({ stateDir, freePorts: true, throwAway: false, say: console.error });
+  return {
+    stack: running.stack,
+    async stop() {
+      await running.stop();
+      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+async function bench(stack: Stack): Promise<void> {
+  const chosen = positionals.length === 0 ? Object.keys(cases) : positionals;
+  for (const name of chosen) if (!Object.hasOwn(cases, name)) throw new Error(`no case ${name}: ${Object.keys(cases)}`);
+  const services = Object.entries(stack.processes).filter(([name]) => Object.hasOwn(MEMORY_GOALS, name));
+  const idle = new Map(services.map(([name, { pid }]) => [name, residentMiB(pid)]));
+
+  const logins = createLogins(stack);
+  const residents = await settle(stack, await logins(RESIDENTS));
+  const parts: Bench = {
+    stack,
+    seconds: Number(values.seconds),
+    warmUpSeconds: Number(values["warm-up"]),
+    connections: Number(values.connections),
+    logins,
+    residents,
+    say: console.error,
+  };
+  const rows: Row[] = [];
+  for (const name of chosen) {
+    console.error(`${name} …`);
+    rows.push(...(await cases[name]!(parts)));
+  }
+  const judged = judge(rows);
+  const memory = services.map(([name, { pid }]) => ({
+    name,
+    idle: idle.get(name)!,
+    loaded: residentMiB(pid),
+    ...(MEMORY_GOALS[name] === undefined ? {} : { goal: MEMORY_GOALS[name] }),
+  }));
+  console.log([resultTable(judged), cpuTable(judged), memoryTable(memory)].join("\n\n"));
+  const machine = { processors: cpus().length, model: cpus()[0]?.model ?? "", node: process.version };
+  const result = { time: new Date().toISOString(), machine, options: values, rows: judged, memory };
+  mkdirSync(join(values.json, ".."), { recursive: true });
+  writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
+  for (const { name, measured } of judged) {
+    if (measured.errors > 0) console.error(`${name}: ${measured.errors} errors, the first: ${measured.firstError}`);
+  }
+}
+
+if (values.stack === undefined) {
+  const { stack, stop } = await ownStack();
+  try {
+    await bench(stack);
+  } finally {
+    await stop();
+  }
+} else {
+  await bench(JSON.parse(readFileSync(values.stack, "utf8")) as Stack);
+}
+process.exit();

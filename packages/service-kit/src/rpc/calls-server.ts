@@ -1,0 +1,77 @@
+import { AppError } from "@countersign/errors";
+import type { Answer, Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
+import type { ServerDuplexStream } from "@grpc/grpc-js";
+import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import { answerStream } from "./answer-stream.ts";
+import { beginCall, type IncomingCall, type ServerCallState } from "./begin-call.ts";
+import type { CallContext } from "./context.ts";
+import type { AnyMethod } from "./definition.ts";
+import { encodeStatus } from "./errors.ts";
+import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
+import type { Handler } from "./server.ts";
+import type { ServerRuntime } from "./server-options.ts";
+
+/** A unary RPC of this server. */
+export interface UnaryMethod {
+  definition: AnyMethod;
+  handle(request: unknown, context: CallContext): Promise<unknown>;
+}
+
+type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
+
+/** The call as if it had come alone: certificate and cancellation are the stream's, everything else its own. */
+function incoming(auth: AuthContext, call: Call, cancellations: Set<() => void>): IncomingCall {
+  const metadata: Record<string, string> = {
+    [REQUEST_ID]: call.requestId,
+    [TRACEPARENT]: call.traceparent,
+    [CLIENT_IP]: call.clientIp,
+    [AUTHORIZATION]: call.accessToken === "" ? "" : `Bearer ${call.accessToken}`,
+  };
+  const deadline = new Date(Date.now() + call.timeoutMs);
+  return {
+    metadata: { get: (key) => (metadata[key] ? [metadata[key]] : []) },
+    getAuthContext: () => auth,
+    getDeadline: () => deadline,
+    on: (_event, listener) => void cancellations.add(listener),
+    off: (_event, listener) => void cancellations.delete(listener),
+  };
+}
+
+/** rpc.v1.Calls: unary calls of one peer, each judged by its own row of the caller table. */
+export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
+  const handle = async (state: ServerCallState, method: UnaryMethod | undefined, call: Call): Promise<Buffer> => {
+    const context = await state.context();
+    if (method === undefined) throw new AppError("NotImplemented");
+    const request = method.definition.requestDeserialize(call.request as Buffer);
+    const response = await Promise.race([method.handle(request, context), state.aborted]);
+    return method.definition.responseSerialize(response);
+  };
+  const answer = async (incomingCall: IncomingCall, call: Call): Promise<Answer> => {
+    const state = beginCall(runtime, call.method, incomingCall, { stream: false });
+    try {
+      const response = await handle(state, methods.get(call.method), call);
+      state.end("OK");
+      return { id: call.id, response };
+    } catch (error) {
+      const appError = state.fail(error);
+      state.endWith(appError);
+      return { id: call.id, status: encodeStatus(appError) };
+    }
+  };
+  const stream: Handler<CallsService["stream"]> = async function* stream(messages, outer) {
+    const grpcCall = messages as unknown as StreamOfCalls;
+    // Once for the stream: taking a certificate apart costs more than most calls.
+    const auth = grpcCall.getAuthContext();
+    const cancellations = new Set<() => void>();
+    grpcCall.on("cancelled", () => {
+      for (const cancel of cancellations) cancel();
+    });
+    const work = (call: Call) => answer(incoming(auth, call, cancellations), call);
+    for await (const answers of answerStream(callsOf(messages), outer, work)) yield { answers };
+  };
+  return { stream };
+}
+
+async function* callsOf(messages: AsyncIterable<{ calls: Call[] }>): AsyncGenerator<Call[]> {
+  for await (const { calls } of messages) yield calls;
+}
