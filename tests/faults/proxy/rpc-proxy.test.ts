@@ -229,8 +229,20 @@ describe("a gRPC proxy", () => {
     expect((await say("bystander")).answer).toBe("bystander 1");
     await refusal(say("victim"));
     expect(armed.taken).toBe(1);
-    armed.disarm();
+    const other = proxy.inject({ rpc: SAY, fault: { kind: "lose-request", as: "reset" } });
+    for (let i = 0; i < 2; i++) armed.disarm();
+    await refusal(say("victim"));
+    expect(other.taken).toBe(1);
     expect((await say("victim")).answer).toBe("victim 2");
+  });
+
+  it("severs the connections: what is on its way is lost, and the next call finds the way again", async () => {
+    proxy.inject({ rpc: SAY, fault: { kind: "delay-answer", ms: 5_000 } });
+    const lost = refusal(say("lost"));
+    await expect.poll(() => heard).toEqual(["lost"]);
+    proxy.sever();
+    expect((await lost).code).toBe(status.UNAVAILABLE);
+    expect((await say("found")).answer).toBe("found 2");
   });
 
   it("answers UNAVAILABLE where the callee is away", async () => {

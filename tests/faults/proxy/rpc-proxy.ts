@@ -34,6 +34,8 @@ export interface RpcProxy {
   resetCounts(): void;
   /** Arms a fault; of several that match a call the first armed strikes. */
   inject(rule: FaultRule): ArmedFault;
+  /** Cuts the connections of the caller and to the callee, with all that is on its way; new ones are welcome. */
+  sever(): void;
   close(): Promise<void>;
 }
 
@@ -162,7 +164,7 @@ export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy>
   };
 
   const ruleFor = (call: ProxiedCall): Rule | undefined =>
-    rules.find(({ rpc, left, matches }) => rpc === call.rpc && left > 0 && (matches?.(call) ?? true));
+    [...rules].find(({ rpc, left, matches }) => rpc === call.rpc && left > 0 && (matches?.(call) ?? true));
 
   const handle = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
     const rpc = rpcOf(headers);
@@ -179,6 +181,11 @@ export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy>
     rule.taken += 1;
     const answers = await run(stream, headers, body, rule.fault);
     rule.strikes.push({ call, answers: answers.map(answerOf) });
+  };
+
+  const sever = () => {
+    for (const session of sessions) session.destroy();
+    upstream?.destroy();
   };
 
   const server = createSecureServer({ ...callee, requestCert: true, rejectUnauthorized: true });
@@ -209,15 +216,16 @@ export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy>
         },
         disarm: () => {
           armed.left = 0;
-          rules.splice(rules.indexOf(armed), 1);
+          const at = rules.indexOf(armed);
+          if (at >= 0) rules.splice(at, 1);
         },
       };
     },
+    sever,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const session of sessions) session.destroy();
-        upstream?.destroy();
+        sever();
       }),
   };
 }

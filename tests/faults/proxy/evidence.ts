@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { services } from "@countersign/dev/paths.ts";
+import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
+import { loadTls } from "@countersign/service-kit";
+import { connect } from "nats";
+import type { ProxiedStack } from "./proxied-stack.ts";
+
+const STREAM = "CS_EVENTS";
+/** Index of the server's key in every account. */
+const SERVER_KEY = 0;
+
+/** Every message of the stream of events, as subject and event id. */
+export async function publishedEvents({ stack }: ProxiedStack): Promise<{ subject: string; id: string }[]> {
+  const { cert, key } = stack.tls.clients.operator!;
+  const tls = loadTls({ ca: stack.tls.ca, cert, key });
+  const connection = await connect({
+    servers: stack.nats,
+    tls: { ca: tls.ca.toString(), cert: tls.cert.toString(), key: tls.key.toString() },
+  });
+  try {
+    const manager = await connection.jetstreamManager();
+    const { state } = await manager.streams.info(STREAM);
+    const found: { subject: string; id: string }[] = [];
+    for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+      const { subject, header } = await manager.streams.getMessage(STREAM, { seq });
+      found.push({ subject, id: header.get("Nats-Msg-Id") });
+    }
+    return found;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Ids and subjects of all outboxes. */
+export async function outboxRows({ query }: ProxiedStack): Promise<{ subject: string; id: string }[]> {
+  const sql = "SELECT id::text, subject FROM outbox";
+  return (await Promise.all(services.map((s) => query<{ subject: string; id: string }>(s, sql)))).flat();
+}
+
+const sha256 = (message: Uint8Array): string => createHash("sha256").update(message).digest("hex");
+
+/** SHA-256 (hex) of every message below which `transaction` carries a signature of the signer. */
+export function signedMessages(transaction: FlowTransaction): string[] {
+  const byServer = transaction.payloadSignatures.some(({ keyId }) => keyId === SERVER_KEY);
+  return [
+    ...(byServer ? [sha256(payloadMessage(transaction))] : []),
+    ...(transaction.envelopeSignatures.length > 0 ? [sha256(envelopeMessage(transaction))] : []),
+  ];
+}
+
+/** Which of these messages (hash, hex) have no record of having been signed. */
+export async function withoutRecord({ query }: ProxiedStack, hashes: readonly string[]): Promise<string[]> {
+  const sql = "SELECT DISTINCT message_hash FROM audit_record WHERE verdict = 'signed' AND message_hash = ANY($1)";
+  const rows = await query<{ message_hash: string }>("signer", sql, [[...new Set(hashes)]]);
+  const recorded = new Set(rows.map((row) => row.message_hash));
+  return hashes.filter((hash) => !recorded.has(hash));
+}
+
+/** Of a message in hex. */
+export const messageHash = (message: string): string => sha256(Buffer.from(message, "hex"));

@@ -1,0 +1,62 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root, type ServiceName, services } from "@countersign/dev/paths.ts";
+import { postgresHome } from "@countersign/dev/postgres.ts";
+import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
+import type { Stack } from "@countersign/dev/stack-file.ts";
+import pg from "pg";
+import { createNetwork, type Network } from "./network.ts";
+
+/** A stack of its own, whose processes reach each other only through proxies; the tests reach all of them directly. */
+export interface ProxiedStack {
+  stack: Stack;
+  network: Network;
+  /** Asks a service's database, past the proxies. */
+  query<Row>(service: ServiceName, sql: string, values?: unknown[]): Promise<Row[]>;
+  stop(): Promise<void>;
+}
+
+/** Where a file's logs stay for whoever reads a failure. */
+const logsOf = (name: string): string => join(root, ".local", `faults-${name}`);
+
+/** Starts the stack on free ports with state that is thrown away; the logs are kept below .local. */
+export async function startProxiedStack(name: string, seed: number): Promise<ProxiedStack> {
+  const stateDir = mkdtempSync(join(tmpdir(), `countersign-${name}-`));
+  const network = createNetwork(stateDir, seed);
+  const pools = new Map<ServiceName, pg.Pool>();
+  const clean = async () => {
+    await Promise.all([...pools.values()].map((pool) => pool.end()));
+    await network.close();
+    rmSync(logsOf(name), { recursive: true, force: true });
+    cpSync(join(stateDir, "log"), logsOf(name), { recursive: true });
+    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+  };
+  let running: RunningStack;
+  try {
+    const { addressOf } = network;
+    const say = (line: string) => console.log(`stack: ${line}`);
+    running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, say });
+  } catch (error) {
+    await clean();
+    throw error;
+  }
+  const { stack } = running;
+  for (const service of services) {
+    const pool = new pg.Pool({ connectionString: stack.databases[service], max: 3, application_name: "fault tests" });
+    pool.on("error", () => undefined);
+    pools.set(service, pool);
+  }
+  return {
+    stack,
+    network,
+    query: async <Row>(service: ServiceName, sql: string, values: unknown[] = []) => {
+      const { rows } = await pools.get(service)!.query(sql, values);
+      return rows as Row[];
+    },
+    stop: async () => {
+      await running.stop();
+      await clean();
+    },
+  };
+}
