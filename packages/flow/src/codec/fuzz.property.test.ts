@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { fuzzInput, Random, type ValidMessage } from "../testing/fuzz-inputs.ts";
 import { transactions } from "../testing/transactions.ts";
 import { decodeMessage, InvalidMessageError, MAX_MESSAGE_BYTES } from "./decode-message.ts";
-import { decodeRlp } from "./rlp.ts";
+import { concatBytes, decodeRlp, encodeInteger } from "./rlp.ts";
 import { envelopeMessage, payloadMessage, TRANSACTION_TAG } from "./transaction.ts";
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000_000);
@@ -64,7 +64,8 @@ describe("random messages", () => {
     Uint8Array.from({ length }, (_, at) => TRANSACTION_TAG[at] ?? fill(at - TRANSACTION_TAG.length));
 
   it.each<[string, Uint8Array]>([
-    ["lists in lists", body(MAX_MESSAGE_BYTES, () => 0xc1)],
+    ["lists in lists", nestedLists()],
+    ["headers of lists", body(MAX_MESSAGE_BYTES, () => 0xc1)],
     ["lists of unbounded length", body(MAX_MESSAGE_BYTES, () => 0xff)],
     ["long lists that promise more", body(MAX_MESSAGE_BYTES, (at) => [0xf9, 0xff, 0xff][at % 3]!)],
     ["one list of empty strings", body(MAX_MESSAGE_BYTES, (at) => [0xfa, 0x03, 0xff, 0xdc][at] ?? 0x80)],
@@ -77,6 +78,17 @@ describe("random messages", () => {
     expect(performance.now() - started).toBeLessThan(SLOW_MS);
   });
 });
+
+/** One list in another as often as a message has room for, every length right. */
+function nestedLists(): Uint8Array {
+  const room = MAX_MESSAGE_BYTES - TRANSACTION_TAG.length;
+  const headers: Uint8Array[] = [Uint8Array.of(0xc0)];
+  for (let length = 1; length + 5 <= room; length += headers.at(-1)!.length) {
+    const digits = encodeInteger(length);
+    headers.push(length < 56 ? Uint8Array.of(0xc0 + length) : Uint8Array.of(0xf7 + digits.length, ...digits));
+  }
+  return concatBytes(TRANSACTION_TAG, ...headers.reverse());
+}
 
 /** A payload whose only argument is JSON nested as deep as a message has room for. */
 function nestedArgument(): Uint8Array {
