@@ -74,21 +74,31 @@ function knownNetwork(file: string): NetworkEntry | undefined {
   return networks.find((network) => network.chainName === chainName);
 }
 
+/** Creates and funds what the local stack's chain lacks; see setUpNetwork. */
+export function setUpChain(options: { stateDir: string; ports: Ports; env: NodeJS.ProcessEnv }): Promise<NetworkEntry> {
+  const { stateDir, ports, env } = options;
+  return setUpNetwork({
+    accessNode: `http://127.0.0.1:${ports.flowRest}`,
+    networksFile: stateFiles(stateDir).networks,
+    serviceKey: ensureServiceKey(stateDir),
+    env,
+  });
+}
+
 /**
- * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes networks.json.
- * Needs the emulator up; idempotent, so that a chain that lost its state gets them anew.
+ * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes the networks file.
+ * Needs the emulator up; idempotent, so that a chain that lost its state gets them anew. `env` names the signer's keystore.
  */
-export async function setUpChain(options: {
-  stateDir: string;
-  ports: Ports;
+export async function setUpNetwork(options: {
+  accessNode: string;
+  networksFile: string;
+  serviceKey: string;
   env: NodeJS.ProcessEnv;
 }): Promise<NetworkEntry> {
-  const { stateDir, ports } = options;
-  const accessNode = `http://127.0.0.1:${ports.flowRest}`;
-  const file = stateFiles(stateDir).networks;
+  const { accessNode, networksFile: file } = options;
   const known = knownNetwork(file);
   const keys = await signerKeys(options.env);
-  const funder = new ServiceAccount(accessNode, ensureServiceKey(stateDir));
+  const funder = new ServiceAccount(accessNode, options.serviceKey);
 
   const ensure = async (address: string | undefined, publicKey: string, keyCount: number): Promise<string> => {
     if (address && (await funder.countKeys(address, publicKey)) >= keyCount) return address;

@@ -26,6 +26,30 @@ export function ensureServiceKey(stateDir: string): string {
   return readTrimmed(path);
 }
 
+type FlowPorts = Pick<Ports, "flowRest" | "flowGrpc" | "flowAdmin" | "flowDebugger">;
+
+/** The emulator's arguments: state below `dir`, fees as on the real network. */
+export function emulatorArguments(options: {
+  host: string;
+  ports: FlowPorts;
+  dir: string;
+  serviceKey: string;
+}): string[] {
+  const { host, ports, dir, serviceKey } = options;
+  const settings: Record<string, string | number> = {
+    host,
+    port: ports.flowGrpc,
+    "rest-port": ports.flowRest,
+    "admin-port": ports.flowAdmin,
+    "debugger-port": ports.flowDebugger,
+    "transaction-expiry": 600,
+    dbpath: join(dir, "db"),
+    "service-priv-key": serviceKey,
+  };
+  const flags = Object.entries(settings).map(([flag, value]) => `--${flag}=${value}`);
+  return ["--transaction-fees", "--snapshot", "--persist", ...flags];
+}
+
 /** Starts the emulator with its state on disk and waits until it serves blocks. */
 export async function startEmulator(options: {
   binary: string;
@@ -37,25 +61,10 @@ export async function startEmulator(options: {
   const { ports, stateDir } = options;
   const dir = join(stateDir, "flow");
   mkdirSync(dir, { recursive: true });
-  const settings: Record<string, string | number> = {
-    host: "127.0.0.1",
-    port: ports.flowGrpc,
-    "rest-port": ports.flowRest,
-    "admin-port": ports.flowAdmin,
-    "debugger-port": ports.flowDebugger,
-    "transaction-expiry": 600,
-    dbpath: join(dir, "db"),
-    "service-priv-key": ensureServiceKey(stateDir),
-  };
   const child = await (options.start ?? startChild)({
     name: "flow-emulator",
     command: options.binary,
-    args: [
-      "--transaction-fees",
-      "--snapshot",
-      "--persist",
-      ...Object.entries(settings).map(([flag, value]) => `--${flag}=${value}`),
-    ],
+    args: emulatorArguments({ host: "127.0.0.1", ports, dir, serviceKey: ensureServiceKey(stateDir) }),
     cwd: dir,
     logFile: options.logFile,
     stopSignal: "SIGINT",

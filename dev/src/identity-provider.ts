@@ -32,6 +32,18 @@ export function authProviders(issuer: string, clients: DevelopmentClient[]): unk
   return { providers: [{ name: "dev", issuer, clients: entries, allowInsecureHttp: true }] };
 }
 
+/** What the provider reads: its clients are those of auth's file. */
+export function providerConfig(
+  options: Omit<ProviderConfig, "clients"> & { clients: DevelopmentClient[] },
+): ProviderConfig {
+  const clients = options.clients.map(({ clientId, appName, redirectUri }) => ({
+    clientId,
+    appName,
+    redirectUris: [redirectUri],
+  }));
+  return { ...options, clients };
+}
+
 /** Starts the provider and waits until it serves its discovery document. */
 export async function startIdentityProvider(options: {
   stateDir: string;
@@ -43,16 +55,8 @@ export async function startIdentityProvider(options: {
 }): Promise<Child> {
   const stateDir = join(options.stateDir, "identity-provider");
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  const config: ProviderConfig = {
-    issuer: options.issuer,
-    port: options.port,
-    stateDir,
-    clients: options.clients.map(({ clientId, appName, redirectUri }) => ({
-      clientId,
-      appName,
-      redirectUris: [redirectUri],
-    })),
-  };
+  const { issuer, port, clients } = options;
+  const config = providerConfig({ issuer, port, stateDir, clients });
   const configFile = join(stateDir, "config.json");
   writeFileSync(configFile, JSON.stringify(config, null, 2));
   const child = await (options.start ?? startChild)({

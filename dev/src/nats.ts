@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { dnsName, tlsFiles } from "./certificates.ts";
+import { dnsName, type TlsFiles, tlsFiles } from "./certificates.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import { services } from "./paths.ts";
@@ -43,15 +43,25 @@ export function natsUsers(): Record<string, Permissions> {
   return users;
 }
 
-/** The configuration of nats-server: loopback, JetStream on disk, mutual TLS with the certificate as the user. */
-export function natsConfig(stateDir: string, port: number): string {
-  const tls = tlsFiles(stateDir, "nats");
+export interface NatsPlaces {
+  /** host:port. */
+  listen: string;
+  tls: TlsFiles;
+  /** Where JetStream keeps its messages. */
+  storeDir: string;
+  /** host:port of its health over HTTP; absent: none. */
+  monitor?: string;
+}
+
+/** The configuration of nats-server: JetStream on disk, mutual TLS with the certificate as the user. */
+export function natsConfig({ listen, tls, storeDir, monitor }: NatsPlaces): string {
   const users = Object.entries(natsUsers()).map(([user, permissions]) => ({ user, permissions }));
   // NATS' own format takes JSON for values.
   return [
-    `listen: "127.0.0.1:${port}"`,
+    `listen: ${JSON.stringify(listen)}`,
+    ...(monitor ? [`http: ${JSON.stringify(monitor)}`] : []),
     `server_name: "countersign-dev"`,
-    `jetstream: ${JSON.stringify({ store_dir: join(stateDir, "nats"), max_mem: 67_108_864, max_file: 1_073_741_824 })}`,
+    `jetstream: ${JSON.stringify({ store_dir: storeDir, max_mem: 67_108_864, max_file: 1_073_741_824 })}`,
     `tls: ${JSON.stringify({ cert_file: tls.cert, key_file: tls.key, ca_file: tls.ca, verify_and_map: true, timeout: 5 })}`,
     `authorization: ${JSON.stringify({ users })}`,
     "",
@@ -82,7 +92,10 @@ export async function startNats(options: {
 }): Promise<Child> {
   mkdirSync(options.stateDir, { recursive: true });
   const config = join(options.stateDir, "nats.conf");
-  writeFileSync(config, natsConfig(options.stateDir, options.port), { mode: 0o600 });
+  const { stateDir, port } = options;
+  const tls = tlsFiles(stateDir, "nats");
+  const places = { listen: `127.0.0.1:${port}`, tls, storeDir: join(stateDir, "nats") };
+  writeFileSync(config, natsConfig(places), { mode: 0o600 });
   const child = await (options.start ?? startChild)({
     name: "nats",
     command: options.binary,

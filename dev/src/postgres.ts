@@ -1,11 +1,12 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
+import { type DatabaseUrls, databaseUrls } from "./databases.ts";
 import { Failure } from "./fail.ts";
-import { postgresDir, type ServiceName, services } from "./paths.ts";
+import { postgresDir } from "./paths.ts";
 import { findPostgres, ownDirectory } from "./postgres-binaries.ts";
 import { run } from "./run.ts";
 
@@ -19,12 +20,8 @@ export interface PostgresOptions {
   start?: StartChild;
 }
 
-export interface Postgres {
+export interface Postgres extends DatabaseUrls {
   child: Child;
-  /** Superuser's connection string, database `postgres`. */
-  adminUrl: string;
-  /** Connection string of a service's own role to its own database. */
-  urlOf(service: ServiceName): string;
 }
 
 /** Where the cluster of a state directory lives, outside of the checkout. */
@@ -61,13 +58,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     stopSignal: "SIGINT",
     ...binaries.user,
   });
-  const adminUrl = `postgresql://postgres:${password}@127.0.0.1:${options.port}/postgres`;
-  await waitForAnswer(child, adminUrl);
-  const urlOf = (service: ServiceName) => {
-    const name = `countersign_${service}`;
-    return `postgresql://${name}:${rolePassword(password, service)}@127.0.0.1:${options.port}/${name}`;
-  };
-  return { child, adminUrl, urlOf };
+  const urls = databaseUrls(password, `127.0.0.1:${options.port}`);
+  await waitForAnswer(child, urls.adminUrl);
+  return { child, ...urls };
 }
 
 async function initdb(command: string, data: string, passwordFile: string, user?: { uid: number; gid: number }) {
@@ -88,30 +81,5 @@ async function waitForAnswer(child: Child, url: string): Promise<void> {
       if (!child.running()) throw new Failure(`Postgres ended while it started:\n${logTail(child.logFile)}`);
       await sleep(50);
     }
-  }
-}
-
-function rolePassword(secret: string, service: ServiceName): string {
-  return createHmac("sha256", secret).update(service).digest("hex").slice(0, 40);
-}
-
-/** Creates what is missing: per service a role and a database that it owns and nobody else may enter. */
-export async function createDatabases(postgres: Postgres): Promise<void> {
-  const client = new pg.Client({ connectionString: postgres.adminUrl });
-  await client.connect();
-  try {
-    for (const service of services) {
-      const name = `countersign_${service}`;
-      const password = new URL(postgres.urlOf(service)).password;
-      const role = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [name]);
-      if (role.rowCount === 0) await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
-      const database = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [name]);
-      if (database.rowCount === 0) {
-        await client.query(`CREATE DATABASE ${name} OWNER ${name}`);
-        await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
-      }
-    }
-  } finally {
-    await client.end();
   }
 }

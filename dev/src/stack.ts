@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpChain } from "./chain-setup.ts";
 import { logTail, type StartChild } from "./child.ts";
+import { createDatabases } from "./databases.ts";
 import { startEmulator } from "./emulator.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
@@ -10,7 +11,7 @@ import { authProviders, developmentClients, startIdentityProvider } from "./iden
 import { migrate } from "./migrate.ts";
 import { startNats } from "./nats.ts";
 import { root, type ServiceName, services } from "./paths.ts";
-import { createDatabases, startPostgres } from "./postgres.ts";
+import { startPostgres } from "./postgres.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
 import { ensureSecret } from "./secrets.ts";
 import {

@@ -11,6 +11,8 @@ export interface ProviderConfig {
   /** Such as http://localhost:9000. */
   issuer: string;
   port: number;
+  /** The address to listen on; loopback when absent. */
+  host?: string;
   /** Keeps signing keys and accounts between starts. */
   stateDir: string;
   clients: ProviderClient[];

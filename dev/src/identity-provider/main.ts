@@ -12,7 +12,7 @@ const callback = provider.callback();
 const server = createServer(async (request, response) => {
   if (!(await interactions(request, response))) await callback(request, response);
 });
-server.listen(config.port, "127.0.0.1", () => console.log(`identity provider at ${config.issuer}`));
+server.listen(config.port, config.host ?? "127.0.0.1", () => console.log(`identity provider at ${config.issuer}`));
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {

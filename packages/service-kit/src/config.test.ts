@@ -33,6 +33,16 @@ test("secrets come from files without their line end", () => {
   expect(() => readSecretFile(join(dir, "absent"))).toThrow("ENOENT");
 });
 
+test("a database's address may come from a file", () => {
+  const database = z.object({ KEY_DATABASE_URL: z.string() });
+  const env = { KEY_DATABASE_URL_FILE: file("url", "postgresql://key:s3cret@postgres/key\n") };
+  const read = (more: Record<string, string>) => loadEnv(database, { ...env, ...more }, { prefix: "KEY_" });
+  expect(read({})).toEqual({ KEY_DATABASE_URL: "postgresql://key:s3cret@postgres/key" });
+  expect(() => read({ KEY_DATABASE_URL: "postgresql://" })).toThrow("given twice");
+  expect(() => read({ KEY_DATABASE_URL_FILE: join(dir, "absent") })).toThrow("ENOENT");
+  expect(() => read({ KEY_LIMIT_FILE: "x" })).toThrow("KEY_LIMIT_FILE: no such setting");
+});
+
 test("networks are checked", () => {
   const network = {
     chainName: "flow-emulator",

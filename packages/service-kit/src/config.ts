@@ -18,20 +18,27 @@ export interface LoadEnvOptions {
 
 /**
  * Reads the variables that `schema` names from `env`; an empty variable counts as absent.
+ * A `…_DATABASE_URL` holds a password: `…_DATABASE_URL_FILE` names the file that holds it instead.
  * Errors: ConfigError with every problem. `<prefix>ADMIN_LISTEN` belongs to `runService` and is always known.
  */
 export function loadEnv<S extends z.ZodObject>(schema: S, env: Env, options: LoadEnvOptions = {}): z.output<S> {
   const known = Object.keys(schema.shape);
   const input: Record<string, string> = {};
+  const problems: string[] = [];
+  const files = known.filter((name) => name.endsWith("_DATABASE_URL")).map((name) => `${name}_FILE`);
   for (const name of known) {
     const value = env[name];
     if (value !== undefined && value !== "") input[name] = value;
+    const file = files.includes(`${name}_FILE`) ? env[`${name}_FILE`] : undefined;
+    if (file === undefined || file === "") continue;
+    if (input[name] !== undefined) problems.push(`${name}: is given twice, also by ${name}_FILE`);
+    else input[name] = readSecretFile(file);
   }
-  const problems: string[] = [];
   const { prefix } = options;
   if (prefix !== undefined) {
     for (const name of Object.keys(env)) {
-      if (!name.startsWith(prefix) || name === `${prefix}ADMIN_LISTEN` || known.includes(name)) continue;
+      if (!name.startsWith(prefix) || name === `${prefix}ADMIN_LISTEN` || known.includes(name) || files.includes(name))
+        continue;
       problems.push(`${name}: no such setting`);
     }
   }

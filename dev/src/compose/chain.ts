@@ -1,0 +1,22 @@
+import { setUpNetwork } from "../chain-setup.ts";
+import { reportFailure } from "../fail.ts";
+import { readTrimmed } from "../secrets.ts";
+import { baseEnvironment } from "../service-environment.ts";
+import { placeOf, required } from "./settings.ts";
+
+/** A step of docker-compose.yml: the signer's keystore, creator and paymaster on the chain, and the networks file of all services. */
+async function setUpChain(): Promise<void> {
+  const network = await setUpNetwork({
+    accessNode: required("CS_FLOW_ACCESS_NODE"),
+    networksFile: required("CS_NETWORKS_FILE"),
+    serviceKey: readTrimmed(placeOf("flow-emulator", "flow-service.key")),
+    env: {
+      ...baseEnvironment(),
+      SIGNER_KEYSTORE_FILE: required("SIGNER_KEYSTORE_FILE"),
+      SIGNER_KEYSTORE_PASSPHRASE_FILE: required("SIGNER_KEYSTORE_PASSPHRASE_FILE"),
+    },
+  });
+  console.log(`creator 0x${network.creator.address}, paymaster 0x${network.paymaster.address}`);
+}
+
+await setUpChain().catch(reportFailure);

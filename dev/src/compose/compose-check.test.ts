@@ -1,0 +1,227 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Env, sharedEnv } from "@countersign/service-kit";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadConfig as loadGateway } from "../../../gateway/src/config.ts";
+import { loadConfig as loadAccount } from "../../../services/account/src/config.ts";
+import { loadConfig as loadAuth } from "../../../services/auth/src/config.ts";
+import { loadConfig as loadDevice } from "../../../services/device/src/config.ts";
+import { loadConfig as loadKey } from "../../../services/key/src/config.ts";
+import { loadConfig as loadSigner } from "../../../services/signer/src/config.ts";
+import { root, services as serviceNames } from "../paths.ts";
+import { run } from "../run.ts";
+import { writePrivate } from "../secrets.ts";
+import { serviceEnvironment } from "../service-environment.ts";
+import { type ComposeService, namesOf, readComposeFile, startOrder } from "./compose-file.ts";
+
+const compose = readComposeFile();
+const { services } = compose;
+const all = Object.entries(services);
+const programs = [...serviceNames, "gateway"] as const;
+const oneShot = all.filter(([, service]) => service.restart === undefined).map(([name]) => name);
+
+/** The volumes of a service as [volume, path, writable]. */
+const mounts = (service: ComposeService) =>
+  (service.volumes ?? []).map((text) => {
+    const [volume = "", path = "", mode] = text.split(":");
+    return { volume, path, writable: mode !== "ro" };
+  });
+
+const texts = (service: ComposeService): string[] => [
+  ...service.command,
+  ...Object.values(service.environment ?? {}),
+  ...(service.healthcheck?.test ?? []),
+];
+
+describe("docker-compose.yml", () => {
+  it("fits the schema of the Compose Specification", () => {
+    const schema = JSON.parse(readFileSync(join(root, "dev/schemas/compose-spec.json"), "utf8"));
+    const validate = new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
+    expect(validate(compose) ? [] : validate.errors).toEqual([]);
+    expect(validate({ services: { x: { image: 1 } } })).toBe(false);
+  });
+
+  it("can start: nobody waits for each other, or for a health that is not checked, or for an end that does not come", () => {
+    const order = startOrder(services);
+    expect(order.toSorted()).toEqual(Object.keys(services).toSorted());
+    for (const [name, { depends_on: needs = {} }] of all) {
+      for (const [needed, { condition }] of Object.entries(needs)) {
+        const where = `${name} needs ${needed}`;
+        expect(services, where).toHaveProperty(needed);
+        if (condition === "service_healthy") expect(services[needed]?.healthcheck, where).toBeDefined();
+        expect(condition === "service_completed_successfully", where).toBe(oneShot.includes(needed));
+      }
+    }
+    expect(oneShot.toSorted()).toEqual(["chain", "databases", "set-up"]);
+  });
+
+  it("names networks and volumes that it defines, each volume used", () => {
+    const used = new Set<string>();
+    for (const [name, service] of all) {
+      const { networks = [] } = service;
+      for (const network of Array.isArray(networks) ? networks : Object.keys(networks))
+        expect(compose.networks, name).toHaveProperty(network);
+      for (const { volume } of mounts(service)) {
+        expect(Object.keys(compose.volumes), name).toContain(volume);
+        used.add(volume);
+      }
+    }
+    expect([...used].toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
+  });
+
+  it.each(all)("%s: an unprivileged user, a read-only root, no way to more rights", (_, service) => {
+    expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
+    expect(service.user).toMatch(/^(node|postgres)$/);
+    expect(JSON.stringify(service)).not.toMatch(/privileged":true|docker\.sock|"host"/);
+  });
+
+  it("publishes the gateway and the identity provider, on loopback, and nothing else", () => {
+    const ports = Object.fromEntries(all.flatMap(([name, { ports: open }]) => (open ? [[name, open]] : [])));
+    expect(ports).toEqual({ gateway: ["127.0.0.1:8080:8080"], "identity-provider": ["127.0.0.1:9000:9000"] });
+    expect(compose.networks.inside).toEqual({ internal: true });
+    const outside = all.filter(([, { networks }]) => JSON.stringify(networks ?? []).includes("edge"));
+    expect(outside.map(([name]) => name).toSorted()).toEqual(["gateway", "identity-provider"]);
+  });
+
+  it("gives no secret by its value, and each process only its own files", () => {
+    for (const [name, service] of all) {
+      for (const [variable, value] of Object.entries(service.environment ?? {})) {
+        if (/PASSWORD|SECRET|PASSPHRASE|PRIVATE|DATABASE_URL/.test(variable)) expect(variable, value).toMatch(/_FILE$/);
+      }
+      if (name === "set-up") continue;
+      const readable = mounts(service).map(({ volume }) => volume);
+      expect(readable, name).not.toContain("set-up");
+      const others = programs.filter((other) => other !== name && readable.includes(other));
+      expect(others, name).toEqual(name === "chain" ? ["signer"] : []);
+    }
+    for (const name of programs)
+      expect(
+        mounts(services[name]!).filter(({ writable }) => writable),
+        name,
+      ).toEqual([]);
+  });
+
+  it.each(all)("%s: every file and directory that it names is there", (name, service) => {
+    // The first step writes other processes' settings, which name their places.
+    const own = name === "set-up" ? Object.values(services) : [service];
+    const places = own.flatMap(mounts).map(({ path }) => path);
+    for (const text of texts(service)) {
+      if (text.startsWith("/state/"))
+        expect(
+          places.some((place) => `${text}/`.startsWith(`${place}/`)),
+          text,
+        ).toBe(true);
+      const file = /^(?:\/app\/)?((?:dev|services|gateway|deploy)\/.+\.\w+)$/.exec(text)?.[1];
+      if (file) expect(existsSync(join(root, file)), text).toBe(true);
+    }
+    if (service.image.startsWith("countersign/")) expect(["node", "nats-server"]).toContain(service.command[0]);
+  });
+
+  it("dials names and ports that somebody has", () => {
+    const listening = new Map<string, Set<string>>([
+      ["postgres", new Set(["5432"])],
+      ["nats", new Set(["4222"])],
+    ]);
+    for (const [name, service] of all) {
+      const ports = Object.entries(service.environment ?? {}).flatMap(([variable, value]) =>
+        /LISTEN$/.test(variable) && value.startsWith("0.0.0.0:") ? [value.slice("0.0.0.0:".length)] : [],
+      );
+      if (name !== "set-up") listening.set(name, new Set([...(listening.get(name) ?? []), ...ports]));
+    }
+    const hosts = new Map(
+      all.flatMap(([name, service]) => namesOf(name, service).map((host) => [host, name] as const)),
+    );
+    // Auth shares the identity provider's network and has the alias there.
+    expect(services.auth?.network_mode).toBe("service:identity-provider");
+    hosts.set("auth", "auth");
+    for (const [name, service] of all) {
+      for (const [variable, value] of Object.entries(service.environment ?? {})) {
+        const [, host = "", port = ""] = /^(?:\w+:\/\/)?([\w.-]+):(\d+)$/.exec(value) ?? [];
+        if (!host || /^(0\.0\.0\.0|127\.0\.0\.1|localhost)$/.test(host)) continue;
+        const target = hosts.get(host);
+        expect(target, `${name} ${variable}=${value}`).toBeDefined();
+        expect([...(listening.get(target!) ?? [])], `${name} ${variable}=${value}`).toContain(port);
+      }
+    }
+  });
+});
+
+describe("the environment of each process", () => {
+  const state = mkdtempSync(join(tmpdir(), "countersign-compose-"));
+  const moved = (value: string) => value.replace(/^\/state\b/, state).replace(/^\/app\b/, root);
+  const environment = (name: string): Record<string, string> =>
+    Object.fromEntries(Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [key, moved(value)]));
+  afterAll(() => rmSync(state, { recursive: true, force: true }));
+
+  // The step's own program makes the files, so that what it writes is what the services read.
+  beforeAll(async () => {
+    for (const { path } of mounts(services["set-up"]!)) mkdirSync(moved(path), { recursive: true });
+    const env = { ...environment("set-up"), PATH: process.env.PATH };
+    const program = join(root, "dev/src/compose/prepare.ts");
+    await run(process.execPath, [program], { env });
+    await run(process.execPath, [program], { env });
+    const account = "f8d6e0586b0a20c7";
+    const accessNode = environment("chain").CS_FLOW_ACCESS_NODE;
+    const network = {
+      chainName: "flow-emulator",
+      chainType: "flow",
+      network: "emulator",
+      evmChainId: 646,
+      accessNode,
+      evmContract: account,
+      creator: { address: account, keyCount: 8 },
+      paymaster: { address: account, keyId: 0 },
+      explorerTransactionUrl: `${accessNode}/{id}`,
+    };
+    writePrivate(join(state, "networks/networks.json"), JSON.stringify({ networks: [network] }));
+  }, 30_000);
+
+  const loaders: Record<string, (env: Env) => unknown> = {
+    auth: loadAuth,
+    device: loadDevice,
+    key: loadKey,
+    account: loadAccount,
+    signer: loadSigner,
+    gateway: loadGateway,
+  };
+
+  it.each(programs)("%s: its configuration takes exactly this", async (name) => {
+    const env = environment(name);
+    expect(() => loaders[name]!(env)).not.toThrow();
+    // Whatever is left out is missed, or is one of the few with a default.
+    const inDev = await serviceEnvironment(name, 0, {
+      stateDir: state,
+      replicas: [{} as never],
+      gateway: "http://localhost:8080",
+      natsUrl: "nats://127.0.0.1:4222",
+      networksFile: "networks.json",
+      databaseUrl: () => "postgresql://x@127.0.0.1:1/x",
+    });
+    const unknown = Object.keys(env).filter((key) => !(key.replace(/_DATABASE_URL_FILE$/, "_DATABASE_URL") in inDev));
+    expect(unknown).toEqual([]);
+    for (const key of Object.keys(sharedEnv.shape)) expect(env, key).toHaveProperty(key);
+  });
+
+  it.each(programs)("%s: every file that its environment names was made", (name) => {
+    for (const [variable, value] of Object.entries(environment(name))) {
+      // The chain's step makes the keystore.
+      if (value.startsWith("/") && variable !== "SIGNER_KEYSTORE_FILE") expect(existsSync(value), value).toBe(true);
+    }
+  });
+
+  it("NATS listens where it is dialled, and finds its certificate", () => {
+    const config = readFileSync(join(state, "nats/nats.conf"), "utf8");
+    expect(config).toContain('listen: "0.0.0.0:4222"');
+    for (const [path = ""] of config.matchAll(new RegExp(`${state}/[^"]+`, "g"))) {
+      if (!path.endsWith("nats-store")) expect(existsSync(path), path).toBe(true);
+    }
+  });
+
+  it("no process has another's key", () => {
+    const keys = programs.map((name) => readFileSync(join(state, name, "key.pem"), "utf8"));
+    expect(new Set(keys).size).toBe(programs.length);
+    expect(existsSync(join(state, "set-up/tls/ca.key"))).toBe(true);
+  });
+});

@@ -1,0 +1,18 @@
+import { createDatabases, databaseUrls } from "../databases.ts";
+import { reportFailure } from "../fail.ts";
+import { migrate } from "../migrate.ts";
+import { services } from "../paths.ts";
+import { readTrimmed } from "../secrets.ts";
+import { placeOf, required } from "./settings.ts";
+
+/** A step of docker-compose.yml: roles, databases and migrations of all services, where they are missing. */
+async function setUpDatabases(): Promise<void> {
+  const urls = databaseUrls(readTrimmed(placeOf("postgres", "password")), required("CS_POSTGRES_ADDRESS"));
+  await createDatabases(urls);
+  for (const service of services) {
+    const applied = await migrate(service, urls.urlOf(service));
+    console.log(`${service}: ${applied.length > 0 ? `applied ${applied.join(", ")}` : "migrations are up to date"}`);
+  }
+}
+
+await setUpDatabases().catch(reportFailure);

@@ -1,0 +1,78 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { certificateNames, ensureCertificates, tlsFiles } from "../certificates.ts";
+import { databaseUrls } from "../databases.ts";
+import { ensureServiceKey } from "../emulator.ts";
+import { reportFailure } from "../fail.ts";
+import { authProviders, developmentClients, providerConfig } from "../identity-provider.ts";
+import { natsConfig } from "../nats.ts";
+import { services } from "../paths.ts";
+import { ensureSecret, readTrimmed } from "../secrets.ts";
+import { stateFiles } from "../service-environment.ts";
+import { placeOf, required, requiredAddress } from "./settings.ts";
+
+/** Puts a file in place as one step: a process that starts meanwhile reads the old one or the new one. */
+function put(path: string, content: string | Uint8Array, mode = 0o400): void {
+  rmSync(`${path}.new`, { force: true });
+  writeFileSync(`${path}.new`, content, { mode });
+  chmodSync(`${path}.new`, mode);
+  renameSync(`${path}.new`, path);
+}
+
+const hand = (from: string, party: string, file: string): void => put(placeOf(party, file), readFileSync(from));
+
+function handCertificate(own: string, name: string, party: string): void {
+  const files = tlsFiles(own, name);
+  hand(files.ca, party, "ca.pem");
+  hand(files.cert, party, "cert.pem");
+  hand(files.key, party, "key.pem");
+}
+
+/**
+ * The first step of docker-compose.yml: makes certificates, keys and passwords where they are missing, in a place of its own, and hands
+ * each process what is for it alone. Done again it changes nothing but certificates close to their end.
+ */
+async function prepare(): Promise<void> {
+  const own = placeOf("set-up");
+  mkdirSync(own, { recursive: true });
+  await ensureCertificates(own);
+  for (const name of certificateNames) {
+    // Clients from outside, such as an operator's, take theirs from the set-up's own place.
+    if (name === "gateway" || name === "nats" || (services as readonly string[]).includes(name))
+      handCertificate(own, name, name);
+  }
+
+  const password = ensureSecret(join(own, "keys", "postgres.password"));
+  // Postgres runs as a user of its own: its volume, which only it and the databases' step have, is the protection.
+  put(placeOf("postgres", "password"), readFileSync(password), 0o444);
+  const { urlOf } = databaseUrls(readTrimmed(password), required("CS_POSTGRES_ADDRESS"));
+  for (const service of services) put(placeOf(service, "database-url"), `${urlOf(service)}\n`);
+
+  const files = stateFiles(own);
+  hand(ensureSecret(files.tokenKeyEncryptionKey), "auth", "token-key-encryption.key");
+  hand(ensureSecret(files.keystorePassphrase), "signer", "keystore.passphrase");
+  ensureServiceKey(own);
+  hand(join(own, "keys", "flow-service.key"), "flow-emulator", "flow-service.key");
+
+  const issuer = required("CS_PROVIDER_ISSUER");
+  const clients = developmentClients(required("AUTH_ISSUER"));
+  put(placeOf("auth", "providers.json"), JSON.stringify(authProviders(issuer, clients), null, 2));
+  const provider = {
+    issuer,
+    ...requiredAddress("CS_PROVIDER_LISTEN"),
+    stateDir: placeOf("identity-provider"),
+    clients,
+  };
+  put(placeOf("identity-provider", "config.json"), JSON.stringify(providerConfig(provider), null, 2));
+
+  const nats = {
+    listen: required("CS_NATS_LISTEN"),
+    monitor: required("CS_NATS_MONITOR"),
+    storeDir: required("CS_NATS_STORE"),
+    tls: { ca: placeOf("nats", "ca.pem"), cert: placeOf("nats", "cert.pem"), key: placeOf("nats", "key.pem") },
+  };
+  put(placeOf("nats", "nats.conf"), natsConfig(nats));
+  console.log("certificates, keys and settings are in place");
+}
+
+await prepare().catch(reportFailure);

