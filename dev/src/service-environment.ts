@@ -62,7 +62,9 @@ function ownSettings(name: ProgramName, stateDir: string, ports: Ports): Record<
 /** The little of our own environment that every child needs; nothing else leaks into a service. */
 export function baseEnvironment(): NodeJS.ProcessEnv {
   const passed = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "CS_LOG_LEVEL", "CS_TRACE", "NODE_OPTIONS"];
-  return Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  const ours = Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  // Half of a service's start is compiling the same files again.
+  return { ...ours, NODE_COMPILE_CACHE: join(root, ".local", "compile-cache") };
 }
 
 /** networks.json with its access nodes where this process is to find them; the common file where nothing differs. */

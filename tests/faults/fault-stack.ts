@@ -1,6 +1,7 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "@countersign/dev/paths.ts";
 import { postgresHome } from "@countersign/dev/postgres.ts";
 import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
@@ -20,6 +21,8 @@ export interface FaultStack extends RunningStack {
   allUp(): Promise<void>;
   /** Stops a process and all of its own processes where they stand, until the result is called. */
   freeze(name: string): () => void;
+  /** Processes that ended though nobody killed them. */
+  died(): string[];
   /** Keeps the logs for whoever reads a failure. */
   keepLogs(): string;
 }
@@ -45,7 +48,7 @@ export async function startFaultStack(): Promise<FaultStack> {
   const restarts = new Set<Promise<void>>();
 
   const bringBack = async (name: string, downMs: number) => {
-    await new Promise((resolve) => setTimeout(resolve, downMs));
+    await sleep(downMs);
     await running.restart(name);
     down.delete(name);
   };
@@ -57,7 +60,10 @@ export async function startFaultStack(): Promise<FaultStack> {
     async bounce(name, downMs = 0) {
       if (down.has(name)) throw new Error(`${name} is down already`);
       down.add(name);
+      const pids = withChildren(running.stack.processes[name]!.pid);
       await running.kill(name);
+      // Postgres' own processes notice by themselves, and a new server must not come before they are gone.
+      while (pids.some((pid) => existsSync(`/proc/${pid}`))) await sleep(20);
       const back = bringBack(name, downMs);
       restarts.add(back);
       back.then(
@@ -76,6 +82,10 @@ export async function startFaultStack(): Promise<FaultStack> {
         for (const pid of pids) signal(pid, "SIGCONT");
       };
     },
+    died: () =>
+      Object.keys(running.stack.processes).filter(
+        (name) => !down.has(name) && !running.supervisor.find(name)?.running(),
+      ),
     keepLogs() {
       const kept = join(root, ".local", "failed-faults");
       rmSync(kept, { recursive: true, force: true });

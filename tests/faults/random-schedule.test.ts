@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { chainReader } from "./chain-reader.ts";
+import { type FaultStack, programs, replicasOf, startFaultStack } from "./fault-stack.ts";
+import { broken, quiet } from "./invariants.ts";
+import { logIn, newPhone, type Phone, persist, settle, signUp, tell, transact } from "./phone.ts";
+import { seededRandom } from "./seed.ts";
+
+const PERSONS = 20;
+/** How long faults go on, in milliseconds. */
+const FAULTS_MS = Number(process.env.FAULT_SECONDS ?? 60) * 1000;
+
+const random = seededRandom("random schedule");
+let stack: FaultStack;
+let chain: ReturnType<typeof chainReader>;
+let startHeight: bigint;
+const persons: Phone[] = [];
+const problems: string[] = [];
+const transactions: string[] = [];
+
+beforeAll(async () => {
+  stack = await startFaultStack();
+  chain = chainReader(stack.stack.chains[0]!.accessNode);
+  startHeight = await chain.height();
+}, 180_000);
+
+afterAll(async () => {
+  if (problems.length > 0) console.log(`logs: ${stack.keepLogs()}`);
+  await stack?.stop();
+}, 60_000);
+
+/** What may be done to what. The emulator's state does not outlive a kill for certain, so it is only stopped. */
+const targets: { name: string; kill: boolean; stopMs: number }[] = [
+  ...programs.flatMap(replicasOf).map((name) => ({ name, kill: true, stopMs: 3_000 })),
+  // Longer than the lease of a creation: its owner wakes up when another has gone on with it.
+  { name: "account", kill: false, stopMs: 18_000 },
+  { name: "account-2", kill: false, stopMs: 18_000 },
+  { name: "nats", kill: true, stopMs: 3_000 },
+  { name: "postgres", kill: true, stopMs: 3_000 },
+  { name: "flow-emulator", kill: false, stopMs: 3_000 },
+];
+
+/** Kills and stops processes until the time is over; then everything goes on. */
+async function faults(until: number): Promise<number> {
+  const running = new Set<Promise<void>>();
+  const frozen = new Set<string>();
+  let count = 0;
+  const everybody = (line: string) => {
+    for (const phone of persons) tell(phone, `-- ${line}`);
+  };
+  while (performance.now() < until) {
+    const { name, kill, stopMs } = random.pick(targets);
+    const byKill = kill && random.next() < 0.7;
+    const ms = Math.round(random.next() * (byKill ? 2_000 : stopMs));
+    if (stack.isUp(name) && !frozen.has(name)) {
+      count += 1;
+      everybody(`${name} is ${byKill ? "killed, back" : "stopped, going on"} after ${ms} ms`);
+      if (byKill) await stack.bounce(name, ms);
+      else {
+        const goOn = stack.freeze(name);
+        frozen.add(name);
+        const thawed = sleep(ms).then(() => {
+          goOn();
+          frozen.delete(name);
+          running.delete(thawed);
+        });
+        running.add(thawed);
+      }
+    }
+    await sleep(200 + random.below(1_500));
+  }
+  await Promise.all(running);
+  await stack.allUp();
+  everybody("no more faults");
+  return count;
+}
+
+/** Signs up, then signs in and sends transactions, again and again until the time is over, and once more after it. */
+async function live(phone: Phone, until: number): Promise<void> {
+  const { chainName } = stack.stack.chains[0]!;
+  await sleep(random.below(FAULTS_MS / 2));
+  const login = await persist(phone, "login", () => logIn(stack.stack, phone));
+  await signUp(stack.stack, phone, login, random.next() < 0.5);
+  await settle(phone);
+  for (let last = false; ; ) {
+    const { account } = await persist(phone, "sign-in", () => phone.client.signIn({ login, chainName }));
+    expect(account.id).toBe(phone.accountId);
+    transactions.push(await transact(stack.stack, phone));
+    if (last) return;
+    last = performance.now() >= until;
+    await sleep(random.below(2_000));
+  }
+}
+
+it(
+  "whatever dies and stalls, nothing is lost and nothing is there twice",
+  async () => {
+    const started = performance.now();
+    const until = started + FAULTS_MS;
+    const lives = Array.from({ length: PERSONS }, async (_, index) => {
+      const phone = newPhone(stack.stack, index);
+      persons.push(phone);
+      await live(phone, until).catch((error: Error) => {
+        problems.push(`${phone.email}: ${error.message}\n    ${phone.story.join("\n    ")}`);
+      });
+    });
+    const count = await faults(until);
+    await Promise.all(lives);
+    await quiet(stack.stack, 60_000).catch((error: Error) => problems.push(error.message));
+    problems.push(...stack.died().map((name) => `${name} died by itself`));
+    problems.push(...(await broken(stack.stack, chain, startHeight, persons)));
+    const seconds = ((performance.now() - started) / 1000).toFixed(0);
+    console.log(
+      `random schedule: ${count} faults, ${PERSONS} persons, ${transactions.length} transactions, ${seconds} s`,
+    );
+    expect(problems).toEqual([]);
+  },
+  FAULTS_MS + 300_000,
+);
