@@ -6,6 +6,7 @@ import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
@@ -51,6 +52,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
   const devices = connect(DevicesService, "device");
   // A connection of its own: streams are many, and other calls must not wait for a place beside them.
   const accountEvents = connect(AccountEventsService, "device");
+  const twoFactor = connect(TwoFactorService, "device");
   const keys = connect(KeysService, "key");
   const accounts = connect(AccountsService, "account");
   const signer = connect(SigningService, "signer");
@@ -71,6 +73,19 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
     accountEvents: {
       watch: (request, { call }) => accountEvents.watch(request, { call, clientIp: clientIpOf(call) }),
     },
+    newDevice: {
+      requestTwoFactor: once(signIn.requestTwoFactor),
+      finishTwoFactor: once(signIn.finishTwoFactor),
+    },
+    twoFactor: {
+      getTwoFactor: repeatable(twoFactor.getTwoFactor),
+      listTwoFactor: repeatable(twoFactor.listTwoFactor),
+      redirectTwoFactor: once(twoFactor.redirectTwoFactor),
+      rejectTwoFactor: once(twoFactor.rejectTwoFactor),
+      approveTwoFactor: once(twoFactor.approveTwoFactor),
+      reopenTwoFactor: repeatable(twoFactor.reopenTwoFactor),
+    },
+    freezing: { freezeAccount: repeatable(access.freezeAccount), unfreezeAccount: once(access.unfreezeAccount) },
     keys: { listKeys: repeatable(keys.listKeys) },
     accounts: { getMe: repeatable(accounts.getMe) },
     signing: !coalesceCalls

@@ -154,14 +154,41 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
       sample: () => ({ path: `/sign/v1/cadence/${operation}`, body: { message: "00".repeat(40), chainName } }),
     }),
   ),
-  plain(row("POST", "/auth/v1/signin/2fa", "requestTwoFactor", "none"), ["NotImplemented", "InvalidRequest"]),
-  plain(row("POST", "/auth/v1/signin/2fa/finish", "finishTwoFactor"), ["NotImplemented", "InvalidRequest"]),
-  plain(row("GET", "/device/v1/2fa", "listTwoFactor"), [200, "NotImplemented"]),
-  plain(row("POST", "/device/v1/2fa/reopen", "reopenTwoFactor"), [204, "NotImplemented"]),
-  plain(row("GET", "/device/v1/2fa/{id}", "getTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"]),
-  plain(row("PUT", "/device/v1/2fa/{id}", "redirectTwoFactor"), ["InvalidRequest", "NotImplemented"]),
-  plain(row("DELETE", "/device/v1/2fa/{id}", "rejectTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"]),
-  plain(row("POST", "/device/v1/2fa/{id}/approve", "approveTwoFactor"), ["InvalidRequest", "NotImplemented"]),
+  {
+    ...row("POST", "/auth/v1/signin/2fa", "requestTwoFactor", "none"),
+    // The account's own key asks to be added: valid to the last field, and refused.
+    answers: ["KeyAlreadyRegistered", "NotImplemented"],
+    sample: (victim) => ({
+      path: "/auth/v1/signin/2fa",
+      body: {
+        request: { ...login(victim), chainName },
+        userKey: {
+          type: "device",
+          publicKey: victim.deviceKey.publicKey,
+          algorithm: "ES256",
+          device: device(victim),
+        },
+      },
+    }),
+  },
+  plain(
+    row("POST", "/auth/v1/signin/2fa/finish", "finishTwoFactor"),
+    // A session's token is not the ephemeral one of a request.
+    ["InsufficientScope", "TwoFactorAuthNotFound", "NotImplemented"],
+    { twoFactorAuthRequestId: randomUUID() },
+  ),
+  plain(row("GET", "/device/v1/2fa", "listTwoFactor"), [200]),
+  plain(row("POST", "/device/v1/2fa/reopen", "reopenTwoFactor"), [204]),
+  plain(row("GET", "/device/v1/2fa/{id}", "getTwoFactor"), ["TwoFactorAuthNotFound"]),
+  plain(row("PUT", "/device/v1/2fa/{id}", "redirectTwoFactor"), ["TwoFactorAuthNotFound"], {
+    destDeviceId: randomUUID(),
+  }),
+  plain(row("DELETE", "/device/v1/2fa/{id}", "rejectTwoFactor"), ["TwoFactorAuthNotFound"]),
+  plain(row("POST", "/device/v1/2fa/{id}/approve", "approveTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"], {
+    signature: "ab".repeat(64),
+    clientDataJSON: "{}",
+    authenticatorData: "AAAA",
+  }),
   plain(row("GET", "/device/v1/events", "watchEvents"), ["NotImplemented"]),
   plain(row("POST", "/key/v1/recovery", "registerRecoveryKey"), ["InvalidRequest", "NotImplemented"]),
   plain(row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"), ["InvalidPublicKey", "NotImplemented"]),

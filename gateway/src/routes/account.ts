@@ -1,16 +1,26 @@
 import type { GetMeRequest, GetMeResponse } from "@countersign/proto/account/v1/accounts.ts";
+import type {
+  FreezeAccountRequest,
+  FreezeAccountResponse,
+  UnfreezeAccountRequest,
+  UnfreezeAccountResponse,
+} from "@countersign/proto/auth/v1/access.ts";
 import { z } from "zod";
 import { type Route, route } from "../http/route.ts";
 import { accountSchema, toAccount } from "./resources/account.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
 
-/** What of account these routes call. */
+/** What of account and auth these routes call. */
 export interface AccountClients {
   accounts: { getMe: Rpc<GetMeRequest, GetMeResponse> };
+  freezing: {
+    freezeAccount: Rpc<FreezeAccountRequest, FreezeAccountResponse>;
+    unfreezeAccount: Rpc<UnfreezeAccountRequest, UnfreezeAccountResponse>;
+  };
 }
 
-/** The account itself. */
-export function accountRoutes({ accounts }: AccountClients): Route[] {
+/** The account itself, and stopping all signing for it. */
+export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
   return [
     route({
       method: "get",
@@ -23,6 +33,32 @@ export function accountRoutes({ accounts }: AccountClients): Route[] {
       handler: async (_input, call) => {
         const answer = await accounts.getMe({}, { call, deadlineMs: DEADLINES.unary });
         return { account: toAccount(answer.account) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/account/v1/freeze",
+      operationId: "freezeAccount",
+      summary: "Stops all signing for the account",
+      token: "user",
+      recover: true,
+      errors: ["AccountFrozen", "NotImplemented"],
+      handler: async (_input, call) => {
+        await freezing.freezeAccount({}, { call, deadlineMs: DEADLINES.unary });
+        return undefined;
+      },
+    }),
+    route({
+      method: "post",
+      path: "/account/v1/unfreeze",
+      operationId: "unfreezeAccount",
+      summary: "Lets the account sign again; not for the device that froze it",
+      token: "user",
+      recover: true,
+      errors: ["AccountFrozen", "NotImplemented"],
+      handler: async (_input, call) => {
+        await freezing.unfreezeAccount({}, { call, deadlineMs: DEADLINES.unary });
+        return undefined;
       },
     }),
   ];

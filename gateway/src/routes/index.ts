@@ -4,13 +4,17 @@ import { type AuthClients, authRoutes } from "./auth.ts";
 import { type DeviceClients, deviceRoutes } from "./device.ts";
 import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
+import { type NewDeviceClients, newDeviceRoutes } from "./new-device.ts";
 import { notAvailableRoutes } from "./not-available.ts";
 import { type SignClients, signRoutes } from "./sign.ts";
 import { type SignInClients, signInRoutes } from "./sign-in.ts";
+import { type TwoFactorClients, twoFactorRoutes } from "./two-factor.ts";
 
 /** Every service as the routes see it. */
 export type RouteClients = AuthClients &
   SignInClients &
+  NewDeviceClients &
+  TwoFactorClients &
   DeviceClients &
   EventClients &
   KeyClients &
@@ -28,6 +32,8 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
   return [
     ...authRoutes(clients),
     ...signInRoutes(clients, options),
+    ...newDeviceRoutes(clients),
+    ...twoFactorRoutes(clients),
     ...deviceRoutes(clients),
     ...eventRoutes(clients),
     ...keyRoutes(clients),

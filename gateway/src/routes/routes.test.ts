@@ -11,6 +11,13 @@ const named = (row: Route): [string, Route] => [`${row.method.toUpperCase()} ${r
 const available = rows.filter(({ errors, events }) => errors[0] !== "NotImplemented" && events === undefined);
 const notAvailable = rows.filter(({ errors }) => errors[0] === "NotImplemented");
 
+const DEADLINES: Record<string, number> = {
+  signUp: 25_000,
+  requestTwoFactor: 8_000,
+  finishTwoFactor: 8_000,
+  approveTwoFactor: 12_500,
+};
+
 const pathOf = (row: Route) => GOOD_REQUESTS[row.operationId]?.path ?? row.path.replace(/\{\w+\}/g, "x");
 const tokenOf = (row: Route) => (row.token === "user" || row.token === "ephemeral" ? { token: "full" } : {});
 
@@ -51,7 +58,7 @@ describe.each(available.map(named))("%s", (_name, row) => {
     const { call, deadlineMs } = gateway.calls[0]!.options;
     expect(call).toMatchObject({ requestId: "request-42", clientIp: "127.0.0.1" });
     expect(call.rawToken).toBe(tokenOf(row).token);
-    expect(deadlineMs).toBe(row.operationId === "signUp" ? 25_000 : row.limit === "signatures" ? 2_000 : 3_000);
+    expect(deadlineMs).toBe(DEADLINES[row.operationId] ?? (row.limit === "signatures" ? 2_000 : 3_000));
   });
 });
 
@@ -129,7 +136,7 @@ describe.each(rows.filter(({ request }) => request.body).map(named))("%s", (_nam
 
   it("ignores fields that it does not know", async () => {
     const { body } = GOOD_REQUESTS[row.operationId]!;
-    expect(await send(row, { body: { ...body, fromTheFuture: [1] } })).toMatchObject({ status: 200 });
+    expect(await send(row, { body: { ...body, fromTheFuture: [1] } })).toMatchObject({ status: row.status });
     expect(gateway.calls[0]!.request).not.toHaveProperty("fromTheFuture");
   });
 });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
 import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import { type TwoFactorAuth, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import type { RouteClients } from "../routes/index.ts";
 import type { Rpc, RpcOptions } from "../routes/rpc.ts";
 
@@ -55,6 +56,23 @@ const device: Device = {
   accountId: account.id,
   createdAt: when,
   lastUsedAt: undefined,
+};
+
+const twoFactorAuth: TwoFactorAuth = {
+  id: "0197a1b2-0000-7000-8000-000000000003",
+  accountId: account.id,
+  request: {
+    id: "d9428888-122b-4f5e-8a70-000000000004",
+    app,
+    signIn: { email: "ada@example.com", ip: "192.0.2.7", location: "" },
+    srcDevice: device,
+    destDevice: undefined,
+    message: Buffer.from("464c4f57", "hex"),
+    requestedAt: when,
+  },
+  status: TwoFactorStatus.TWO_FACTOR_STATUS_PENDING,
+  resultTxId: "",
+  expiresAt: when,
 };
 
 const signedIn = {
@@ -126,6 +144,29 @@ export function createFakeServices() {
         if (streamed.open && !call.signal.aborted) await once(call.signal, "abort");
       },
     },
+    newDevice: {
+      requestTwoFactor: rpc("requestTwoFactor", { twoFactorAuth, ephemeralAccessToken: "ephemeral" }),
+      finishTwoFactor: rpc("finishTwoFactor", signedIn),
+    },
+    twoFactor: {
+      getTwoFactor: rpc("getTwoFactor", { twoFactorAuth }),
+      listTwoFactor: rpc("listTwoFactor", {
+        twoFactorAuths: [
+          twoFactorAuth,
+          {
+            ...twoFactorAuth,
+            request: { ...twoFactorAuth.request!, destDevice: device },
+            status: TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED,
+            resultTxId: "ab".repeat(32),
+          },
+        ],
+      }),
+      redirectTwoFactor: rpc("redirectTwoFactor", { twoFactorAuth }),
+      rejectTwoFactor: rpc("rejectTwoFactor", {}),
+      approveTwoFactor: rpc("approveTwoFactor", {}),
+      reopenTwoFactor: rpc("reopenTwoFactor", {}),
+    },
+    freezing: { freezeAccount: rpc("freezeAccount", {}), unfreezeAccount: rpc("unfreezeAccount", {}) },
     keys: {
       listKeys: rpc("listKeys", {
         keys: [

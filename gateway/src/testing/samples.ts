@@ -1,5 +1,6 @@
 import { SAMPLE_KEYS } from "./fake-services.ts";
 
+const twoFactor = "/device/v1/2fa/0197a1b2-0000-7000-8000-000000000003";
 const login = { method: "id_token_channel", token: "an-id-token", chainName: "flow-emulator" };
 
 /** One good request of every operation that has input. */
@@ -13,6 +14,14 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
       deviceKey: { signature: "ab".repeat(64) },
     },
   },
+  requestTwoFactor: {
+    body: { request: login, userKey: { type: "device", publicKey: SAMPLE_KEYS.p256, device: { name: "New phone" } } },
+  },
+  finishTwoFactor: { body: { twoFactorAuthRequestId: "0197A1B2-0000-7000-8000-000000000003" } },
+  getTwoFactor: { path: twoFactor },
+  redirectTwoFactor: { path: twoFactor, body: { destDeviceId: "0197a1b2-0000-7000-8000-000000000002" } },
+  rejectTwoFactor: { path: twoFactor },
+  approveTwoFactor: { path: `${twoFactor}/approve`, body: { txId: "ab".repeat(32) } },
   refreshToken: { body: { refreshToken: "a-refresh-token" } },
   endSession: { path: "/auth/v1/sessions/0197a1b2-0000-7000-8000-000000000001" },
   updateDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}`, body: { name: "Tablet" } },
@@ -42,6 +51,19 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
     { ...GOOD_REQUESTS.respondChallenge!.body, deviceKey: { signature: "" } },
     "/deviceKey/signature",
   ],
+  ["requestTwoFactor", { ...GOOD_REQUESTS.requestTwoFactor!.body, request: { chainName: "x" } }, "/request/method"],
+  ["requestTwoFactor", { ...GOOD_REQUESTS.requestTwoFactor!.body, userKey: { type: "device" } }, "/userKey/publicKey"],
+  ["finishTwoFactor", { twoFactorAuthRequestId: "3" }, "/twoFactorAuthRequestId"],
+  ["redirectTwoFactor", { destDeviceId: "x" }, "/destDeviceId"],
+  ["approveTwoFactor", { txId: "ab".repeat(31) }, "/txId"],
+  ["approveTwoFactor", { txId: "ab".repeat(33) }, "/txId"],
+  ["approveTwoFactor", { txId: null }, "/txId"],
+  ["approveTwoFactor", { signature: "" }, "/signature"],
+  ["approveTwoFactor", { signature: "ab".repeat(73) }, "/signature"],
+  ["approveTwoFactor", { signature: "ab".repeat(64), txId: "ab".repeat(32) }, "/signature"],
+  ["approveTwoFactor", { txId: "ab".repeat(32), authenticatorData: "AAAA", clientDataJSON: "{}" }, "/clientDataJSON"],
+  ["approveTwoFactor", { signature: "ab".repeat(64), clientDataJSON: "{}" }, "/authenticatorData"],
+  ["approveTwoFactor", { signature: "ab".repeat(64), authenticatorData: "AAAA" }, "/clientDataJSON"],
   ["refreshToken", { refreshToken: null }, "/refreshToken"],
   ["updateDevice", { name: "x".repeat(257) }, "/name"],
   ["updateDevice", { pushToken: "x".repeat(4_097) }, "/pushToken"],
