@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -67,7 +68,7 @@ describe("the gateway as a process", () => {
     expect(await (await me(backend.tokens.issue({ iat: old, exp: old + 900 }))).json()).toMatchObject({
       error: "AccessTokenExpired",
     });
-    expect((await me(backend.tokens.issue({ scope: "sign" }))).status).toBe(403);
+    expect((await me(backend.tokens.issue({ scope: "sign", two_factor: randomUUID() }))).status).toBe(403);
     expect((await me(backend.tokens.issue({ aud: "countersign-refresh" }))).status).toBe(401);
   });
 

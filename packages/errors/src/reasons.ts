@@ -20,6 +20,7 @@ export const REASONS = {
   AccountNotFound: { grpc: "NOT_FOUND", http: 404, title: "There is no account for this identity" },
   AccountNotReady: { grpc: "FAILED_PRECONDITION", http: 409, title: "The account is not deployed yet" },
   AccountFrozen: { grpc: "PERMISSION_DENIED", http: 403, title: "The account is frozen" },
+  UnfreezeNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The device that froze cannot unfreeze" },
   DeploymentFailed: { grpc: "ABORTED", http: 502, title: "The chain refused the deployment" },
   IdempotencyKeyReused: {
     grpc: "INVALID_ARGUMENT",

@@ -28,6 +28,7 @@ const schema = sharedEnv.extend({
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
   AUTH_LIMIT_SIGN_UP_PER_MINUTE: perMinute.default(10),
   AUTH_LIMIT_CHALLENGE_PER_MINUTE: perMinute.default(30),
+  AUTH_LIMIT_TWO_FACTOR_PER_MINUTE: perMinute.default(30),
   /** Multiplies the limits; for development. */
   AUTH_LIMIT_SCALE: z.coerce.number().positive().default(1),
   CS_DEVICE_ADDRESS: dialAddress,
@@ -57,6 +58,7 @@ export function loadConfig(env: Env) {
     limits: {
       signUp: scaled(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),
       challenge: scaled(settings.AUTH_LIMIT_CHALLENGE_PER_MINUTE),
+      twoFactor: scaled(settings.AUTH_LIMIT_TWO_FACTOR_PER_MINUTE),
     },
     addresses: {
       device: settings.CS_DEVICE_ADDRESS,

@@ -6,6 +6,7 @@ import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import {
   createPrismaAdapter,
@@ -24,35 +25,50 @@ import pg from "pg";
 import { removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, signUpSteps } from "./clients/sign-up-steps.ts";
+import { admissionSteps, twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
 import { loadConfig } from "./config.ts";
+import { admitApproved, admitDevice } from "./domain/admit-device.ts";
 import { endOtherSessions, endSession, signOut } from "./domain/end-session.ts";
+import { finishTwoFactor } from "./domain/finish-two-factor.ts";
+import { freezeAccount, unfreezeAccount } from "./domain/freeze-account.ts";
 import { issueChallenge } from "./domain/issue-challenge.ts";
 import { refreshToken } from "./domain/refresh-token.ts";
 import { removeDevice } from "./domain/remove-device.ts";
+import { requestTwoFactor } from "./domain/request-two-factor.ts";
 import { respondChallenge } from "./domain/respond-challenge.ts";
 import { signUp } from "./domain/sign-up.ts";
 import { startJwksServer } from "./http/jwks.ts";
 import { startHousekeeping } from "./jobs/housekeeping.ts";
 import { startSignUpRunner } from "./jobs/sign-up-runner.ts";
 import { endOtherSessionsRpc, endSessionRpc, signOutRpc } from "./rpc/end-session.ts";
+import { finishTwoFactorRpc } from "./rpc/finish-two-factor.ts";
+import { freezeAccountRpc, unfreezeAccountRpc } from "./rpc/freeze-account.ts";
 import { issueChallengeRpc } from "./rpc/issue-challenge.ts";
-import { createLimit } from "./rpc/limits.ts";
+import { createLimit, createPollLimit } from "./rpc/limits.ts";
 import { listSessionsRpc } from "./rpc/list-sessions.ts";
-import { freezeRpcs, twoFactorRpcs } from "./rpc/not-available-yet.ts";
 import { refreshTokenRpc } from "./rpc/refresh-token.ts";
 import { removeDeviceRpc } from "./rpc/remove-device.ts";
+import { requestTwoFactorRpc } from "./rpc/request-two-factor.ts";
 import { respondChallengeRpc } from "./rpc/respond-challenge.ts";
 import { signUpRpc } from "./rpc/sign-up.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccessStore } from "./store/prisma-access-store.ts";
 import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
 import { prismaExchangedCodeStore } from "./store/prisma-exchanged-code-store.ts";
+import { prismaFreezeStore } from "./store/prisma-freeze-store.ts";
 import { prismaSessionStore } from "./store/prisma-session-store.ts";
 import { prismaSignUpStore } from "./store/prisma-sign-up-store.ts";
 import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
+import { prismaTwoFactorSignInStore } from "./store/prisma-two-factor-sign-in-store.ts";
 import { DEVICE_REMOVED_DURABLE, DEVICE_REMOVED_SUBJECT, onDeviceRemoved } from "./subscribers/device-removed.ts";
+import {
+  onTwoFactorChanged,
+  TWO_FACTOR_CHANGED_DELIVERIES,
+  TWO_FACTOR_CHANGED_DURABLE,
+  TWO_FACTOR_CHANGED_SUBJECT,
+} from "./subscribers/two-factor-changed.ts";
 import { createTokenKeys } from "./tokens/token-keys.ts";
 import { createTokenStateFeed } from "./tokens/token-state-feed.ts";
 import { createTokens } from "./tokens/tokens.ts";
@@ -109,7 +125,7 @@ async function start(service: ServiceProcess) {
   const challenges = prismaChallengeStore(prisma);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const findKey = findSignInKey(registrations);
-  const { issue, readRefreshToken } = tokens;
+  const { issue, issueEphemeral, readRefreshToken } = tokens;
   const { isKeyBlocked } = tokenState;
 
   const access = prismaAccessStore(prisma);
@@ -122,6 +138,21 @@ async function start(service: ServiceProcess) {
     handler: onDeviceRemoved(access),
   });
   onClose("device-removed", () => removals.close());
+  const signIns = prismaTwoFactorSignInStore(prisma);
+  const requests = twoFactorRequests(client(TwoFactorService, "device"));
+  const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });
+  const { describe } = requests;
+  const approvals = startConsumer({
+    natsUrl: config.natsUrl,
+    tls,
+    logger,
+    durable: TWO_FACTOR_CHANGED_DURABLE,
+    filter: TWO_FACTOR_CHANGED_SUBJECT,
+    maxDeliver: TWO_FACTOR_CHANGED_DELIVERIES,
+    handler: onTwoFactorChanged(admitApproved({ signIns, describe, admit }), signal),
+  });
+  onClose("two-factor-changed", () => approvals.close());
+  const freezes = prismaFreezeStore(prisma);
   const runner = startSignUpRunner({ store, steps, clock, logger });
   onClose("sign-up-runner", () => runner.close());
   const housekeeping = startHousekeeping({ prisma, keys, clock, logger });
@@ -138,7 +169,12 @@ async function start(service: ServiceProcess) {
     tokenVerifier: createTokenVerifier(tokenState, { issuer, clock }),
     logger,
     metrics,
-    deadlines: { "auth.v1.SignUp/SignUp": 25_000 },
+    deadlines: {
+      "auth.v1.SignUp/SignUp": 25_000,
+      // Identity provider, chain and three services; each call of theirs has its own deadline.
+      "auth.v1.SignIn/RequestTwoFactor": 10_000,
+      "auth.v1.SignIn/FinishTwoFactor": 10_000,
+    },
   })
     .add(SignUpService, {
       signUp: signUpRpc(
@@ -147,7 +183,6 @@ async function start(service: ServiceProcess) {
       ),
     })
     .add(SignInService, {
-      ...twoFactorRpcs,
       issueChallenge: issueChallengeRpc(
         issueChallenge({
           verifyLogin,
@@ -164,6 +199,31 @@ async function start(service: ServiceProcess) {
       respondChallenge: respondChallengeRpc(
         respondChallenge({ challenges, findSignInKey: findKey, clock, isKeyBlocked, issue }),
         accounts,
+        signIns.additionOf,
+      ),
+      requestTwoFactor: requestTwoFactorRpc(
+        requestTwoFactor({
+          verifyLogin,
+          identities: store,
+          signIns,
+          requests,
+          findSignInKey: findKey,
+          chains,
+          clock,
+          issueEphemeral,
+        }),
+        createLimit(limiters, "two-factor", config.limits.twoFactor),
+      ),
+      finishTwoFactor: finishTwoFactorRpc(
+        finishTwoFactor({
+          signIns,
+          requests,
+          admit,
+          clock,
+          limit: createPollLimit(limiters, "two-factor-poll"),
+          issue,
+        }),
+        accounts,
       ),
     })
     .add(SessionsService, {
@@ -174,7 +234,8 @@ async function start(service: ServiceProcess) {
       endOtherSessions: endOtherSessionsRpc(endOtherSessions({ sessions, clock })),
     })
     .add(AccessService, {
-      ...freezeRpcs,
+      freezeAccount: freezeAccountRpc(freezeAccount({ freezes, clock })),
+      unfreezeAccount: unfreezeAccountRpc(unfreezeAccount({ freezes, clock })),
       removeDevice: removeDeviceRpc(removeDevice({ access, clock, removeFromList: removeFromDeviceList(devices) })),
     })
     .add(TokenStateService, {

@@ -31,7 +31,10 @@ const claims = z
     auth_time: seconds.optional(),
     session_key: key,
     account_key: key,
+    /** The request for approval that an ephemeral token belongs to. */
+    two_factor: uuid.optional(),
   })
+  .refine(({ scope, two_factor }) => (scope === "sign") === (two_factor !== undefined))
   .refine(({ iat, exp }) => exp > iat && exp - iat <= MAX_LIFETIME_S);
 
 /** The claims of an access token, as auth signs them. */

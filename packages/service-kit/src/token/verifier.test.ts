@@ -93,6 +93,13 @@ describe("a token of auth", () => {
     expect(verifier.verify(token({ claims: { auth_time: undefined } })).authTime).toBeUndefined();
   });
 
+  test("of one request for approval names it", () => {
+    const twoFactorId = "019a0000-0000-7000-8000-000000000003";
+    const verified = verifier.verify(token({ claims: { scope: "sign", two_factor: twoFactorId } }));
+    expect(verified).toMatchObject({ scope: "sign", twoFactorId });
+    expect(verifier.verify(token()).twoFactorId).toBeUndefined();
+  });
+
   test("ends, also when it was remembered", () => {
     const raw = token();
     verifier.verify(raw);
@@ -124,6 +131,10 @@ describe("refused", () => {
     ["no session", { sid: undefined }],
     ["an unknown scope", { scope: "admin" }],
     ["a scope list", { scope: "full sign" }],
+    ["the scope of an ephemeral token without its request", { scope: "sign" }],
+    ["a request that is none", { scope: "sign", two_factor: "1" }],
+    ["a request beside the scope full", { two_factor: sessionId }],
+    ["a request beside the scope recover", { scope: "recover", two_factor: sessionId }],
     ["a fractional end", { exp: 1.5e9 + 0.5 }],
     ["a text as end", { exp: "9999999999" }],
     ["a life too long", { exp: 9_999_999_999 }],

@@ -22,6 +22,8 @@ export interface VerifiedToken {
   expiresAt: Date;
   /** When the person last proved who they are (`auth_time`); absent where auth did not say. */
   authTime?: Date;
+  /** TwoFactorAuth.id of the request that an ephemeral token belongs to; there exactly where `scope` is "sign". */
+  twoFactorId?: string;
 }
 
 export interface TokenVerifier {
@@ -123,5 +125,6 @@ function tokenOf(claims: AccessTokenClaims): VerifiedToken {
     expiresAt: new Date(claims.exp * 1000),
   };
   if (claims.auth_time !== undefined) token.authTime = new Date(claims.auth_time * 1000);
+  if (claims.two_factor !== undefined) token.twoFactorId = claims.two_factor;
   return Object.freeze(token);
 }

@@ -1,4 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
+import type { Idempotency } from "./idempotency.ts";
 import type { LoginProfile } from "./login.ts";
 import type { EndCause, Session } from "./session.ts";
 import type { MarkStep, SignUpSaga } from "./sign-up-saga.ts";
@@ -25,7 +26,7 @@ export interface SignUpWish extends Omit<SignUpSaga, "accountId" | "done"> {
   readonly session:
     | { readonly accountId: string; readonly accountKey: PublicKey; readonly deviceKey: PublicKey }
     | undefined;
-  readonly idempotency: { readonly id: string; readonly fingerprint: string } | undefined;
+  readonly idempotency: Idempotency | undefined;
   readonly leaseUntil: Date;
   readonly now: Date;
 }

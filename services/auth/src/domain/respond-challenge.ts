@@ -25,6 +25,8 @@ export interface RespondChallengeOptions {
 export interface SignedIn {
   readonly accountId: string;
   readonly chainName: string;
+  /** The key on chain of the device that signed in. */
+  readonly accountKey: PublicKey;
   readonly credentials: Credentials;
 }
 
@@ -54,5 +56,5 @@ export const respondChallenge =
       now,
     );
     if (!(await challenges.succeed(data, session, now, requestId))) throw new AppError("UnknownChallenge");
-    return { accountId, chainName, credentials: await issue(session) };
+    return { accountId, chainName, accountKey, credentials: await issue(session) };
   };

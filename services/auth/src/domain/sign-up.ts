@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import { requireChainAndKey } from "./chains.ts";
+import { idempotencyOf } from "./idempotency.ts";
 import type { Login, VerifyLogin } from "./login.ts";
 import type { SessionStore, SignUpStore } from "./ports.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";
@@ -37,17 +37,6 @@ export const CHAIN_WAIT_MS = 20_000;
 /** Longer than a request may last: the runner must not drive what a request is driving. */
 export const SAGA_LEASE_MS = 30_000;
 
-const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-
-/** The claim of an Idempotency-Key: scoped to this route and the login token, with a fingerprint of what was asked. */
-function idempotencyOf({ idempotencyKey, login, chainName, userKey, deviceKey, device }: SignUp) {
-  if (idempotencyKey === "") return undefined;
-  return {
-    id: hash(["sign-up", login.token, idempotencyKey]),
-    fingerprint: hash([chainName, userKey, deviceKey, device]),
-  };
-}
-
 /**
  * Signs a person up: verifies the login, claims the saga's row, drives its steps, opens a session. Every repetition of the same request finishes what an earlier one began.
  * Errors: see auth.v1.SignUp/SignUp.
@@ -55,7 +44,7 @@ function idempotencyOf({ idempotencyKey, login, chainName, userKey, deviceKey, d
 export const signUp =
   <Answer extends Deployed>({ verifyLogin, store, sessions, steps, chains, clock, issue }: SignUpOptions<Answer>) =>
   async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
-    const { login, chainName, userKey, deviceKey, token, requestId } = command;
+    const { login, chainName, userKey, deviceKey, device, token, requestId } = command;
     requireChainAndKey(chains, chainName, userKey);
     const profile = await verifyLogin(login, [userKey, deviceKey]);
 
@@ -67,12 +56,17 @@ export const signUp =
       userKeyType: command.userKeyType,
       userKey,
       deviceKey,
-      device: command.device,
+      device,
       deviceId: uuidv7(clock),
       profileImageUrl: profile.picture,
       newAccountId: uuidv7(clock),
       session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.sessionKey },
-      idempotency: idempotencyOf(command),
+      idempotency: idempotencyOf("sign-up", login.token, command.idempotencyKey, [
+        chainName,
+        userKey,
+        deviceKey,
+        device,
+      ]),
       leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
       now,
     });

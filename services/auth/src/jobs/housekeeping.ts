@@ -25,6 +25,8 @@ export function startHousekeeping({
     await prisma.challenge.deleteMany({ where: { expiresAt: { lt: before(HOUR_MS) } } });
     await prisma.exchangedCode.deleteMany({ where: { expiresAt: { lt: before(0) } } });
     await prisma.idempotencyClaim.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
+    // Those that were let in stay: their sign-ins name the transaction that added the key.
+    await prisma.twoFactorSignIn.deleteMany({ where: { admittedAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
     await prisma.rateLimit.deleteMany({ where: { expire: { lt: now } } });
     // Longer than any cursor may be old: until then a watcher must hear that an entry was lifted.
     await prisma.tokenStateEntry.deleteMany({ where: { until: { lt: before(HOUR_MS) } } });

@@ -5,8 +5,8 @@ import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 
 export type Limit = (call: Pick<CallContext, "clientIp">) => Promise<void>;
 
-/** A limit per client address and minute, counted in the database for all replicas. Errors: RateLimited. */
-export function createLimit(pool: pg.Pool, name: string, perMinute: number): Limit {
+/** Counts in the database for all replicas. */
+function createLimiter(pool: pg.Pool, name: string, points: number, seconds: number) {
   const limiter = new RateLimiterPostgres({
     storeClient: pool,
     storeType: "pool",
@@ -14,15 +14,24 @@ export function createLimit(pool: pg.Pool, name: string, perMinute: number): Lim
     tableCreated: true,
     clearExpiredByTimeout: false,
     keyPrefix: name,
-    points: perMinute,
-    duration: 60,
+    points,
+    duration: seconds,
   });
-  return async ({ clientIp = "unknown" }) => {
+  return async (key: string): Promise<void> => {
     try {
-      await limiter.consume(clientIp);
+      await limiter.consume(key);
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error;
       throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, Math.ceil(error.msBeforeNext / 1000)) });
     }
   };
 }
+
+/** A limit per client address and minute. Errors: RateLimited. */
+export function createLimit(pool: pg.Pool, name: string, perMinute: number): Limit {
+  const consume = createLimiter(pool, name, perMinute, 60);
+  return ({ clientIp = "unknown" }) => consume(clientIp);
+}
+
+/** Once a second for each id. Errors: RateLimited. */
+export const createPollLimit = (pool: pg.Pool, name: string) => createLimiter(pool, name, 1, 1);

@@ -3,6 +3,7 @@ import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts"
 import { ChallengeType, type SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { Handler, RpcClient } from "@countersign/service-kit";
 import type { respondChallenge } from "../domain/respond-challenge.ts";
+import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 
 /** DER of a P-256 signature has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -12,17 +13,21 @@ export const respondChallengeRpc =
   (
     command: ReturnType<typeof respondChallenge>,
     accounts: Pick<RpcClient<AccountsService>, "getAccount">,
+    additionOf: TwoFactorSignInStore["additionOf"],
   ): Handler<SignInService["respondChallenge"]> =>
   async ({ challengeType, challengeData, deviceKey }, call) => {
     const isPasskey = challengeType === ChallengeType.CHALLENGE_TYPE_PASSKEY;
     const signature = deviceKey?.signature ?? Buffer.alloc(0);
     if (signature.length > MAX_SIGNATURE_BYTES) throw new AppError("InvalidSignature");
-    const { accountId, chainName, credentials } = await command({
+    const { accountId, chainName, accountKey, credentials } = await command({
       data: challengeData.toString("hex"),
       type: isPasskey ? "passkey" : "device-key",
       signature,
       requestId: call.requestId,
     });
-    const { account, transaction } = await accounts.getAccount({ accountId, chainName }, { call, idempotent: true });
-    return { account, transaction, credentials };
+    const [{ account, transaction }, addition] = await Promise.all([
+      accounts.getAccount({ accountId, chainName }, { call, idempotent: true }),
+      additionOf(accountId, chainName, accountKey),
+    ]);
+    return { account, transaction: addition ?? transaction, credentials };
   };

@@ -5,7 +5,7 @@ import type { EndCause, Session } from "../domain/session.ts";
 import type { SignUpSaga } from "../domain/sign-up-saga.ts";
 import type { Prisma } from "./generated/client.ts";
 
-type Payload = Pick<Event, "signUpCompleted" | "sessionCreated" | "sessionEnded">;
+type Payload = Pick<Event, "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen">;
 
 async function publish(
   tx: Prisma.TransactionClient,
@@ -40,4 +40,13 @@ export const publishSessionEnded = (
 ) => {
   const { sessionId, accountId, cause } = ended;
   return publish(tx, "session-ended", { accountId, requestId, now }, { sessionEnded: { sessionId, cause } });
+};
+
+export const publishAccountFrozen = (
+  tx: Prisma.TransactionClient,
+  { accountId, frozen, requestId }: { accountId: string; frozen: boolean; requestId: string },
+  now: Date,
+) => {
+  const event = frozen ? "account-frozen" : "account-unfrozen";
+  return publish(tx, event, { accountId, requestId, now }, { accountFrozen: { frozen } });
 };

@@ -4,6 +4,7 @@ import { isOwnFurtherChain } from "../domain/sign-up.ts";
 import type { SignUpSaga } from "../domain/sign-up-saga.ts";
 import { publishSignUpCompleted } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { findClaim, insertClaim } from "./idempotency.ts";
 import { STEP_COLUMNS, toSaga } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
@@ -76,13 +77,12 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
         // One identity's requests come one after the other: which is first decides, the others find what it wrote.
         const identity = JSON.stringify([issuer, subject]);
         await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${identity}, 0))`;
-        const claim =
-          wish.idempotency && (await tx.idempotencyClaim.findUnique({ where: { id: wish.idempotency.id } }));
-        if (claim && claim.fingerprint !== wish.idempotency?.fingerprint) return { kind: "idempotency-key-reused" };
+        const claim = wish.idempotency && (await findClaim(tx, wish.idempotency));
+        if (claim === "reused") return { kind: "idempotency-key-reused" };
         const { accountId, isNew } = await accountIdOf(tx, wish);
         const judged = await judge(tx, wish, accountId, isNew, claim?.accountId === accountId);
         if (wish.idempotency && !claim && judged.kind === "drive") {
-          await tx.idempotencyClaim.create({ data: { ...wish.idempotency, accountId, createdAt: wish.now } });
+          await insertClaim(tx, wish.idempotency, { accountId, now: wish.now });
         }
         return judged;
       }),

@@ -2,7 +2,13 @@ import type { PublicKey } from "@countersign/keys";
 import type { Session } from "../domain/session.ts";
 import type { DeviceAttributes, SignUpSaga } from "../domain/sign-up-saga.ts";
 import type { SignUpStep } from "../domain/sign-up-steps.ts";
-import type { Session as SessionRow, SignUp as SignUpRow } from "./generated/client.ts";
+import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
+import type {
+  Prisma,
+  Session as SessionRow,
+  SignUp as SignUpRow,
+  TwoFactorSignIn as TwoFactorSignInRow,
+} from "./generated/client.ts";
 
 const key = (algorithm: string, publicKey: string): PublicKey => ({
   algorithm: algorithm as PublicKey["algorithm"],
@@ -63,5 +69,39 @@ export function toSessionRow(session: Session): Omit<SessionRow, "endedAt" | "en
     accountKey: accountKey.publicKey,
     previousRefreshId: previousRefreshId ?? null,
     rotatedAt: rotatedAt ?? null,
+  };
+}
+
+export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
+  const { id, accountId, chainName, tokenId, authTime, createdAt, expiresAt } = row;
+  return {
+    id,
+    accountId,
+    chainName,
+    app: { appId: row.appId, appName: row.appName },
+    userKey: key(row.userKeyAlgorithm, row.userKey),
+    deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
+    device: row.deviceAttributes as unknown as DeviceAttributes,
+    tokenId,
+    authTime,
+    createdAt,
+    expiresAt,
+    admittedAt: row.admittedAt ?? undefined,
+    finishedAt: row.finishedAt ?? undefined,
+  };
+}
+
+export function toTwoFactorSignInRow(signIn: TwoFactorSignIn): Prisma.TwoFactorSignInUncheckedCreateInput {
+  const { app, userKey, deviceKey, device, admittedAt, finishedAt, ...rest } = signIn;
+  return {
+    ...rest,
+    ...app,
+    userKeyAlgorithm: userKey.algorithm,
+    userKey: userKey.publicKey,
+    deviceKeyAlgorithm: deviceKey.algorithm,
+    deviceKey: deviceKey.publicKey,
+    deviceAttributes: { ...device },
+    admittedAt: admittedAt ?? null,
+    finishedAt: finishedAt ?? null,
   };
 }

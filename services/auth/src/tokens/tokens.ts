@@ -1,6 +1,9 @@
+import type { PublicKey } from "@countersign/keys";
 import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type Clock, isUuid, uuidv4 } from "@countersign/service-kit";
 import { importJWK, jwtVerify, SignJWT } from "jose";
+import type { App } from "../domain/login.ts";
 import { ACCESS_TOKEN_MS, type Credentials, type Session } from "../domain/session.ts";
+import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
 const REFRESH_TOKEN_TYPE = "rt+jwt";
@@ -16,28 +19,52 @@ export interface TokensOptions {
 
 /** The JWTs of sessions: access tokens as in RFC 9068, and refresh tokens that only auth reads. */
 export function createTokens({ keys, issuer, clock }: TokensOptions) {
+  interface AccessToken {
+    readonly accountId: string;
+    /** What is taken away to end it: a session's id. */
+    readonly sessionId: string;
+    readonly app: App;
+    readonly deviceKey: PublicKey;
+    readonly accountKey: PublicKey;
+    readonly authTime: Date;
+    readonly tokenId: string;
+    readonly expiresAt: Date;
+    readonly scope: { readonly scope: "full" } | { readonly scope: "sign"; readonly two_factor: string };
+  }
+
+  async function signAccessToken(token: AccessToken): Promise<string> {
+    const { kid, key } = await keys.signingKey();
+    const { accountKey, deviceKey } = token;
+    return new SignJWT({
+      client_id: token.app.appId,
+      sid: token.sessionId,
+      ...token.scope,
+      auth_time: seconds(token.authTime),
+      session_key: { alg: deviceKey.algorithm, key: deviceKey.publicKey },
+      account_key: { alg: accountKey.algorithm, key: accountKey.publicKey },
+    })
+      .setProtectedHeader({ alg: "ES256", typ: ACCESS_TOKEN_TYPE, kid })
+      .setIssuer(issuer)
+      .setAudience(ACCESS_TOKEN_AUDIENCE)
+      .setSubject(token.accountId)
+      .setJti(token.tokenId)
+      .setIssuedAt(seconds(clock.now()))
+      .setExpirationTime(seconds(token.expiresAt))
+      .sign(key);
+  }
+
   return {
     /** A new access token, and the refresh token that the session's row names. */
     async issue(session: Session): Promise<Credentials> {
+      const expiresAt = new Date(clock.now().getTime() + ACCESS_TOKEN_MS);
+      const accessToken = await signAccessToken({
+        ...session,
+        sessionId: session.id,
+        tokenId: uuidv4(),
+        expiresAt,
+        scope: { scope: "full" },
+      });
       const { kid, key } = await keys.signingKey();
-      const now = clock.now();
-      const { accountKey, deviceKey } = session;
-      const accessToken = await new SignJWT({
-        client_id: session.app.appId,
-        sid: session.id,
-        scope: "full",
-        auth_time: seconds(session.authTime),
-        session_key: { alg: deviceKey.algorithm, key: deviceKey.publicKey },
-        account_key: { alg: accountKey.algorithm, key: accountKey.publicKey },
-      })
-        .setProtectedHeader({ alg: "ES256", typ: ACCESS_TOKEN_TYPE, kid })
-        .setIssuer(issuer)
-        .setAudience(ACCESS_TOKEN_AUDIENCE)
-        .setSubject(session.accountId)
-        .setJti(uuidv4())
-        .setIssuedAt(seconds(now))
-        .setExpirationTime(seconds(new Date(now.getTime() + ACCESS_TOKEN_MS)))
-        .sign(key);
       const refreshToken = await new SignJWT({ sid: session.id })
         .setProtectedHeader({ alg: "ES256", typ: REFRESH_TOKEN_TYPE, kid })
         .setIssuer(issuer)
@@ -48,6 +75,10 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
         .sign(key);
       return { accessToken, refreshToken };
     },
+
+    /** The ephemeral token of a request for approval: opens the signing of its own transaction, and ends with the request. */
+    issueEphemeral: ({ id, userKey: accountKey, ...signIn }: TwoFactorSignIn): Promise<string> =>
+      signAccessToken({ ...signIn, sessionId: id, accountKey, scope: { scope: "sign", two_factor: id } }),
 
     /** The ids in a refresh token of ours; undefined for everything else. The session's row decides what they are worth. */
     async readRefreshToken(token: string): Promise<{ sessionId: string; refreshId: string } | undefined> {

@@ -33,7 +33,7 @@ describe("describeAdmission and finishTwoFactor", () => {
     expect(request).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 2, settleAt: null });
     expect((await world.finish(admission(asked.requestId))).request.status).toBe("finished");
     await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
-    expect(store.events.map(({ status }) => status)).toEqual(["pending", "approved", "finished"]);
+    expect(store.events.map(({ status }) => status)).toEqual(["pending", "approved", "sealed", "finished"]);
   });
 
   it("describes as it was while the account service does not answer", async () => {

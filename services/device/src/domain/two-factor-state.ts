@@ -24,6 +24,9 @@ export interface Guard {
   dueBy?: Date;
 }
 
+/** What events tell: each status as it is reached, and the seal of an approved request, which is no status. */
+export type TwoFactorNews = TwoFactorStatus | "sealed";
+
 type Changed = Omit<TwoFactor, "id" | "accountId" | "chainName" | "app" | "userKey" | "signIn" | "requestedAt">;
 
 /** One step of a request: taken by whoever comes first, and told by one event that commits with it. */
@@ -31,7 +34,7 @@ export interface Step {
   when: Guard;
   set: Partial<Changed>;
   /** The event's status; absent where nobody is told. */
-  tell?: TwoFactorStatus;
+  tell?: TwoFactorNews;
 }
 
 /** How long a submission may be under way before somebody asks what became of it, in milliseconds. */
@@ -104,6 +107,7 @@ export const approvingSealed = (
 export const sealing = (attemptId: string, result: ChainTransaction, keyIndex: number, now: Date): Step => ({
   when: { status: "approved", attemptId, sealed: false },
   set: { result, keyIndex, sealedAt: now, settleAt: null },
+  tell: "sealed",
 });
 
 /** approved → failed: the chain refused. */

@@ -117,7 +117,7 @@ describe("requests for approval in Postgres", () => {
     for (const finish of finishes) {
       if (finish.status === "rejected") expect(finish.reason).toMatchObject(refused("TwoFactorAuthFinished"));
     }
-    expect(await told()).toEqual(["pending", "approved", "finished"]);
+    expect(await told()).toEqual(["pending", "approved", "sealed", "finished"]);
   });
 
   it("keeps to the table of states under random sequences of all commands", async () => {

@@ -5,7 +5,7 @@ import { v7 } from "uuid";
 import type { DeviceAttributes } from "../domain/device.ts";
 import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
 import type { EventContext } from "../domain/two-factor-ports.ts";
-import type { Guard, Step } from "../domain/two-factor-state.ts";
+import type { Guard, Step, TwoFactorNews } from "../domain/two-factor-state.ts";
 import type { Prisma, TwoFactor as Row } from "./generated/client.ts";
 
 const keyOf = (algorithm: string, publicKey: string): PublicKey => ({
@@ -89,7 +89,7 @@ export function changesOf({ result, message, ...set }: Step["set"]): Prisma.TwoF
 /** The outbox row that tells of a request's status: subject cs.v1.device.<account id>.two-factor-changed. */
 export function twoFactorEventRow(
   { id, accountId }: Pick<TwoFactor, "id" | "accountId">,
-  status: TwoFactorStatus,
+  status: TwoFactorNews,
   { occurredAt, requestId }: EventContext,
 ): OutboxRow {
   const eventId = v7();

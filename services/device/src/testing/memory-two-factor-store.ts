@@ -1,10 +1,10 @@
-import type { ShownMessage, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
+import type { ShownMessage, TwoFactor } from "../domain/two-factor.ts";
 import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
-import { guardHolds } from "../domain/two-factor-state.ts";
+import { guardHolds, type TwoFactorNews } from "../domain/two-factor-state.ts";
 
 export interface MemoryTwoFactorStore extends TwoFactorStore {
   rows: Map<string, TwoFactor>;
-  events: { id: string; status: TwoFactorStatus }[];
+  events: { id: string; status: TwoFactorNews }[];
 }
 
 /** Requests for approval in memory, for tests of commands: each step is taken in one turn of the event loop. */

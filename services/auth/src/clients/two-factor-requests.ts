@@ -1,0 +1,90 @@
+import { AppError } from "@countersign/errors";
+import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
+import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { isUuid, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/service-kit";
+import type { Admission, AdmissionSteps, TwoFactorRequests } from "../domain/two-factor-sign-in.ts";
+
+const STATUS = new Map<number, Admission["status"]>([
+  [TwoFactorStatus.TWO_FACTOR_STATUS_PENDING, "pending"],
+  [TwoFactorStatus.TWO_FACTOR_STATUS_APPROVED, "approved"],
+  [TwoFactorStatus.TWO_FACTOR_STATUS_REJECTED, "rejected"],
+  [TwoFactorStatus.TWO_FACTOR_STATUS_EXPIRED, "expired"],
+  [TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED, "finished"],
+  [TwoFactorStatus.TWO_FACTOR_STATUS_FAILED, "failed"],
+]);
+
+/** device.v1.TwoFactor, as far as it is auth's to call. */
+export const twoFactorRequests = (
+  requests: Pick<RpcClient<TwoFactorService>, "openTwoFactor" | "describeAdmission" | "finishTwoFactor">,
+): TwoFactorRequests<TwoFactorAuth> => ({
+  async open({ id, accountId, chainName, app, userKey, deviceKey, device, expiresAt }, { email, ip }, context) {
+    const request = {
+      id,
+      accountId,
+      chainName,
+      app: { ...app },
+      userKey: {
+        type: UserKeyType.USER_KEY_TYPE_DEVICE,
+        accountKey: publicKeyToProto(userKey),
+        deviceKey: publicKeyToProto(deviceKey),
+        device: { ...device },
+      },
+      signIn: { email, ip, location: "" },
+      expiresAt,
+    };
+    const { twoFactorAuth } = await requests.openTwoFactor(request, { ...context, idempotent: true });
+    if (!twoFactorAuth) throw new Error("an opened request without its answer");
+    return twoFactorAuth;
+  },
+
+  async describe(accountId, id, context) {
+    if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
+    const answer = await requests.describeAdmission({ accountId, id }, { ...context, idempotent: true });
+    const { twoFactorAuth, chainName, userKey, sealed, keyIndex, transaction } = answer;
+    const status = STATUS.get(twoFactorAuth?.status ?? 0);
+    const deviceId = twoFactorAuth?.request?.srcDevice?.id;
+    if (!twoFactorAuth || !status || !deviceId || (sealed && !transaction))
+      throw new Error("an admission that is not whole");
+    return {
+      id: twoFactorAuth.id,
+      status,
+      chainName,
+      userKey: publicKeyFromProto(userKey?.accountKey),
+      deviceKey: publicKeyFromProto(userKey?.deviceKey),
+      deviceId,
+      sealed: sealed && transaction ? { keyIndex, transaction } : undefined,
+    };
+  },
+
+  async finish(accountId, id, context) {
+    await requests.finishTwoFactor({ accountId, id }, { ...context, idempotent: true });
+  },
+});
+
+/** Registers what was let in with the services that own it. */
+export const admissionSteps = (clients: {
+  keys: Pick<RpcClient<KeysService>, "registerKey">;
+  devices: Pick<RpcClient<DevicesService>, "registerDevice">;
+}): AdmissionSteps => ({
+  async registerKey({ accountId, chainName, app, userKey, deviceKey, device }, keyIndex, context) {
+    const request = {
+      accountId,
+      chainName,
+      app: { ...app },
+      type: UserKeyType.USER_KEY_TYPE_DEVICE,
+      accountKey: publicKeyToProto(userKey),
+      deviceKey: publicKeyToProto(deviceKey),
+      keyIndex,
+      origin: KeyOrigin.KEY_ORIGIN_TWO_FACTOR,
+      name: device.name,
+    };
+    await clients.keys.registerKey(request, { ...context, idempotent: true });
+  },
+
+  async registerDevice({ accountId, deviceKey, device }, deviceId, context) {
+    const request = { accountId, deviceId, publicKey: publicKeyToProto(deviceKey), attributes: { ...device } };
+    await clients.devices.registerDevice(request, { ...context, idempotent: true });
+  },
+});

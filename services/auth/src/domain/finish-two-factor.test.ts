@@ -1,0 +1,137 @@
+import { AppError } from "@countersign/errors";
+import { generateKeyPair } from "@countersign/keys/node";
+import { uuidv7 } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import { twoFactorWorld } from "../testing/two-factor-world.ts";
+import type { Admission } from "./two-factor-sign-in.ts";
+
+describe("letting a new device in", () => {
+  let world: ReturnType<typeof twoFactorWorld>;
+  let accountId: string;
+  let id: string;
+  const refused = (reason: string) => expect.objectContaining({ reason });
+
+  beforeEach(async () => {
+    world = twoFactorWorld();
+    accountId = world.account("ann");
+    id = (await world.ask()).opened.id;
+  });
+  const token = (change: object = {}) => world.tokenOf(accountId, id, change);
+  const finish = async () => world.finish(await token(), id);
+
+  it("registers key and device, then opens the session of the login that asked", async () => {
+    world.seal(id, 3);
+    const letIn = await finish();
+    const { deviceId } = world.requests.all.get(id)!.admission;
+    expect(world.registrations).toEqual([
+      { step: "key", accountId, keyIndex: 3 },
+      { step: "device", accountId, deviceId },
+    ]);
+    expect(letIn).toMatchObject({ accountId, chainName: "flow-emulator", transaction: { id: "ab".repeat(32) } });
+    const [session] = world.store.sessions;
+    const { userKey, deviceKey, authTime } = world.store.rows.get(id)!;
+    expect(session).toMatchObject({ accountId, accountKey: userKey, deviceKey, authTime, app: { appId: "demo" } });
+    expect(letIn.credentials.accessToken).toBe(session!.id);
+    await expect(finish()).rejects.toEqual(refused("TwoFactorAuthFinished"));
+  });
+
+  it.each<[string, Partial<Admission>, string]>([
+    ["nobody has approved", {}, "TwoFactorAuthPending"],
+    ["the chain is still at it", { status: "approved" }, "TwoFactorAuthPending"],
+    ["it was rejected", { status: "rejected" }, "TwoFactorAuthRejected"],
+    ["it has expired", { status: "expired" }, "TwoFactorAuthExpired"],
+    ["the chain refused", { status: "failed" }, "TwoFactorAuthFailed"],
+  ])("opens nothing while or when %s", async (_name, to, reason) => {
+    world.decide(id, to);
+    await expect(finish()).rejects.toEqual(refused(reason));
+    expect(world.registrations).toEqual([]);
+    expect(world.store.sessions).toEqual([]);
+  });
+
+  it("tells when to ask again", async () => {
+    await expect(finish()).rejects.toMatchObject({ reason: "TwoFactorAuthPending", retryAfterSeconds: 1 });
+    expect(world.polls()).toBe(1);
+  });
+
+  it("takes the ephemeral token of this very request only", async () => {
+    world.seal(id);
+    const full = await token({ scope: "full", twoFactorId: undefined });
+    await expect(world.finish(full, id)).rejects.toEqual(refused("InsufficientScope"));
+    await expect(world.finish({ ...full, twoFactorId: id }, id)).rejects.toEqual(refused("InsufficientScope"));
+    const recover = await token({ scope: "recover", twoFactorId: undefined });
+    await expect(world.finish(recover, id)).rejects.toEqual(refused("InsufficientScope"));
+
+    const other = (await world.ask()).opened.id;
+    await expect(world.finish(await world.tokenOf(accountId, other), id)).rejects.toEqual(refused("InsufficientScope"));
+    const stranger = world.account("eve");
+    const theirs = (await world.ask({ token: "eve/1" })).opened.id;
+    const stolen = world.finish(await world.tokenOf(stranger, theirs), id);
+    await expect(stolen).rejects.toEqual(refused("TwoFactorAuthNotFound"));
+    await expect(world.finish(await token(), uuidv7(world.clock))).rejects.toEqual(refused("TwoFactorAuthNotFound"));
+    expect(world.store.sessions).toEqual([]);
+  });
+
+  it("opens one session when it is finished many times at once", async () => {
+    world.seal(id);
+    const answers = await Promise.allSettled(Array.from({ length: 8 }, finish));
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status === "rejected") expect(answer.reason).toEqual(refused("TwoFactorAuthFinished"));
+    }
+    expect(world.store.sessions).toHaveLength(1);
+  });
+
+  it("goes on where a crash left it: marked as finished, and no session yet", async () => {
+    world.seal(id);
+    world.decide(id, { status: "finished" });
+    await finish();
+    expect(world.store.sessions).toHaveLength(1);
+  });
+
+  it("lets nobody into a frozen account, nor a key that was blocked meanwhile, nor other keys than were asked", async () => {
+    world.seal(id);
+    world.store.verdict = "frozen";
+    await expect(finish()).rejects.toEqual(refused("AccountFrozen"));
+    await expect(world.approved(accountId, id)).rejects.toEqual(refused("AccountFrozen"));
+    world.store.verdict = "blocked";
+    await expect(finish()).rejects.toEqual(refused("PleaseRegisterKey"));
+    await world.approved(accountId, id);
+    world.store.verdict = "yes";
+    world.decide(id, { userKey: generateKeyPair().publicKey });
+    await expect(finish()).rejects.toThrow("not the one that was opened");
+    expect(world.registrations).toEqual([]);
+    expect(world.requests.all.get(id)?.admission.status).toBe("approved");
+  });
+
+  it("opens no session when the request cannot be marked as finished", async () => {
+    world.seal(id);
+    world.requests.beforeFinish = async () => {
+      throw new AppError("Unavailable");
+    };
+    await expect(finish()).rejects.toEqual(refused("Unavailable"));
+    expect(world.store.sessions).toEqual([]);
+  });
+
+  describe("by the event of its approval", () => {
+    it("waits for the seal, admits once, and leaves the session to whoever finishes", async () => {
+      await world.approved(accountId, id);
+      world.decide(id, { status: "approved" });
+      await world.approved(accountId, id);
+      expect(world.registrations).toEqual([]);
+      world.seal(id);
+      await world.approved(accountId, id);
+      await world.approved(accountId, id);
+      expect(world.registrations.map(({ step }) => step)).toEqual(["key", "device"]);
+      expect(world.store.sessions).toEqual([]);
+      await finish();
+      expect(world.registrations).toHaveLength(2);
+    });
+
+    it("does nothing for requests that auth never opened, and for other accounts", async () => {
+      world.seal(id);
+      await world.approved(accountId, uuidv7(world.clock));
+      await world.approved(uuidv7(world.clock), id);
+      expect(world.registrations).toEqual([]);
+    });
+  });
+});

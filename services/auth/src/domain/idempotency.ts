@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+
+/** The claim of an Idempotency-Key. */
+export interface Idempotency {
+  /** Hash of route, principal and key. */
+  readonly id: string;
+  /** Hash of what was asked: the same key with another body is refused. */
+  readonly fingerprint: string;
+}
+
+const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+
+/** Scoped to a route and the login token, which is kept as a hash only; undefined where no key was sent. */
+export const idempotencyOf = (
+  route: string,
+  loginToken: string,
+  key: string,
+  body: readonly unknown[],
+): Idempotency | undefined =>
+  key === "" ? undefined : { id: hash([route, loginToken, key]), fingerprint: hash(body) };

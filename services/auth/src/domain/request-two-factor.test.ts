@@ -1,0 +1,86 @@
+import { AppError } from "@countersign/errors";
+import { generateKeyPair } from "@countersign/keys/node";
+import { beforeEach, describe, expect, it } from "vitest";
+import { twoFactorWorld } from "../testing/two-factor-world.ts";
+
+describe("requestTwoFactor", () => {
+  let world: ReturnType<typeof twoFactorWorld>;
+  let accountId: string;
+  const refused = (reason: string) => expect.objectContaining({ reason });
+
+  beforeEach(() => {
+    world = twoFactorWorld();
+    accountId = world.account("ann");
+  });
+
+  it("opens a request for five minutes and keeps what the session will need", async () => {
+    const { opened, ephemeralAccessToken } = await world.ask();
+    const row = world.store.rows.get(opened.id)!;
+    expect(row).toMatchObject({ accountId, app: { appId: "demo" }, authTime: new Date("2026-11-20T09:59:00Z") });
+    expect(row.expiresAt).toEqual(new Date("2026-11-20T10:05:00Z"));
+    expect(ephemeralAccessToken).toBe(`${row.id}.${row.tokenId}`);
+  });
+
+  it("wants an identity that has an account, a known chain, and a key that the chain carries", async () => {
+    await expect(world.ask({ token: "bob/1" })).rejects.toEqual(refused("AccountNotFound"));
+    await expect(world.ask({ chainName: "elsewhere" })).rejects.toEqual(refused("UnknownChain"));
+    const userKey = generateKeyPair("EdDSA").publicKey;
+    await expect(world.ask({ userKey })).rejects.toEqual(refused("UnsupportedKey"));
+    expect(world.store.rows.size).toBe(0);
+  });
+
+  it("takes no key that the account has, neither as account key nor as device key, nor one that was blocked", async () => {
+    const known = generateKeyPair().publicKey;
+    world.registered.push(known);
+    await expect(world.ask({ userKey: known })).rejects.toEqual(refused("KeyAlreadyRegistered"));
+    await expect(world.ask({ deviceKey: known })).rejects.toEqual(refused("KeyAlreadyRegistered"));
+    world.store.verdict = "blocked";
+    await expect(world.ask()).rejects.toEqual(refused("KeyAlreadyRegistered"));
+    expect(world.store.rows.size).toBe(0);
+  });
+
+  it("lets nobody ask while the account is frozen", async () => {
+    world.store.verdict = "frozen";
+    await expect(world.ask()).rejects.toEqual(refused("AccountFrozen"));
+  });
+
+  it("passes on why the request was not opened", async () => {
+    world.requests.refuse = new AppError("TwoFactorAuthClosed");
+    await expect(world.ask()).rejects.toEqual(refused("TwoFactorAuthClosed"));
+  });
+
+  describe("with an Idempotency-Key", () => {
+    const idempotencyKey = "k";
+    const userKey = generateKeyPair().publicKey;
+    const ask = (change: Parameters<typeof world.ask>[0] = {}) => world.ask({ idempotencyKey, userKey, ...change });
+
+    it("answers the same request again, its token of the same end, also after the key came in", async () => {
+      const first = await ask();
+      world.registered.push(userKey);
+      world.clock.advance(60_000);
+      expect(await ask()).toEqual(first);
+      expect(world.requests.opened).toBe(1);
+    });
+
+    it("opens what a crash had left unopened", async () => {
+      world.requests.refuse = new AppError("Unavailable");
+      await expect(ask()).rejects.toEqual(refused("Unavailable"));
+      world.requests.refuse = undefined;
+      const { opened } = await ask();
+      expect([...world.store.rows.keys()]).toEqual([opened.id]);
+    });
+
+    it("refuses another body, and knows nothing of another login's keys", async () => {
+      const first = await ask();
+      await expect(ask({ userKey: generateKeyPair().publicKey })).rejects.toEqual(refused("IdempotencyKeyReused"));
+      expect((await ask({ token: "ann/2" })).opened.id).not.toBe(first.opened.id);
+      expect((await ask({ idempotencyKey: "" })).opened.id).not.toBe(first.opened.id);
+    });
+
+    it("says so when the request is over", async () => {
+      await ask();
+      world.clock.advance(5 * 60_000);
+      await expect(ask()).rejects.toEqual(refused("TwoFactorAuthExpired"));
+    });
+  });
+});

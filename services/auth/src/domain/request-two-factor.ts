@@ -1,0 +1,114 @@
+import { AppError, isAppError } from "@countersign/errors";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import { type Clock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { requireChainAndKey } from "./chains.ts";
+import { idempotencyOf } from "./idempotency.ts";
+import type { Login, VerifyLogin } from "./login.ts";
+import type { FindSignInKey, IdentityStore } from "./ports.ts";
+import type { DeviceAttributes } from "./sign-up-saga.ts";
+import {
+  EPHEMERAL_TOKEN_MS,
+  type TwoFactorRequests,
+  type TwoFactorSignIn,
+  type TwoFactorSignInStore,
+} from "./two-factor-sign-in.ts";
+
+export interface RequestTwoFactor {
+  readonly login: Login;
+  readonly chainName: string;
+  readonly userKey: PublicKey;
+  readonly deviceKey: PublicKey;
+  readonly device: DeviceAttributes;
+  readonly idempotencyKey: string;
+  /** The client's address; empty where it is not known. */
+  readonly ip: string;
+  readonly requestId: string;
+}
+
+export interface RequestTwoFactorOptions<Opened> {
+  readonly verifyLogin: VerifyLogin;
+  readonly identities: IdentityStore;
+  readonly signIns: TwoFactorSignInStore;
+  readonly requests: Pick<TwoFactorRequests<Opened>, "open">;
+  readonly findSignInKey: FindSignInKey;
+  readonly chains: ReadonlySet<string>;
+  readonly clock: Clock;
+  issueEphemeral(signIn: TwoFactorSignIn): Promise<string>;
+}
+
+/**
+ * Asks the account's devices to let a new one in. The row is committed before the request is opened under its id, so that a repetition opens nothing
+ * twice; the token of a repetition is made anew and ends when the first one does. Errors: see auth.v1.SignIn/RequestTwoFactor.
+ */
+export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened>) => {
+  const { identities, signIns, clock } = options;
+
+  async function requireNewKeys(accountId: string, chainName: string, keys: readonly PublicKey[]): Promise<void> {
+    const verdict = await signIns.mayAdmit(accountId, keys);
+    if (verdict === "frozen") throw new AppError("AccountFrozen");
+    // A blocked key was the account's: it is not let in again, and another one may be.
+    if (verdict === "blocked") throw new AppError("KeyAlreadyRegistered");
+    for (const key of keys)
+      if (await isRegistered(accountId, chainName, key)) throw new AppError("KeyAlreadyRegistered");
+  }
+
+  const isRegistered = (accountId: string, chainName: string, key: PublicKey): Promise<boolean> =>
+    options.findSignInKey(accountId, chainName, key).then(
+      () => true,
+      (error) => {
+        if (isAppError(error, "PleaseRegisterKey")) return false;
+        throw error;
+      },
+    );
+
+  return async (
+    command: RequestTwoFactor,
+    signal: AbortSignal,
+  ): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
+    const { login, chainName, userKey, deviceKey, device, requestId } = command;
+    requireChainAndKey(options.chains, chainName, userKey);
+    const profile = await options.verifyLogin(login, [userKey, deviceKey]);
+    const accountId = await identities.accountOf(profile.issuer, profile.subject);
+    if (!accountId) throw new AppError("AccountNotFound");
+
+    const idempotency = idempotencyOf("two-factor", login.token, command.idempotencyKey, [
+      chainName,
+      userKey,
+      deviceKey,
+      device,
+    ]);
+    const before = idempotency && (await signIns.replayOf(idempotency));
+    // The key of a request that was repeated may have been admitted meanwhile: the repetition is answered all the same.
+    const keys = samePublicKey(userKey, deviceKey) ? [userKey] : [userKey, deviceKey];
+    if (!before) await requireNewKeys(accountId, chainName, keys);
+
+    const now = clock.now();
+    const begun =
+      before ??
+      (await signIns.begin(
+        {
+          id: uuidv7(clock),
+          accountId,
+          chainName,
+          app: profile.app,
+          userKey,
+          deviceKey,
+          device,
+          tokenId: uuidv4(),
+          authTime: profile.authTime,
+          createdAt: now,
+          expiresAt: new Date(now.getTime() + EPHEMERAL_TOKEN_MS),
+          admittedAt: undefined,
+          finishedAt: undefined,
+        },
+        idempotency,
+      ));
+    if (begun.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
+    const { signIn } = begun;
+    if (signIn.accountId !== accountId) throw new AppError("IdempotencyKeyReused");
+    if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
+    const asker = { email: profile.email, ip: command.ip };
+    const opened = await options.requests.open(signIn, asker, { requestId, signal });
+    return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
+  };
+};

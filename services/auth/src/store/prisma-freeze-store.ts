@@ -1,0 +1,45 @@
+import type { FreezeStore } from "../domain/freeze-account.ts";
+import { publishAccountFrozen } from "./events.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { lockAccess } from "./prisma-session-store.ts";
+
+/** What the services must know; a lifted entry stays until every watcher has heard of it. */
+async function tellServices(tx: Prisma.TransactionClient, accountId: string, active: boolean, now: Date) {
+  const until = active ? null : now;
+  await tx.$executeRaw`
+    INSERT INTO token_state_entry (kind, subject, active, until, txid)
+    VALUES ('account', ${accountId}, ${active}, ${until}, pg_current_xact_id()::text::bigint)
+    ON CONFLICT (kind, subject) DO UPDATE SET active = EXCLUDED.active, until = EXCLUDED.until, txid = EXCLUDED.txid`;
+  await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+}
+
+/** Frozen accounts in Postgres. */
+export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
+  return {
+    freeze: ({ accountId, deviceKey, now, requestId }) =>
+      prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
+        const by = { deviceKeyAlgorithm: deviceKey.algorithm, deviceKey: deviceKey.publicKey };
+        const { count } = await tx.frozenAccount.createMany({
+          data: [{ accountId, ...by, frozenAt: now }],
+          skipDuplicates: true,
+        });
+        if (count === 0) return;
+        await tellServices(tx, accountId, true, now);
+        await publishAccountFrozen(tx, { accountId, frozen: true, requestId }, now);
+      }),
+
+    unfreeze: ({ accountId, deviceKey, now, requestId }) =>
+      prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
+        const row = await tx.frozenAccount.findUnique({ where: { accountId } });
+        if (!row) return "not-frozen" as const;
+        const same = row.deviceKeyAlgorithm === deviceKey.algorithm && row.deviceKey === deviceKey.publicKey;
+        if (same) return "same-device" as const;
+        await tx.frozenAccount.delete({ where: { accountId } });
+        await tellServices(tx, accountId, false, now);
+        await publishAccountFrozen(tx, { accountId, frozen: false, requestId }, now);
+        return "lifted" as const;
+      }),
+  };
+}

@@ -1,0 +1,200 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { generateKeyPair } from "@countersign/keys/node";
+import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beginSession, type Session } from "../domain/session.ts";
+import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
+import { createPollLimit } from "../rpc/limits.ts";
+import { twoFactorWorld } from "../testing/two-factor-world.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAccessStore } from "./prisma-access-store.ts";
+import { prismaFreezeStore } from "./prisma-freeze-store.ts";
+import { prismaSessionStore } from "./prisma-session-store.ts";
+import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
+import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+const now = clock.now();
+const app = { appId: "demo", appName: "Demo" };
+const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+let accountId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase("auth");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+beforeEach(() => {
+  accountId = uuidv7(clock);
+});
+
+const eventsOf = (event: string) => prisma.outbox.count({ where: { subject: `cs.v1.auth.${accountId}.${event}` } });
+const stateOf = async () => {
+  const rows = await prismaTokenStateStore(prisma).changedSince(0n);
+  return rows.filter(({ frozenAccountId }) => frozenAccountId === accountId).map(({ active }) => active);
+};
+const signInOf = (change: Partial<TwoFactorSignIn> = {}): TwoFactorSignIn => {
+  const userKey = generateKeyPair().publicKey;
+  const text = { name: "Phone", osName: "", osVersion: "", deviceManufacturer: "", deviceModel: "", lang: "" };
+  return {
+    id: uuidv7(clock),
+    accountId,
+    chainName: "flow-emulator",
+    app,
+    userKey,
+    deviceKey: userKey,
+    device: { ...text, pushToken: "", type: "mobile", sdkVersion: "" },
+    tokenId: uuidv4(),
+    authTime: now,
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + 300_000),
+    admittedAt: undefined,
+    finishedAt: undefined,
+    ...change,
+  };
+};
+const sessionOf = ({ userKey: accountKey, deviceKey }: TwoFactorSignIn): Session =>
+  beginSession({ id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime: now }, now);
+const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "https://look.example/ab" };
+
+describe("new devices that ask to be let in", () => {
+  const store = () => prismaTwoFactorSignInStore(prisma);
+
+  it("are kept whole, and found by their account only", async () => {
+    const signIn = signInOf();
+    expect(await store().begin(signIn, undefined)).toEqual({ kind: "begun", signIn });
+    expect(await store().find(accountId, signIn.id)).toEqual(signIn);
+    expect(await store().find(uuidv7(clock), signIn.id)).toBeUndefined();
+  });
+
+  it("begin once for one Idempotency-Key, however many come at once; another body is refused", async () => {
+    const idempotency = { id: uuidv4(), fingerprint: "f1" };
+    const begun = await Promise.all(times(8, () => store().begin(signInOf(), idempotency)));
+    expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
+    expect(begun.filter(({ kind }) => kind === "replay")).toHaveLength(7);
+    expect(new Set(begun.map((each) => ("signIn" in each ? each.signIn.id : ""))).size).toBe(1);
+    expect(await prisma.twoFactorSignIn.count({ where: { accountId } })).toBe(1);
+    expect(await store().replayOf(idempotency)).toMatchObject({ kind: "replay" });
+    const other = { ...idempotency, fingerprint: "f2" };
+    expect(await store().replayOf(other)).toEqual({ kind: "idempotency-key-reused" });
+    expect(await store().begin(signInOf(), other)).toEqual({ kind: "idempotency-key-reused" });
+    expect(await store().replayOf({ id: uuidv4(), fingerprint: "f1" })).toBeUndefined();
+  });
+
+  it("of two bodies at once under one Idempotency-Key one begins", async () => {
+    const id = uuidv4();
+    const begun = await Promise.all(times(6, (i) => store().begin(signInOf(), { id, fingerprint: `f${i}` })));
+    expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
+    expect(begun.filter(({ kind }) => kind === "idempotency-key-reused")).toHaveLength(5);
+  });
+
+  it("get one session, told once, when they are finished many times at once", async () => {
+    const signIn = signInOf();
+    await store().begin(signIn, undefined);
+    const finish = () => store().finish(signIn.id, sessionOf(signIn), now, "r");
+    const finished = await Promise.all(times(8, finish));
+    expect(finished.filter(Boolean)).toHaveLength(1);
+    expect(await prisma.session.count({ where: { accountId } })).toBe(1);
+    expect(await eventsOf("session-created")).toBe(1);
+    expect((await store().find(accountId, signIn.id))?.finishedAt).toEqual(now);
+  });
+
+  it("keep the transaction that added their key, the first one only", async () => {
+    const signIn = signInOf();
+    const { chainName, userKey } = signIn;
+    await store().begin(signIn, undefined);
+    expect(await store().additionOf(accountId, chainName, userKey)).toBeUndefined();
+    await store().markAdmitted(signIn.id, transaction, now);
+    await store().markAdmitted(signIn.id, { ...transaction, id: "cd".repeat(32) }, now);
+    expect(await store().additionOf(accountId, chainName, userKey)).toEqual(transaction);
+    expect(await store().additionOf(uuidv7(clock), chainName, userKey)).toBeUndefined();
+  });
+
+  it("lose their keys with their device, also where they never had a session", async () => {
+    const identity = generateKeyPair("EdDSA").publicKey;
+    const signIn = signInOf({ deviceKey: identity });
+    await store().begin(signIn, undefined);
+    expect(await store().mayAdmit(accountId, [signIn.userKey])).toBe("yes");
+    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
+    expect(await store().mayAdmit(accountId, [signIn.userKey])).toBe("blocked");
+    expect(await store().mayAdmit(accountId, [generateKeyPair().publicKey])).toBe("yes");
+    const finished = store().finish(signIn.id, sessionOf(signIn), now, "");
+    await expect(finished).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    expect((await store().find(accountId, signIn.id))?.finishedAt).toBeUndefined();
+    const challenged = prismaSessionStore(prisma).begin(sessionOf(signIn), "");
+    await expect(challenged).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+  });
+
+  it("come in once through all of the domain, whatever the order of the event and the finishing", async () => {
+    const world = twoFactorWorld({ store: store() });
+    accountId = world.account("ann");
+    const { opened } = await world.ask();
+    world.seal(opened.id);
+    const token = await world.tokenOf(accountId, opened.id);
+    const finishing = times(4, () => world.finish(token, opened.id));
+    const approving = times(2, () => world.approved(accountId, opened.id));
+    const [finished] = await Promise.all([Promise.allSettled(finishing), Promise.all(approving)]);
+    expect(finished.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await prisma.session.count({ where: { accountId } })).toBe(1);
+  });
+});
+
+describe("freezing", () => {
+  const freezes = () => prismaFreezeStore(prisma);
+  const of = (deviceKey = generateKeyPair().publicKey) => ({ accountId, deviceKey, now, requestId: "r" });
+
+  it("is told once to services and backends, and lifted by another device only", async () => {
+    const first = of();
+    await Promise.all(times(4, () => freezes().freeze(first)));
+    await freezes().freeze(of());
+    expect(await eventsOf("account-frozen")).toBe(1);
+    expect(await stateOf()).toEqual([true]);
+    expect(await freezes().unfreeze(first)).toBe("same-device");
+    expect(await stateOf()).toEqual([true]);
+    const second = of();
+    const lifted = await Promise.all(times(4, () => freezes().unfreeze(second)));
+    expect(lifted.sort()).toEqual(["lifted", "not-frozen", "not-frozen", "not-frozen"]);
+    expect(await eventsOf("account-unfrozen")).toBe(1);
+    expect(await stateOf()).toEqual([false]);
+    await freezes().freeze(second);
+    expect(await stateOf()).toEqual([true]);
+    expect(await freezes().unfreeze(first)).toBe("lifted");
+  });
+
+  it("keeps new devices out until it is lifted, and known ones not", async () => {
+    const store = prismaTwoFactorSignInStore(prisma);
+    const signIn = signInOf();
+    await store.begin(signIn, undefined);
+    await freezes().freeze(of());
+    expect(await store.mayAdmit(accountId, [signIn.userKey])).toBe("frozen");
+    const finished = store.finish(signIn.id, sessionOf(signIn), now, "");
+    await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
+    expect(await prisma.session.count({ where: { accountId } })).toBe(0);
+    await prismaSessionStore(prisma).begin(sessionOf(signInOf()), "");
+    await freezes().unfreeze(of());
+    expect(await store.finish(signIn.id, sessionOf(signIn), now, "")).toBe(true);
+  });
+});
+
+it("polling is let through once a second for each request", async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  try {
+    const poll = createPollLimit(pool, "two-factor-poll");
+    const id = uuidv7(clock);
+    const polled = await Promise.allSettled(times(5, () => poll(id)));
+    expect(polled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await expect(poll(id)).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: 1 });
+    await poll(uuidv7(clock));
+    await new Promise((resolve) => setTimeout(resolve, 1_050));
+    await poll(id);
+  } finally {
+    await pool.end();
+  }
+});

@@ -1,0 +1,237 @@
+import { AppError } from "@countersign/errors";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import { FixedClock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { admitApproved, admitDevice } from "../domain/admit-device.ts";
+import { finishTwoFactor } from "../domain/finish-two-factor.ts";
+import type { LoginProfile } from "../domain/login.ts";
+import { type RequestTwoFactor, requestTwoFactor } from "../domain/request-two-factor.ts";
+import type { Session } from "../domain/session.ts";
+import type {
+  Admission,
+  AdmissionSteps,
+  BegunTwoFactor,
+  TwoFactorRequests,
+  TwoFactorSignIn,
+  TwoFactorSignInStore,
+} from "../domain/two-factor-sign-in.ts";
+
+const device = {
+  pushToken: "",
+  name: "New phone",
+  osName: "",
+  osVersion: "",
+  deviceManufacturer: "",
+  deviceModel: "",
+  lang: "",
+  type: "mobile",
+  sdkVersion: "",
+};
+
+interface MemoryStore extends TwoFactorSignInStore {
+  rows: Map<string, TwoFactorSignIn>;
+  sessions: Session[];
+  verdict: "yes" | "frozen" | "blocked";
+}
+
+function memoryStore(): MemoryStore {
+  const claims = new Map<string, { fingerprint: string; id: string }>();
+  const rows = new Map<string, TwoFactorSignIn>();
+  const replay = (claim: {
+    id: string;
+    fingerprint: string;
+  }): Exclude<BegunTwoFactor, { kind: "begun" }> | undefined => {
+    const found = claims.get(claim.id);
+    if (!found) return undefined;
+    if (found.fingerprint !== claim.fingerprint) return { kind: "idempotency-key-reused" };
+    return { kind: "replay", signIn: rows.get(found.id)! };
+  };
+  const store: MemoryStore = {
+    rows,
+    sessions: [],
+    verdict: "yes",
+    replayOf: async (claim) => replay(claim),
+    async begin(signIn, claim) {
+      const before = claim && replay(claim);
+      if (before) return before;
+      if (claim) claims.set(claim.id, { fingerprint: claim.fingerprint, id: signIn.id });
+      rows.set(signIn.id, signIn);
+      return { kind: "begun", signIn };
+    },
+    find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
+    mayAdmit: async () => store.verdict,
+    async markAdmitted(id, _transaction, now) {
+      rows.set(id, { ...rows.get(id)!, admittedAt: now });
+    },
+    async finish(id, session, now) {
+      if (rows.get(id)?.finishedAt) return false;
+      rows.set(id, { ...rows.get(id)!, finishedAt: now });
+      store.sessions.push(session);
+      return true;
+    },
+    additionOf: async () => undefined,
+  };
+  return store;
+}
+
+export interface FakeRequests extends TwoFactorRequests<{ id: string }> {
+  all: Map<string, { accountId: string; admission: Admission }>;
+  opened: number;
+  /** Called before the request is marked as finished. */
+  beforeFinish: () => Promise<void>;
+  refuse: AppError | undefined;
+}
+
+/** The device service, by the contract of device.v1.TwoFactor. */
+function fakeRequests(): FakeRequests {
+  const fake: FakeRequests = {
+    all: new Map(),
+    opened: 0,
+    beforeFinish: async () => undefined,
+    refuse: undefined,
+    async open({ id, accountId, chainName, userKey, deviceKey }) {
+      if (fake.refuse) throw fake.refuse;
+      if (!fake.all.has(id)) {
+        fake.opened += 1;
+        const admission = {
+          id,
+          status: "pending" as const,
+          chainName,
+          userKey,
+          deviceKey,
+          deviceId: uuidv4(),
+          sealed: undefined,
+        };
+        fake.all.set(id, { accountId, admission });
+      }
+      return { id };
+    },
+    async describe(accountId, id) {
+      const found = fake.all.get(id);
+      if (found?.accountId !== accountId) throw new AppError("TwoFactorAuthNotFound");
+      return found.admission;
+    },
+    async finish(accountId, id, context) {
+      await fake.beforeFinish();
+      const { status, sealed } = await fake.describe(accountId, id, context);
+      if (status === "finished") throw new AppError("TwoFactorAuthFinished");
+      if (status !== "approved" || !sealed) throw new AppError("TwoFactorAuthPending");
+      change(id, { status: "finished" });
+    },
+  };
+  const change = (id: string, to: Partial<Admission>) => {
+    const found = fake.all.get(id)!;
+    fake.all.set(id, { ...found, admission: { ...found.admission, ...to } });
+  };
+  return fake;
+}
+
+/** Auth's part of letting a new device in, over services that a test plays. */
+export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
+  const clock = new FixedClock("2026-11-20T10:00:00Z");
+  const signal = new AbortController().signal;
+  const store = memoryStore();
+  const signIns = options.store ?? store;
+  const requests = fakeRequests();
+  const registered: PublicKey[] = [];
+  const registrations: { step: "key" | "device"; accountId: string; keyIndex?: number; deviceId?: string }[] = [];
+  const accounts = new Map<string, string>();
+  let polls = 0;
+
+  const steps: AdmissionSteps = {
+    async registerKey({ accountId, userKey }, keyIndex) {
+      registered.push(userKey);
+      registrations.push({ step: "key", accountId, keyIndex });
+    },
+    async registerDevice({ accountId }, deviceId) {
+      registrations.push({ step: "device", accountId, deviceId });
+    },
+  };
+  const profileOf = (token: string): LoginProfile => ({
+    issuer: "https://idp.example",
+    subject: token.split("/")[0] ?? "",
+    email: "somebody@example.org",
+    name: "",
+    picture: "",
+    app: { appId: "demo", appName: "Demo" },
+    authTime: new Date("2026-11-20T09:59:00Z"),
+  });
+  const ask = requestTwoFactor<{ id: string }>({
+    verifyLogin: async ({ token }) => profileOf(token),
+    identities: { accountOf: async (_, subject) => accounts.get(subject), accountByKey: async () => undefined },
+    signIns,
+    requests,
+    async findSignInKey(_accountId, _chainName, key) {
+      if (registered.some((each) => samePublicKey(each, key))) return { accountKey: key, deviceKey: key };
+      throw new AppError("PleaseRegisterKey");
+    },
+    chains: new Set(["flow-emulator"]),
+    clock,
+    issueEphemeral: async ({ id, tokenId }) => `${id}.${tokenId}`,
+  });
+  const admit = admitDevice({ signIns, steps, clock });
+  const finish = finishTwoFactor({
+    signIns,
+    requests,
+    admit,
+    clock,
+    limit: async () => {
+      polls += 1;
+    },
+    issue: async ({ id }) => ({ accessToken: id, refreshToken: "" }),
+  });
+  const approved = admitApproved({ signIns, describe: requests.describe, admit });
+
+  return {
+    clock,
+    store,
+    requests,
+    registered,
+    registrations,
+    polls: () => polls,
+    /** An account whose identity logs in with tokens "<name>/…". */
+    account(name: string): string {
+      const id = uuidv7(clock);
+      accounts.set(name, id);
+      return id;
+    },
+    ask(change: Partial<RequestTwoFactor> & { token?: string } = {}) {
+      const { token = "ann/1", ...rest } = change;
+      const userKey = rest.userKey ?? generateKeyPair().publicKey;
+      const login = {
+        method: "id_token_channel",
+        token,
+        provider: "",
+        redirectUri: "",
+        codeVerifier: "",
+        nonce: "",
+      } as const;
+      const command = {
+        login,
+        chainName: "flow-emulator",
+        userKey,
+        deviceKey: userKey,
+        device,
+        idempotencyKey: "",
+        ip: "192.0.2.1",
+      };
+      return ask({ ...command, requestId: "test", ...rest }, signal);
+    },
+    /** The ephemeral token of a request that was asked. */
+    async tokenOf(accountId: string, id: string, change: Partial<VerifiedToken> = {}): Promise<VerifiedToken> {
+      const { userKey, deviceKey, app, tokenId, expiresAt, createdAt } = (await signIns.find(accountId, id))!;
+      const claims = { accountId, sessionId: id, appId: app.appId, scope: "sign" as const, tokenId, twoFactorId: id };
+      return { ...claims, sessionKey: deviceKey, accountKey: userKey, issuedAt: createdAt, expiresAt, ...change };
+    },
+    decide(id: string, to: Partial<Admission>): void {
+      const found = requests.all.get(id)!;
+      requests.all.set(id, { ...found, admission: { ...found.admission, ...to } });
+    },
+    seal(id: string, keyIndex = 2): void {
+      const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "" };
+      this.decide(id, { status: "approved", sealed: { keyIndex, transaction } });
+    },
+    finish: (token: VerifiedToken, id: string) => finish({ token, id, requestId: "test" }, signal),
+    approved: (accountId: string, id: string) => approved(accountId, id, { requestId: "test", signal }),
+  };
+}

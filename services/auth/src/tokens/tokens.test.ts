@@ -1,0 +1,49 @@
+import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPair } from "@countersign/keys/node";
+import { createTokenState, createTokenVerifier, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { expect, it } from "vitest";
+import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
+import type { TokenKeys } from "./token-keys.ts";
+import { createTokens } from "./tokens.ts";
+
+it("an ephemeral token names its request and both keys of the new device, and ends with the request", async () => {
+  const clock = new FixedClock("2026-11-20T10:00:00Z");
+  const now = clock.now();
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const keys = { signingKey: async () => ({ kid: "k", key: privateKey }) } as unknown as TokenKeys;
+  const issuer = "https://auth.example";
+  const tokens = createTokens({ keys, issuer, clock });
+  const state = createTokenState({ clock });
+  const tokenKeys = [{ kid: "k", jwkJson: JSON.stringify(publicKey.export({ format: "jwk" })) }];
+  state.apply({ cursor: "", reset: true, complete: true, tokenKeys, entries: [] });
+  const { verify } = createTokenVerifier(state, { issuer, clock });
+
+  const signIn = {
+    id: uuidv7(clock),
+    accountId: uuidv7(clock),
+    app: { appId: "demo", appName: "Demo" },
+    userKey: generateKeyPair("ES256K").publicKey,
+    deviceKey: generateKeyPair("EdDSA").publicKey,
+    tokenId: uuidv4(),
+    authTime: now,
+    expiresAt: new Date(now.getTime() + 300_000),
+  } as TwoFactorSignIn;
+  const first = await tokens.issueEphemeral(signIn);
+  expect(verify(first)).toMatchObject({
+    accountId: signIn.accountId,
+    sessionId: signIn.id,
+    twoFactorId: signIn.id,
+    scope: "sign",
+    tokenId: signIn.tokenId,
+    sessionKey: signIn.deviceKey,
+    accountKey: signIn.userKey,
+    expiresAt: signIn.expiresAt,
+  });
+  clock.advance(60_000);
+  const again = await tokens.issueEphemeral(signIn);
+  expect(verify(again).expiresAt).toEqual(signIn.expiresAt);
+  clock.advance(240_000);
+  for (const token of [first, again]) {
+    expect(() => verify(token)).toThrow(expect.objectContaining({ reason: "AccessTokenExpired" }));
+  }
+});
