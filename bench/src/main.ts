@@ -46,7 +46,18 @@ const { values, positionals } = parseArgs({
 
 async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-  const running = await startStack({ stateDir, freePorts: true, throwAway: false, say: console.error });
+  // Limits would be what is measured: everybody comes from one address.
+  const extraEnvironment = (process: string) => {
+    const name = process.replace(/-\d+$/, "");
+    return name === "gateway" ? {} : { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
+  };
+  const running = await startStack({
+    stateDir,
+    freePorts: true,
+    throwAway: false,
+    extraEnvironment,
+    say: console.error,
+  });
   return {
     stack: running.stack,
     async stop() {

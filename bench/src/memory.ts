@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** Resident memory of a process in MiB. */
 export function residentMiB(pid: number): number {
@@ -10,11 +10,22 @@ export function residentMiB(pid: number): number {
   }
 }
 
-/** Seconds of processor time that a process has used so far; NaN where /proc does not tell. */
+const statOf = (pid: number): string[] => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
+
+/** Seconds of processor time that a process and the children it has now have used so far (Postgres works in children); NaN where /proc does not tell. */
 export function cpuSeconds(pid: number): number {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    const tasks = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    let ticks = 0;
+    for (const task of tasks) {
+      try {
+        const stat = statOf(Number(task));
+        if (Number(task) === pid || Number(stat[1]) === pid) ticks += Number(stat[11]) + Number(stat[12]);
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+    return ticks / 100;
   } catch {
     return Number.NaN;
   }

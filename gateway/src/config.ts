@@ -72,7 +72,6 @@ const schema = z.object({
   CS_SIGNER_ADDRESS: dialAddress.default("127.0.0.1:5005"),
   CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
   AUTH_ISSUER: z.string().min(1),
-  GATEWAY_COALESCE_CALLS: z.enum(["true", "false"]).default("true"),
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
 });
 
@@ -94,7 +93,7 @@ export function loadConfig(env: Env): GatewayConfig {
     allowedOrigins: settings.GATEWAY_ALLOWED_ORIGINS,
     trustedProxies: settings.GATEWAY_TRUSTED_PROXIES,
     eventsHeartbeatMs: settings.GATEWAY_EVENTS_HEARTBEAT_MS,
-    coalesceCalls: settings.GATEWAY_COALESCE_CALLS === "true",
+    coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
   };
 }

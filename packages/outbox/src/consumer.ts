@@ -21,6 +21,8 @@ export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
   /** Must bear the same event twice. What it throws lets the event come again later. */
   handler: (delivered: DeliveredEvent) => Promise<void>;
   logger: Logger;
+  /** Events that are handled at once; more than one gives up their order. Default 1. */
+  concurrency?: number;
   /** Deliveries before an event is given up, loudly. Default 30, about two hours. */
   maxDeliver?: number;
 }
@@ -42,6 +44,7 @@ function delayMs(attempt: number): number {
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { durable, handler } = options;
   const stream = options.stream ?? EVENTS_STREAM;
+  const concurrency = options.concurrency ?? 1;
   const maxDeliver = options.maxDeliver ?? 30;
   const logger = options.logger.child({ component: "consumer", durable });
   const stop = new AbortController();
@@ -95,13 +98,19 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
     await ensureConsumer(connection);
     const consumer = await connection.jetstream().consumers.get(stream, durable);
     messages = await consumer.consume({
-      max_messages: 20,
+      max_messages: Math.max(20, 2 * concurrency),
       expires: 10_000,
       idle_heartbeat: 2_000,
       abort_on_missing_resource: true,
     });
     if (stop.signal.aborted) return void (await messages.close());
-    for await (const message of messages) await handle(message);
+    const running = new Set<Promise<void>>();
+    for await (const message of messages) {
+      const work = handle(message).finally(() => running.delete(work));
+      running.add(work);
+      if (running.size >= concurrency) await Promise.race(running);
+    }
+    await Promise.all(running);
   };
 
   const run = async (): Promise<void> => {

@@ -70,6 +70,8 @@ export const sharedEnv = z.object({
   CS_TLS_CERT: z.string(),
   CS_TLS_KEY: z.string(),
   CS_PEERS_FILE: z.string().default("deploy/peers.json"),
+  /** Calls to other services go together on streams (rpc.v1.Calls). "false": each goes alone, which is slower, and easier to watch on the wire. */
+  CS_COALESCE_CALLS: z.enum(["true", "false"]).default("true"),
 });
 
 /** The content of a secret's file without the line end. Errors: ConfigError where it is missing or empty. */

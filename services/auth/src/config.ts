@@ -65,6 +65,7 @@ export function loadConfig(env: Env) {
       key: settings.CS_KEY_ADDRESS,
       account: settings.CS_ACCOUNT_ADDRESS,
     },
+    coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     natsUrl: settings.CS_NATS_URL,
     chains: new Set(loadNetworks(settings.CS_NETWORKS_FILE).keys()),
     peersFile: settings.CS_PEERS_FILE,

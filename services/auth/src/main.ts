@@ -107,7 +107,14 @@ async function start(service: ServiceProcess) {
 
   const client = <D extends ServiceDefinition>(definition: D, serverName: keyof typeof config.addresses) => {
     const address = config.addresses[serverName];
-    const created = createRpcClient(definition, { address, tls, serverName, deadlineMs: 3000, metrics });
+    const created = createRpcClient(definition, {
+      address,
+      tls,
+      serverName,
+      deadlineMs: 3000,
+      metrics,
+      coalesce: config.coalesceCalls,
+    });
     onClose(serverName, () => created.close());
     return created;
   };

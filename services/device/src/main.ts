@@ -46,6 +46,8 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     logger,
     durable: SESSION_CREATED_DURABLE,
     filter: SESSION_CREATED_SUBJECT,
+    // The time only moves forward, so their order does not matter.
+    concurrency: 100,
     handler: onSessionCreated(noteDeviceUsed({ store, clock })),
   });
   onClose("session-created", () => consumer.close());

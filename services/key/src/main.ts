@@ -41,6 +41,8 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     logger,
     durable: SESSION_CREATED_DURABLE,
     filter: SESSION_CREATED_SUBJECT,
+    // The time only moves forward, so their order does not matter.
+    concurrency: 100,
     handler: onSessionCreated(noteKeyUsed({ store, clock })),
   });
   onClose("session-created", () => consumer.close());

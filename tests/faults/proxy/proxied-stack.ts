@@ -36,7 +36,9 @@ export async function startProxiedStack(name: string, seed: number): Promise<Pro
   try {
     const { addressOf } = network;
     const say = (line: string) => console.log(`stack: ${line}`);
-    running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, say });
+    // Each call alone: the proxies know calls by their RPC.
+    const extraEnvironment = () => ({ CS_COALESCE_CALLS: "false" });
+    running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, extraEnvironment, say });
   } catch (error) {
     await clean();
     throw error;

@@ -7,16 +7,15 @@ import type { Prisma } from "./generated/client.ts";
 
 type Payload = Pick<Event, "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen">;
 
-async function publish(
-  tx: Prisma.TransactionClient,
-  event: string,
-  context: { accountId: string; requestId: string; now: Date },
-  payload: Payload,
-): Promise<void> {
+function eventRow(event: string, context: { accountId: string; requestId: string; now: Date }, payload: Payload) {
   const { accountId, requestId, now } = context;
   const id = uuidv7({ now: () => now });
   const message = Event.encode({ id, occurredAt: now, accountId, requestId, ...payload }).finish();
-  await tx.outbox.create({ data: outboxRow({ service: "auth", accountId, event, message, id, createdAt: now }) });
+  return outboxRow({ service: "auth", accountId, event, message, id, createdAt: now });
+}
+
+async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof eventRow>): Promise<void> {
+  await tx.outbox.create({ data: eventRow(...event) });
 }
 
 export const publishSignUpCompleted = (tx: Prisma.TransactionClient, saga: SignUpSaga, now: Date) => {
@@ -24,12 +23,13 @@ export const publishSignUpCompleted = (tx: Prisma.TransactionClient, saga: SignU
   return publish(tx, "sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 };
 
-export const publishSessionCreated = (tx: Prisma.TransactionClient, session: Session, requestId: string) => {
+/** The outbox row of a session's beginning, for the statement that writes the session. */
+export const sessionCreatedRow = (session: Session, requestId: string) => {
   const { id: sessionId, accountId, app, createdAt: now } = session;
   const deviceKey = publicKeyToProto(session.deviceKey);
   const accountKey = publicKeyToProto(session.accountKey);
   const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey } };
-  return publish(tx, "session-created", { accountId, requestId, now }, payload);
+  return eventRow("session-created", { accountId, requestId, now }, payload);
 };
 
 export const publishSessionEnded = (

@@ -9,6 +9,7 @@ import { STEP_COLUMNS, toSaga } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
 
+const REMEMBERED_IDENTITIES = 50_000;
 const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
 
 async function accountIdOf(
@@ -70,6 +71,8 @@ async function judge(
 
 /** Identities and sign-up sagas in Postgres. */
 export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityStore {
+  // An identity's account is written once and never changes.
+  const accounts = new Map<string, string>();
   return {
     claim: (wish) =>
       prisma.$transaction(async (tx): Promise<SignUpClaim> => {
@@ -117,8 +120,14 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
       }),
 
     async accountOf(issuer, subject) {
+      const id = JSON.stringify([issuer, subject]);
+      const known = accounts.get(id);
+      if (known) return known;
       const found = await prisma.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
-      return found?.accountId;
+      if (!found) return undefined;
+      if (accounts.size >= REMEMBERED_IDENTITIES) accounts.delete(accounts.keys().next().value!);
+      accounts.set(id, found.accountId);
+      return found.accountId;
     },
 
     async accountByKey({ publicKey }) {

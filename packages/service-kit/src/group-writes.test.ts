@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { groupWrites } from "./group-writes.ts";
+
+it("writes what came during a write with the next one, in order and once", async () => {
+  const batches: number[][] = [];
+  const gates: (() => void)[] = [];
+  const write = groupWrites<number>(async (items) => {
+    batches.push([...items]);
+    await new Promise<void>((resolve) => gates.push(resolve));
+  }, 3);
+  const first = write(1);
+  const others = [2, 3, 4, 5].map((item) => write(item));
+  gates.shift()!();
+  await first;
+  await expect.poll(() => gates.length).toBe(1);
+  gates.shift()!();
+  await Promise.all(others.slice(0, 3));
+  await expect.poll(() => gates.length).toBe(1);
+  gates.shift()!();
+  await Promise.all(others);
+  expect(batches).toEqual([[1], [2, 3, 4], [5]]);
+});
+
+it("fails those of one write, and goes on", async () => {
+  let failing = true;
+  const write = groupWrites<number>(async () => {
+    if (failing) throw new Error("lost Postgres");
+  });
+  await expect(write(1)).rejects.toThrow("lost Postgres");
+  failing = false;
+  await write(2);
+});
