@@ -5,7 +5,7 @@ import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/no
 import { describe, expect, it } from "vitest";
 import { application, chainName, newEmail, newPhone, type Phone, stack } from "../e2e/person.ts";
 import { secret, secretKey, secretsInLogs } from "./secrets.ts";
-import { mintAccessToken } from "./token-forge.ts";
+import { mintAccessToken, query } from "./token-forge.ts";
 
 /** Somebody who has signed up; everything secret of theirs is in the register. */
 export interface Victim extends Phone {
@@ -177,6 +177,17 @@ export function afterwards({ expectedDevices = () => 1 }: { expectedDevices?: (v
         const me = await send({ method: "GET", path: "/account/v1/me", token });
         expect(me.body.account.addresses).toEqual(victim.signedUp.account.addresses);
       }
+    });
+
+    it("nothing is half done: every sign-up is complete, every event is out", async () => {
+      const open = async () => {
+        const sagas = await query("auth", "SELECT account_id FROM sign_up WHERE completed_at IS NULL");
+        const services = ["auth", "device", "key", "account", "signer"];
+        const unsent = "SELECT id FROM outbox WHERE published_at IS NULL AND created_at < now() - interval '2 seconds'";
+        const events = await Promise.all(services.map((service) => query(service, unsent)));
+        return [...sagas, ...events.flat()];
+      };
+      await expect.poll(open, { timeout: 20_000, interval: 200 }).toEqual([]);
     });
 
     it("the stack is whole: somebody signs up and signs in", async () => {

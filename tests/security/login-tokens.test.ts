@@ -20,6 +20,7 @@ import {
   expectProblem,
   idTokenOf,
   newVictim,
+  remember,
   send,
   type Victim,
 } from "./attacker.ts";
@@ -180,6 +181,44 @@ describe("ID tokens", () => {
   it("who has the e-mail of somebody is not that person", async () => {
     const namesake = token({ sub: randomUUID(), email: victim.email, email_verified: true });
     expectProblem(await challenge(byToken(namesake), victim.deviceKey.publicKey), 400, "PleaseRegisterKey");
+  });
+
+  it.each<[string, Record<string, unknown>, number[]]>([
+    ["NUL in the subject", { sub: "a\u0000b" }, [401]],
+    ["a lone surrogate in the subject", { sub: "a\ud800b" }, [401]],
+    ["a subject of Object", { sub: "__proto__" }, [400]],
+    ["a subject with quotes", { sub: "' OR ''='" }, [400]],
+    ["an e-mail with NUL", { sub: randomUUID(), email: "a\u0000@example.com" }, [400]],
+    ["an e-mail that is a list", { sub: randomUUID(), email: ["a@example.com"] }, [400]],
+    ["an endless name", { sub: randomUUID(), name: "x".repeat(8_000) }, [400]],
+    ["a time of login far in the future", { sub: randomUUID(), auth_time: 1e300 }, [400]],
+    ["a time of login before time", { sub: randomUUID(), auth_time: -1e300 }, [400]],
+    ["a time of login that is text", { sub: randomUUID(), auth_time: "now" }, [400]],
+    ["a nonce that is an object", { sub: randomUUID(), nonce: {} }, [400]],
+  ])("%s in a good token breaks nothing", async (_, claims, statuses) => {
+    expectProblem(await challenge(byToken(token(claims))), statuses, ["InvalidLoginToken", "PleaseRegisterKey"]);
+  });
+
+  it("a profile that no database takes is signed up without it", async () => {
+    const fresh = attackerPhone();
+    const claims = {
+      sub: randomUUID(),
+      email: "a\u0000b@example.com",
+      name: "\ud800",
+      picture: "javascript:alert(document.domain)",
+      auth_time: 1e300,
+    };
+    const body = {
+      ...byToken(token(claims)),
+      chainName,
+      userKey: { ...userKey, publicKey: fresh.deviceKey.publicKey },
+    };
+    const answer = await send({ method: "POST", path: "/auth/v1/signup", body });
+    expect(answer.status, answer.text).toBe(200);
+    remember(answer.body);
+    for (const { profileImageUrl } of answer.body.account.addresses) expect(profileImageUrl).toBe("");
+    const { auth_time } = read(answer.body.credentials.accessToken).claims;
+    expect(auth_time).toBeLessThanOrEqual(now() + 30);
   });
 
   it("an access token of another account does not help a login", async () => {

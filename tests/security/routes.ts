@@ -47,12 +47,19 @@ const device = ({ deviceKey: { publicKey } }: Victim) => ({
   sdkVersion: "1",
 });
 
+const userKey = (victim: Victim) => ({
+  type: "device",
+  publicKey: victim.deviceKey.publicKey,
+  algorithm: "ES256",
+  device: device(victim),
+});
+
 /** Nobody's device: a fresh key each time. */
 const nobodysDevice = () => `/device/v1/devices/${attackerPhone().deviceKey.publicKey}`;
 
 type Row = Pick<HostileRoute, "method" | "path" | "operationId" | "token">;
 
-/** What is not there yet, or needs a state that no sample has: it says so, whatever else it is sent. */
+/** What needs no body, or has none yet; or needs a state that no sample has: it says so, whatever else it is sent. */
 function plain(row: Row, answers: HostileRoute["answers"], body?: Record<string, unknown>): HostileRoute {
   const path = row.path.replace("{id}", randomUUID()).replace("{publicKey}", "ab".repeat(64));
   return { ...row, answers, sample: () => ({ path, ...(body && { body }) }) };
@@ -76,12 +83,7 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
       body: {
         ...login(victim),
         chainName,
-        userKey: {
-          type: "device",
-          publicKey: victim.deviceKey.publicKey,
-          algorithm: "ES256",
-          device: device(victim),
-        },
+        userKey: userKey(victim),
       },
     }),
   },
@@ -162,12 +164,7 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
       path: "/auth/v1/signin/2fa",
       body: {
         request: { ...login(victim), chainName },
-        userKey: {
-          type: "device",
-          publicKey: victim.deviceKey.publicKey,
-          algorithm: "ES256",
-          device: device(victim),
-        },
+        userKey: userKey(victim),
       },
     }),
   },

@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type JsonWebKey, randomUUID, sign as signBytes } from "node:crypto";
 import { createAccessApi } from "@countersign/flow";
 import { beforeAll, describe, expect, it } from "vitest";
+import { type AuditRecord, verifyChain } from "../../services/signer/src/audit/record.ts";
 import { chain } from "../e2e/person.ts";
 import { afterwards, attackerPhone, expectProblem, newVictim, send, type Victim } from "./attacker.ts";
 import {
@@ -392,6 +393,29 @@ describe("whose token it is", () => {
     expectProblem(await ask("transaction", message, {}, bearer), 409, "AccountNotReady");
     await never(message);
   });
+});
+
+it("the audit chains are whole after all of it", async () => {
+  const heads = await query<{ id: string; head_sequence: string; head_hash: string }>(
+    "signer",
+    "SELECT * FROM audit_chain",
+  );
+  expect(heads.length).toBeGreaterThan(0);
+  for (const { id, head_sequence, head_hash } of heads) {
+    const rows = await query<Record<string, unknown>>(
+      "signer",
+      "SELECT * FROM audit_record WHERE chain_id = $1 AND sequence <= $2 ORDER BY sequence",
+      [id, head_sequence],
+    );
+    const records = rows.map((row) => {
+      const named = Object.entries(row).map(([name, value]) => [
+        name.replace(/_(\w)/g, (_, c) => c.toUpperCase()),
+        value,
+      ]);
+      return { ...Object.fromEntries(named), sequence: BigInt(row.sequence as string) } as AuditRecord;
+    });
+    expect(verifyChain(records, { chainId: id, sequence: BigInt(head_sequence), hash: head_hash })).toBe("");
+  }
 });
 
 afterwards();

@@ -30,18 +30,21 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
     if (closing) response.setHeader("Connection", "close");
     // Those that ran already when closing began leave an idle connection behind.
     response.once("close", () => {
+      exchanges.set(request.socket, underWay(exchanges.get(request.socket)));
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
     handle(request, response);
   });
   // An expectation that is unknown may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
+  const refuse = (socket: Duplex, reason: Reason) => {
+    if (socket.writable && mayAnswer(underWay(exchanges.get(socket)))) sendRefusal(socket, reason);
+    else socket.destroy();
+  };
   server.on("connect", (_request, socket) => refuse(socket, "MethodNotAllowed"));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === "ECONNRESET" || !socket.writable || !mayAnswer(underWay(exchanges.get(socket)))) {
-      return void socket.destroy();
-    }
-    refuse(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
+    if (error.code === "ECONNRESET") socket.destroy();
+    else refuse(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
   });
   const { host, port } = splitAddress(address);
   await new Promise<void>((resolve, reject) => {
@@ -81,7 +84,7 @@ const REASONS_OF_CODES: Record<string, Reason> = {
 };
 
 /** Answers what is no HTTP request, or did not become one in time: the application never sees it. */
-function refuse(socket: Duplex, reason: Reason): void {
+function sendRefusal(socket: Duplex, reason: Reason): void {
   const requestId = randomUUID();
   const problem = problemOf(new AppError(reason), requestId);
   const body = JSON.stringify(problem);

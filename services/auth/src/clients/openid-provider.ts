@@ -19,8 +19,15 @@ export interface VerifiedLogin {
 }
 
 const invalid = (detail: string, cause?: unknown) => new AppError("InvalidLoginToken", { detail, cause });
+/** Neither protobuf nor Postgres keeps NUL and lone surrogates: what has them counts as absent. */
 const text = (value: unknown, limit: number): string =>
-  typeof value === "string" && value.length <= limit ? value : "";
+  typeof value === "string" && value.length <= limit && value.isWellFormed() && !value.includes("\0") ? value : "";
+
+/** People choose their own picture, and others' clients show it. */
+const webAddress = (value: unknown): string => {
+  const address = text(value, 2048);
+  return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
+};
 
 /** The registered client that an ID token was issued to (OpenID Connect Core, section 3.1.3.7). */
 function clientOf({ aud, azp }: JWTPayload, clients: readonly ProviderClient[]): ProviderClient {
@@ -96,7 +103,9 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       const subject = text(payload.sub, 255);
       if (subject === "") throw invalid("the token names nobody");
       const { appId, appName } = client;
-      const authenticated = typeof payload.auth_time === "number" ? payload.auth_time : payload.iat!;
+      // Nobody logged in after the token was issued: a later time would pass for a fresh login for good.
+      const { auth_time: claimed, iat } = payload;
+      const authenticated = typeof claimed === "number" && claimed >= 0 && claimed <= iat! ? claimed : iat!;
       return {
         client,
         nonce: text(payload.nonce, 512),
@@ -105,7 +114,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
           subject,
           email: text(payload.email, 320),
           name: text(payload.name, 256),
-          picture: text(payload.picture, 2048),
+          picture: webAddress(payload.picture),
           app: { appId, appName },
           authTime: new Date(authenticated * 1000),
         },

@@ -139,6 +139,17 @@ describe("ID tokens", () => {
     });
   });
 
+  it.each<[string, Record<string, unknown>, object]>([
+    ["an e-mail with NUL", { email: "a\0@example.com" }, { email: "" }],
+    ["a name with a lone surrogate", { name: "\ud800" }, { name: "" }],
+    ["a picture that is a program", { picture: "javascript:alert(1)" }, { picture: "" }],
+    ["a picture that is no address", { picture: "picture" }, { picture: "" }],
+    ["a login in the future", { auth_time: 1e300 }, { authTime: clock.now() }],
+    ["a login before time", { auth_time: -1e300 }, { authTime: clock.now() }],
+  ])("%s counts as absent", async (_, claims, expected) => {
+    expect(await verifier()(login({ token: await provider.idToken(claims) }), [key])).toMatchObject(expected);
+  });
+
   const hmac = () =>
     new SignJWT({ iss: provider.issuer, aud: "wallet", sub: "x", iat: now, exp: now + 300 })
       .setProtectedHeader({ alg: "HS256", kid: "k1" })
@@ -163,6 +174,7 @@ describe("ID tokens", () => {
     ["not valid yet", () => provider.idToken({ nbf: now + 120 })],
     ["without a subject", () => provider.idToken({ sub: undefined })],
     ["an empty subject", () => provider.idToken({ sub: "" })],
+    ["NUL in the subject", () => provider.idToken({ sub: "a\0b" })],
     ["without an expiry", () => provider.idToken({ exp: undefined })],
     ["without a time of issue", () => provider.idToken({ iat: undefined })],
     ["garbage", async () => "not.a.token"],
