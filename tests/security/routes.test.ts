@@ -150,11 +150,13 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
   // What is not there yet reads no body; the day it is, all of this applies.
   const hasBody = "body" in route.sample({ deviceKey: {}, signedUp: { credentials: {} } } as unknown as Victim);
 
-  const bodyTest = (name: string, work: () => Promise<void>) =>
-    it.runIf(hasBody)(name, async ({ skip }) => {
+  const bodyTest = (name: string, work: () => Promise<void>) => {
+    if (!hasBody) return;
+    it(name, async ({ skip }) => {
       if (!readsBody[route.operationId]) skip("the operation is not there yet");
       await work();
     });
+  };
 
   it("the sample is valid", async () => {
     expectSampleAnswer(route, await attack(route));
@@ -313,47 +315,49 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
     }
   });
 
-  it.runIf(route.token === "required")("no token, garbage, two tokens, a token elsewhere: 401", async () => {
-    const token = await mintAccessToken(victim);
-    const sample = route.sample(victim);
-    const { method } = route;
-    const ask = (headers: Record<string, string | string[]>, query = "") =>
-      send({ method, path: sample.path + query, body: sample.body, headers });
-    expectProblem(await ask({}), 401, "Unauthenticated");
-    expectProblem(await ask({ authorization: "" }), 401, "Unauthenticated");
-    expectProblem(await ask({}, `?access_token=${token}&token=${token}`), 401, "Unauthenticated");
-    expectProblem(await ask({ cookie: `access_token=${token}`, "x-access-token": token }), 401, "Unauthenticated");
-    for (const authorization of [
-      "Bearer",
-      "Bearer ",
-      "Bearer garbage",
-      "Bearer a.b.c",
-      `Basic ${btoa("a:b")}`,
-      token,
-      `Token ${token}`,
-      `Bearer ${token} ${token}`,
-      `Bearer ${token},Bearer ${token}`,
-      `Bearer "${token}"`,
-      `Bearer ${token}\u00a0`,
-      `Bearer ${"x".repeat(9_000)}`,
-    ]) {
-      expectProblem(await ask({ authorization }), 401, "InvalidAccessToken");
-    }
-    const good = `Bearer ${token}`;
-    for (const authorization of [
-      [good, "Bearer garbage"],
-      ["Bearer garbage", good],
-      [good, good],
-    ]) {
-      expectProblem(await ask({ authorization }), 401, "InvalidAccessToken");
-    }
-  });
+  if (route.token === "required")
+    it("no token, garbage, two tokens, a token elsewhere: 401", async () => {
+      const token = await mintAccessToken(victim);
+      const sample = route.sample(victim);
+      const { method } = route;
+      const ask = (headers: Record<string, string | string[]>, query = "") =>
+        send({ method, path: sample.path + query, body: sample.body, headers });
+      expectProblem(await ask({}), 401, "Unauthenticated");
+      expectProblem(await ask({ authorization: "" }), 401, "Unauthenticated");
+      expectProblem(await ask({}, `?access_token=${token}&token=${token}`), 401, "Unauthenticated");
+      expectProblem(await ask({ cookie: `access_token=${token}`, "x-access-token": token }), 401, "Unauthenticated");
+      for (const authorization of [
+        "Bearer",
+        "Bearer ",
+        "Bearer garbage",
+        "Bearer a.b.c",
+        `Basic ${btoa("a:b")}`,
+        token,
+        `Token ${token}`,
+        `Bearer ${token} ${token}`,
+        `Bearer ${token},Bearer ${token}`,
+        `Bearer "${token}"`,
+        `Bearer ${token}\u00a0`,
+        `Bearer ${"x".repeat(9_000)}`,
+      ]) {
+        expectProblem(await ask({ authorization }), 401, "InvalidAccessToken");
+      }
+      const good = `Bearer ${token}`;
+      for (const authorization of [
+        [good, "Bearer garbage"],
+        ["Bearer garbage", good],
+        [good, good],
+      ]) {
+        expectProblem(await ask({ authorization }), 401, "InvalidAccessToken");
+      }
+    });
 
-  it.runIf(route.token === "optional")("a token that is sent and bad is 401", async () => {
-    const { path, body } = route.sample(victim);
-    const answer = await send({ method: route.method, path, body, headers: { authorization: "Bearer a.b.c" } });
-    expectProblem(answer, 401, "InvalidAccessToken");
-  });
+  if (route.token === "optional")
+    it("a token that is sent and bad is 401", async () => {
+      const { path, body } = route.sample(victim);
+      const answer = await send({ method: route.method, path, body, headers: { authorization: "Bearer a.b.c" } });
+      expectProblem(answer, 401, "InvalidAccessToken");
+    });
 });
 
 describe("paths", () => {

@@ -27,8 +27,17 @@ export const stateDir = resolve(inject("stackDir"), stack.stateDir);
 /** The logs of our own services; the development provider's and the chain's are not ours. */
 const OURS = ["gateway", "auth", "device", "key", "account", "signer"];
 
+/** What the processes themselves are told and must not repeat: keys in files, passwords in connection strings. */
+function secretsOfTheStack(): void {
+  for (const file of ["auth-token-key-encryption.key", "signer-keystore.passphrase"]) {
+    secret(file, readFileSync(join(stateDir, "keys", file), "utf8").trim());
+  }
+  for (const url of Object.values(stack.databases)) secret("database password", new URL(url).password);
+}
+
 /** Which secrets stand in which log, by kind; and how many were looked for. */
 export function secretsInLogs(): { looked: number; found: string[] } {
+  secretsOfTheStack();
   const directory = join(stateDir, "log");
   const found = new Set<string>();
   for (const file of readdirSync(directory)) {
