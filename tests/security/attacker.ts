@@ -114,8 +114,11 @@ export function send({ method, path, token, body, headers = {}, chunked }: RawRe
       },
       async (incoming) => {
         const chunks: Buffer[] = [];
+        // A stream of events does not end by itself: that it was opened is the answer.
+        const endless = /^text\/event-stream/.test(incoming.headers["content-type"] ?? "");
+        if (endless) incoming.destroy();
         try {
-          for await (const chunk of incoming) chunks.push(chunk);
+          if (!endless) for await (const chunk of incoming) chunks.push(chunk);
         } catch (error) {
           return reject(error);
         }

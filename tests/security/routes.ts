@@ -186,7 +186,7 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     clientDataJSON: "{}",
     authenticatorData: "AAAA",
   }),
-  plain(row("GET", "/device/v1/events", "watchEvents"), ["NotImplemented"]),
+  plain(row("GET", "/device/v1/events", "watchEvents"), [200, "RateLimited"]),
   plain(row("POST", "/key/v1/recovery", "registerRecoveryKey"), ["InvalidRequest", "NotImplemented"]),
   plain(row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"), ["InvalidPublicKey", "NotImplemented"]),
   plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked", "NotImplemented"]),

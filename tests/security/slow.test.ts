@@ -102,7 +102,7 @@ it("slow clients are cut off in time, and others do not notice them", async () =
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   times.sort((a, b) => a - b);
-  expect(times[Math.floor(times.length * 0.9)]!).toBeLessThan(500);
+  expect(times[Math.floor(times.length * 0.9)]!).toBeLessThan(1_000);
   for (const [index, attack] of ATTACKS.entries()) {
     for (const { received, seconds } of await slow[index]!) {
       expect(seconds, attack.name).toBeLessThan(attack.within);
