@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { afterwards, expectProblem, newVictim, type RawAnswer, send, type Victim } from "./attacker.ts";
 import { HOSTILE_ROUTES, type HostileRoute, type Sample } from "./routes.ts";
@@ -36,8 +37,9 @@ beforeAll(async () => {
 });
 
 /** A token for a session that no database row stands for: signing it out harms nobody. */
-async function tokenFor({ token }: HostileRoute): Promise<string | undefined> {
-  return token === "required" ? mintAccessToken(victim) : undefined;
+async function tokenFor({ token, asNobody }: HostileRoute): Promise<string | undefined> {
+  if (token !== "required") return undefined;
+  return mintAccessToken(asNobody ? { ...victim, accountId: randomUUID() } : victim);
 }
 
 /** Sends a sample with a change and checks whatever no answer may lack. */

@@ -20,6 +20,8 @@ export interface HostileRoute {
   sample(victim: Victim): Sample;
   /** What the sample may answer: the success's status, or the error that refuses it at the very end. */
   answers: (200 | 204 | string)[];
+  /** Sent with the token of an account that is not there: it would harm one that is. */
+  asNobody?: boolean;
   /** Fields that may be null or left out with any value of theirs. */
   nullable?: string[];
 }
@@ -190,6 +192,9 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   plain(row("POST", "/key/v1/recovery", "registerRecoveryKey"), ["InvalidRequest", "NotImplemented"]),
   plain(row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"), ["InvalidPublicKey", "NotImplemented"]),
   plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked", "NotImplemented"]),
-  plain(row("POST", "/account/v1/freeze", "freezeAccount"), ["NotImplemented"]),
-  plain(row("POST", "/account/v1/unfreeze", "unfreezeAccount"), ["NotImplemented"]),
+  { ...plain(row("POST", "/account/v1/freeze", "freezeAccount"), [204, "NotImplemented"]), asNobody: true },
+  {
+    ...plain(row("POST", "/account/v1/unfreeze", "unfreezeAccount"), [204, "AccountFrozen", "NotImplemented"]),
+    asNobody: true,
+  },
 ];
