@@ -3,30 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CountersignClient } from "./countersign-client.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { ProblemError } from "./problem-error.ts";
-
-interface Seen {
-  method: string;
-  path: string;
-  headers: Headers;
-  body: Record<string, unknown>;
-}
-
-/** A server that answers from a list, one answer per request, and remembers what it was asked. */
-function server(...answers: [status: number, body?: unknown, headers?: Record<string, string>][]) {
-  const seen: Seen[] = [];
-  const fetch = async (input: string | URL | Request, init?: RequestInit) => {
-    const url = new URL(String(input));
-    seen.push({
-      method: init?.method ?? "GET",
-      path: url.pathname + url.search,
-      headers: new Headers(init?.headers),
-      body: init?.body ? JSON.parse(String(init.body)) : {},
-    });
-    const [status, body, headers] = answers.shift() ?? [500];
-    return new Response(body === undefined ? null : JSON.stringify(body), { status, ...(headers && { headers }) });
-  };
-  return { seen, fetch };
-}
+import { fakeServer } from "./testing/fake-server.ts";
 
 const deviceKey = generateDeviceKey();
 const credentials = { accessToken: "access-1", refreshToken: "refresh-1" };
@@ -37,7 +14,7 @@ const expired = { error: "AccessTokenExpired", title: "The access token has expi
 
 describe("CountersignClient", () => {
   it("signs up with the device's key and keeps the tokens", async () => {
-    const { seen, fetch } = server([200, { account: {}, transaction: {}, credentials }]);
+    const { seen, fetch } = fakeServer([200, { account: {}, transaction: {}, credentials }]);
     const kept: unknown[] = [];
     const client = new CountersignClient({ baseUrl, deviceKey, fetch, onCredentials: (pair) => kept.push(pair) });
     await client.signUp({ login, chainName: "flow-emulator", device: { name: "Phone" }, idempotencyKey: "once" });
@@ -58,7 +35,7 @@ describe("CountersignClient", () => {
 
   it("answers a challenge with a signature over its bytes", async () => {
     const challengeData = "000102030405060708090a0b0c0d0e0f";
-    const { seen, fetch } = server(
+    const { seen, fetch } = fakeServer(
       [200, { challengeData, expiresAt: "" }],
       [200, { account: {}, transaction: {}, credentials }],
     );
@@ -69,7 +46,7 @@ describe("CountersignClient", () => {
   });
 
   it("refreshes an expired token once for all calls, and repeats them", async () => {
-    const { seen, fetch } = server(
+    const { seen, fetch } = fakeServer(
       [401, expired],
       [401, expired],
       [200, { credentials: next }],
@@ -83,7 +60,7 @@ describe("CountersignClient", () => {
   });
 
   it("does not refresh for ever", async () => {
-    const { fetch } = server([401, expired], [200, { credentials: next }], [401, expired]);
+    const { fetch } = fakeServer([401, expired], [200, { credentials: next }], [401, expired]);
     const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
     await expect(client.me()).rejects.toMatchObject({ error: "AccessTokenExpired" });
   });
@@ -96,7 +73,7 @@ describe("CountersignClient", () => {
       detail: "too much gas",
       instance: "r-9",
     };
-    const { fetch } = server([403, document, { "retry-after": "7" }]);
+    const { fetch } = fakeServer([403, document, { "retry-after": "7" }]);
     const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
     const error = await client.signTransaction("00").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ProblemError);
@@ -116,7 +93,7 @@ describe("CountersignClient", () => {
   });
 
   it("forgets the tokens when signed out", async () => {
-    const { fetch } = server([204]);
+    const { fetch } = fakeServer([204]);
     const client = new CountersignClient({ baseUrl, deviceKey, fetch, credentials });
     await client.signOut();
     expect(client.credentials).toBeUndefined();

@@ -1,7 +1,9 @@
 import { bytesToHex, hexToBytes, publicKeyFingerprint } from "@countersign/keys";
+import { approveTwoFactor, getTwoFactor, type TwoFactorApproval } from "./approve-two-factor.ts";
 import { type AccountEvent, type EventOptions, followEvents } from "./events.ts";
-import { type ApiRequest, ApiTransport, type Fetch } from "./http.ts";
-import { ProblemError } from "./problem-error.ts";
+import { ApiTransport, type Fetch } from "./http.ts";
+import { matchingCode } from "./matching-code.ts";
+import { finishTwoFactor, type RequestTwoFactorOptions, requestTwoFactor, waitForTwoFactor } from "./new-device.ts";
 import type {
   Account,
   Challenge,
@@ -15,7 +17,10 @@ import type {
   Login,
   Session,
   SignedIn,
+  TwoFactorAsked,
+  TwoFactorAuth,
 } from "./resources.ts";
+import { ClientSession } from "./session.ts";
 
 export interface ClientOptions {
   /** The gateway, such as `http://localhost:8080`. */
@@ -35,15 +40,12 @@ export interface ClientOptions {
 export class CountersignClient {
   readonly deviceKey: DeviceKey;
   readonly #transport: ApiTransport;
-  readonly #onCredentials: (credentials: Credentials | undefined) => void;
-  #credentials: Credentials | undefined;
-  #refreshing: Promise<Credentials> | undefined;
+  readonly #session: ClientSession;
 
   constructor({ baseUrl, deviceKey, fetch, credentials, onCredentials }: ClientOptions) {
     this.deviceKey = deviceKey;
     this.#transport = new ApiTransport(baseUrl, fetch ?? globalThis.fetch.bind(globalThis));
-    this.#credentials = credentials;
-    this.#onCredentials = onCredentials ?? (() => {});
+    this.#session = new ClientSession(this.#transport, credentials, onCredentials ?? (() => {}));
   }
 
   /** The `nonce` to log in with: it binds the login to this device's key, so that a stolen ID token is of no use with another one. */
@@ -51,9 +53,14 @@ export class CountersignClient {
     return publicKeyFingerprint(this.deviceKey);
   }
 
+  /** The code to show while this device asks to be let in: whoever approves compares it. */
+  get matchingCode(): string {
+    return matchingCode({ accountKey: this.deviceKey, deviceKey: this.deviceKey });
+  }
+
   /** The session's tokens, if there is a session. */
   get credentials(): Credentials | undefined {
-    return this.#credentials;
+    return this.#session.credentials;
   }
 
   /**
@@ -75,10 +82,10 @@ export class CountersignClient {
         chainName: options.chainName,
         userKey: { type: "device", publicKey, algorithm, device: { publicKey, algorithm, ...options.device } },
       },
-      accessToken: this.#credentials?.accessToken,
+      accessToken: this.#session.credentials?.accessToken,
       headers: options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey },
     });
-    this.#keep(signedIn.credentials);
+    this.#session.keep(signedIn.credentials);
     return signedIn;
   }
 
@@ -105,7 +112,7 @@ export class CountersignClient {
       path: "/auth/v1/signin/challenge/respond",
       body: { challengeType: "deviceKey", challengeData, deviceKey: { signature: bytesToHex(signature) } },
     });
-    this.#keep(signedIn.credentials);
+    this.#session.keep(signedIn.credentials);
     return signedIn;
   }
 
@@ -114,54 +121,122 @@ export class CountersignClient {
     return this.respondChallenge(await this.requestChallenge(options));
   }
 
+  /**
+   * Asks the account's devices to let this one in: for somebody who has an account, on a device that it does not know yet. Show `matchingCode`
+   * until one of them has answered.
+   */
+  requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorAsked> {
+    return requestTwoFactor(this.#transport, this.deviceKey, options);
+  }
+
+  /** Opens this new device's session, once; rejects with TwoFactorAuthPending (409) until a device has approved and the chain has sealed. */
+  async finishTwoFactor(id: string, ephemeralAccessToken: string, signal?: AbortSignal): Promise<SignedIn> {
+    const signedIn = await finishTwoFactor(this.#transport, id, ephemeralAccessToken, signal);
+    this.#session.keep(signedIn.credentials);
+    return signedIn;
+  }
+
+  /**
+   * Finishes as soon as that is possible. Rejects when the request is rejected, expired or failed, and with the signal's reason when it aborts.
+   * TwoFactorAuthFinished: the answer got lost on its way; the key is registered, so sign in by challenge.
+   */
+  waitForTwoFactor(
+    { twoFactorAuth: { id }, ephemeralAccessToken }: TwoFactorAsked,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<SignedIn> {
+    return waitForTwoFactor(() => this.finishTwoFactor(id, ephemeralAccessToken, signal), signal);
+  }
+
+  /** A request of the account, by its id or any id that it had with a message. */
+  twoFactor(id: string): Promise<TwoFactorAuth> {
+    return getTwoFactor(this.#session, id);
+  }
+
+  /** What waits for one of the account's devices, newest first. A push or an event is only a hint to look here. */
+  async pendingTwoFactor(): Promise<TwoFactorAuth[]> {
+    const path = "/device/v1/2fa?status=pending";
+    return (await this.#session.send<{ twoFactorAuths: TwoFactorAuth[] }>({ method: "GET", path })).twoFactorAuths;
+  }
+
+  /** Asks another device of the account instead; gives the request under its new request id. */
+  async redirectTwoFactor(id: string, destDeviceId: string): Promise<TwoFactorAuth> {
+    const path = `/device/v1/2fa/${encodeURIComponent(id)}`;
+    const body = { destDeviceId };
+    return (await this.#session.send<{ twoFactorAuth: TwoFactorAuth }>({ method: "PUT", path, body })).twoFactorAuth;
+  }
+
+  rejectTwoFactor(id: string): Promise<void> {
+    return this.#session.send({ method: "DELETE", path: `/device/v1/2fa/${encodeURIComponent(id)}` });
+  }
+
+  /**
+   * Lets the asking device in. With a matching code, the request is read again and signed only if its message adds one key to this account and
+   * that key and the asking device's make the same code: otherwise KeyAdditionError or MatchingCodeError.
+   */
+  approveTwoFactor(id: string, approval: TwoFactorApproval): Promise<void> {
+    return approveTwoFactor(this.#session, this.deviceKey, id, approval);
+  }
+
+  /** Lets new devices ask again after several rejections. */
+  reopenTwoFactor(): Promise<void> {
+    return this.#session.send({ method: "POST", path: "/device/v1/2fa/reopen" });
+  }
+
+  /** Stops all signing for the account, until another device lifts it. */
+  freeze(): Promise<void> {
+    return this.#session.send({ method: "POST", path: "/account/v1/freeze" });
+  }
+
+  /** Lets the account sign again; not for the device that froze it. */
+  unfreeze(): Promise<void> {
+    return this.#session.send({ method: "POST", path: "/account/v1/unfreeze" });
+  }
+
   /** Exchanges the refresh token for the next pair; calls at the same time share one exchange. */
   refresh(): Promise<Credentials> {
-    this.#refreshing ??= this.#exchange().finally(() => {
-      this.#refreshing = undefined;
-    });
-    return this.#refreshing;
+    return this.#session.refresh();
   }
 
   /** Ends the session. */
   async signOut(): Promise<void> {
-    await this.#authorized({ method: "POST", path: "/auth/v1/signout" });
-    this.#keep(undefined);
+    await this.#session.send({ method: "POST", path: "/auth/v1/signout" });
+    this.#session.keep(undefined);
   }
 
   async sessions(): Promise<Session[]> {
-    return (await this.#authorized<{ sessions: Session[] }>({ method: "GET", path: "/auth/v1/sessions" })).sessions;
+    return (await this.#session.send<{ sessions: Session[] }>({ method: "GET", path: "/auth/v1/sessions" })).sessions;
   }
 
   endSession(id: string): Promise<void> {
-    return this.#authorized({ method: "DELETE", path: `/auth/v1/sessions/${encodeURIComponent(id)}` });
+    return this.#session.send({ method: "DELETE", path: `/auth/v1/sessions/${encodeURIComponent(id)}` });
   }
 
   /** Ends every session of the account but this one. */
   endOtherSessions(): Promise<void> {
-    return this.#authorized({ method: "DELETE", path: "/auth/v1/sessions" });
+    return this.#session.send({ method: "DELETE", path: "/auth/v1/sessions" });
   }
 
   async me(): Promise<Account> {
-    return (await this.#authorized<{ account: Account }>({ method: "GET", path: "/account/v1/me" })).account;
+    return (await this.#session.send<{ account: Account }>({ method: "GET", path: "/account/v1/me" })).account;
   }
 
   async devices(): Promise<Device[]> {
-    return (await this.#authorized<{ devices: Device[] }>({ method: "GET", path: "/device/v1/devices" })).devices;
+    return (await this.#session.send<{ devices: Device[] }>({ method: "GET", path: "/device/v1/devices" })).devices;
   }
 
   /** Changes a device, by default this one. */
   async updateDevice(change: DeviceChange, publicKey = this.deviceKey.publicKey): Promise<Device> {
     const path = `/device/v1/devices/${encodeURIComponent(publicKey)}`;
-    return (await this.#authorized<{ device: Device }>({ method: "PUT", path, body: change })).device;
+    return (await this.#session.send<{ device: Device }>({ method: "PUT", path, body: change })).device;
   }
 
   removeDevice(publicKey: string): Promise<void> {
-    return this.#authorized({ method: "DELETE", path: `/device/v1/devices/${encodeURIComponent(publicKey)}` });
+    return this.#session.send({ method: "DELETE", path: `/device/v1/devices/${encodeURIComponent(publicKey)}` });
   }
 
   async keys({ includeRevoked = false } = {}): Promise<Key[]> {
     const path = `/key/v1/keys?include_revoked=${includeRevoked}`;
-    return (await this.#authorized<{ keys: Key[] }>({ method: "GET", path })).keys;
+    return (await this.#session.send<{ keys: Key[] }>({ method: "GET", path })).keys;
   }
 
   /**
@@ -170,7 +245,7 @@ export class CountersignClient {
    */
   events(options: EventOptions = {}): AsyncGenerator<AccountEvent, void> {
     const open = (headers: Record<string, string>, signal: AbortSignal) =>
-      this.#withAccess((accessToken) =>
+      this.#session.withAccess((accessToken) =>
         this.#transport.openEvents({ path: "/device/v1/events", accessToken, headers, signal }),
       );
     return followEvents(open, options);
@@ -188,40 +263,6 @@ export class CountersignClient {
 
   async #sign(path: string, message: string, chainName: string | undefined): Promise<CompositeSignature> {
     const body = { message, ...(chainName !== undefined && { chainName }) };
-    return (await this.#authorized<{ signature: CompositeSignature }>({ method: "POST", path, body })).signature;
-  }
-
-  #authorized<Answer>(request: ApiRequest): Promise<Answer> {
-    return this.#withAccess((accessToken) => this.#transport.send<Answer>({ ...request, accessToken }));
-  }
-
-  async #withAccess<Answer>(send: (accessToken: string | undefined) => Promise<Answer>): Promise<Answer> {
-    const accessToken = this.#credentials?.accessToken;
-    try {
-      return await send(accessToken);
-    } catch (error) {
-      const expired = error instanceof ProblemError && error.error === "AccessTokenExpired";
-      if (!expired || !this.#credentials) throw error;
-    }
-    // Another call may have brought a new pair meanwhile.
-    const current = this.#credentials.accessToken === accessToken ? await this.refresh() : this.#credentials;
-    return send(current.accessToken);
-  }
-
-  async #exchange(): Promise<Credentials> {
-    const refreshToken = this.#credentials?.refreshToken;
-    if (refreshToken === undefined) throw new Error("there is no session to refresh");
-    const { credentials } = await this.#transport.send<{ credentials: Credentials }>({
-      method: "POST",
-      path: "/auth/v1/token/refresh",
-      body: { refreshToken },
-    });
-    this.#keep(credentials);
-    return credentials;
-  }
-
-  #keep(credentials: Credentials | undefined): void {
-    this.#credentials = credentials;
-    this.#onCredentials(credentials);
+    return (await this.#session.send<{ signature: CompositeSignature }>({ method: "POST", path, body })).signature;
   }
 }

@@ -1,5 +1,6 @@
 import { ProblemError } from "./problem-error.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
+import { sleep } from "./sleep.ts";
 
 /** One thing that happened to the account. */
 export interface AccountEvent {
@@ -79,17 +80,4 @@ function deadline(milliseconds: number, onSilence: () => void) {
     },
     stop: () => clearTimeout(timer),
   };
-}
-
-function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener("abort", done, { once: true });
-    if (signal?.aborted) done();
-  });
 }

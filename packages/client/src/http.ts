@@ -9,6 +9,8 @@ export interface ApiRequest {
   body?: unknown;
   accessToken?: string | undefined;
   headers?: Record<string, string>;
+  /** Gives the answer up. */
+  signal?: AbortSignal | undefined;
 }
 
 /** How long an answer may take, in milliseconds: a sign-up waits for the chain. */
@@ -24,7 +26,8 @@ export class ApiTransport {
     this.#fetch = fetch;
   }
 
-  async send<Answer>({ method, path, body, accessToken, headers = {} }: ApiRequest): Promise<Answer> {
+  async send<Answer>({ method, path, body, accessToken, headers = {}, signal }: ApiRequest): Promise<Answer> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const response = await this.#fetch(this.#baseUrl + path, {
       method,
       headers: {
@@ -34,7 +37,7 @@ export class ApiTransport {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     });
     if (!response.ok) throw await toProblemError(response);
     return (response.status === 204 ? undefined : await response.json()) as Answer;

@@ -1,8 +1,19 @@
+export { MatchingCodeError, type TwoFactorApproval } from "./approve-two-factor.ts";
 export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
 export type { Fetch } from "./http.ts";
+export {
+  describeKeyAddition,
+  type KeyAddition,
+  KeyAdditionError,
+  matchingCodeOf,
+  readKeyAddition,
+} from "./key-addition.ts";
+export { type AskingKeys, matchingCode, sameMatchingCode } from "./matching-code.ts";
+export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError } from "./problem-error.ts";
 export type * from "./resources.ts";
+export { type SendKeyAdditionOptions, sendKeyAddition } from "./send-key-addition.ts";
 export {
   type ClientNetwork,
   type SendTransactionOptions,

@@ -109,6 +109,39 @@ export interface Key {
   revokedAt: string;
 }
 
+/** Who asks, as far as the service knows. */
+export interface TwoFactorRequest {
+  /** New whenever `message` is. */
+  id: string;
+  app: App;
+  userOpInfo: { type: "sign-in"; signIn: { email: string; ip: string; location: string } };
+  /** The device that asks, as it will be once it is let in. */
+  srcDevice: Device;
+  /** The device that is notified; null without one. Any other device of the account may act as well. */
+  destDevice: Device | null;
+  /** Hex of the signable payload that adds the key: `readKeyAddition` takes it apart. */
+  message: string;
+  requestedAt: string;
+}
+
+/** A new device's request to be let in. */
+export interface TwoFactorAuth {
+  id: string;
+  accountId: string;
+  request: TwoFactorRequest;
+  status: "pending" | "approved" | "rejected" | "expired" | "finished" | "failed";
+  extra: null;
+  /** The transaction that decided; "" until known. */
+  result: { txId: string };
+  expiresAt: string;
+}
+
+/** An open request, with the token that belongs to it alone. */
+export interface TwoFactorAsked {
+  twoFactorAuth: TwoFactorAuth;
+  ephemeralAccessToken: string;
+}
+
 /** A composite signature: what Flow's client library calls it. */
 export interface CompositeSignature {
   addr: string;

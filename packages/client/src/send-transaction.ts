@@ -1,10 +1,12 @@
 import {
   type AccessApi,
   type CadenceValue,
+  type ChainKey,
   createAccessApi,
   encodeCadence,
   envelopeMessage,
   type FlowTransaction,
+  KEY_ROLES,
   payloadMessage,
   type TransactionPayload,
   type TransactionResult,
@@ -31,6 +33,8 @@ export interface SendTransactionOptions {
   address?: string;
   /** Computation; default 1000. */
   gasLimit?: bigint;
+  /** Whose sequence number it consumes: this device's key (the default), or the account's server key, as the service's own templates want it. */
+  proposer?: "device" | "server";
   /** Ends the wait for the seal; default: after 60 s. */
   signal?: AbortSignal;
   accessApi?: AccessApi;
@@ -68,20 +72,19 @@ export async function sendTransaction(
   const access = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
   const signal = options.signal ?? AbortSignal.timeout(SEAL_TIMEOUT_MS);
   const address = plain(options.address ?? (await cadenceAddress(client, network.chainName)));
-  const [block, key] = await Promise.all([
-    access.latestSealedBlock(signal),
-    deviceKeyOnChain(access, address, client.deviceKey.publicKey, signal),
-  ]);
+  const [block, keys] = await Promise.all([access.latestSealedBlock(signal), access.accountKeys(address, signal)]);
+  const own = deviceKeyOf(keys, address, client.deviceKey.publicKey);
+  const proposer = options.proposer === "server" ? serverKeyOf(keys, address) : own;
   const payload: TransactionPayload = {
     script: options.cadence,
     arguments: (options.args ?? []).map(encodeCadence),
     referenceBlockId: block.id,
     gasLimit: options.gasLimit ?? 1000n,
-    proposalKey: { address, keyId: key.index, sequenceNumber: key.sequenceNumber },
+    proposalKey: { address, keyId: proposer.index, sequenceNumber: proposer.sequenceNumber },
     payer: plain(network.paymaster),
     authorizers: [address],
   };
-  const transaction = await signTransaction(client, payload, network.chainName);
+  const transaction = await signTransaction(client, payload, network.chainName, own.index);
   const id = await access.submit(transaction, signal);
   const result = await access.waitForSeal(id, { signal });
   if (result.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") {
@@ -90,19 +93,23 @@ export async function sendTransaction(
   return { id, result };
 }
 
-/** Collects the three signatures: device and server over the payload, then the paymaster over the envelope. */
+/**
+ * Collects the three signatures: device and server over the payload, then the paymaster over the envelope. `deviceKeyId`: the device key's index
+ * on chain, where another key proposes.
+ */
 export async function signTransaction(
   client: CountersignClient,
   payload: TransactionPayload,
   chainName: string,
+  deviceKeyId: number = payload.proposalKey.keyId,
 ): Promise<FlowTransaction> {
   const message = payloadMessage(payload);
   const [device, server] = await Promise.all([
     client.deviceKey.sign(message),
     client.signTransaction(bytesToHex(message), chainName),
   ]);
-  const { address, keyId } = payload.proposalKey;
-  const payloadSignatures = [{ address, keyId, signature: bytesToHex(device) }, toSignature(server)];
+  const { address } = payload.proposalKey;
+  const payloadSignatures = [{ address, keyId: deviceKeyId, signature: bytesToHex(device) }, toSignature(server)];
   const envelope = envelopeMessage({ ...payload, payloadSignatures });
   const payer = await client.signPaymaster(bytesToHex(envelope), chainName);
   return { ...payload, payloadSignatures, envelopeSignatures: [toSignature(payer)] };
@@ -115,10 +122,16 @@ async function cadenceAddress(client: CountersignClient, chainName: string): Pro
   return found.address;
 }
 
-async function deviceKeyOnChain(access: AccessApi, address: string, publicKey: string, signal: AbortSignal) {
-  const keys = await access.accountKeys(address, signal);
+function deviceKeyOf(keys: readonly ChainKey[], address: string, publicKey: string): ChainKey {
   const key = keys.find((entry) => !entry.revoked && entry.publicKey === publicKey);
   if (!key) throw new Error(`this device's key is not on the account 0x${address}`);
+  return key;
+}
+
+function serverKeyOf(keys: readonly ChainKey[], address: string): ChainKey {
+  const { weight } = KEY_ROLES.server;
+  const key = keys.find((entry) => !entry.revoked && entry.weight === weight && entry.hashAlgorithm === "SHA3_256");
+  if (!key) throw new Error(`the account 0x${address} has no server key`);
   return key;
 }
 

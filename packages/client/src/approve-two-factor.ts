@@ -1,0 +1,67 @@
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { type KeyAddition, matchingCodeOf, readKeyAddition } from "./key-addition.ts";
+import { sameMatchingCode } from "./matching-code.ts";
+import { ProblemError } from "./problem-error.ts";
+import type { Account, DeviceKey, TwoFactorAuth } from "./resources.ts";
+import type { ClientSession } from "./session.ts";
+
+/**
+ * How this device agrees: by the code that the new device shows, as the person typed it or confirmed that it is the same; or by a transaction
+ * that it has sent itself, which adds the key (64 hex digits).
+ */
+export type TwoFactorApproval = { matchingCode: string } | { txId: string };
+
+/** What is to be signed does not belong to the device that shows the code, or not to this account. Nothing was signed. */
+export class MatchingCodeError extends Error {
+  override readonly name = "MatchingCodeError";
+}
+
+/** Messages are renewed while a person reads: the new one, checked again, adds the same key. */
+const TRIES = 3;
+
+const pathOf = (id: string): string => `/device/v1/2fa/${encodeURIComponent(id)}`;
+
+export async function getTwoFactor(session: ClientSession, id: string): Promise<TwoFactorAuth> {
+  return (await session.send<{ twoFactorAuth: TwoFactorAuth }>({ method: "GET", path: pathOf(id) })).twoFactorAuth;
+}
+
+/** Approves a request, after it was checked that its message is what the person agrees to. */
+export async function approveTwoFactor(
+  session: ClientSession,
+  deviceKey: DeviceKey,
+  id: string,
+  approval: TwoFactorApproval,
+): Promise<void> {
+  const approve = (name: string, body: object): Promise<void> =>
+    session.send({ method: "POST", path: `${pathOf(name)}/approve`, body });
+  if ("txId" in approval) return approve(id, { txId: approval.txId });
+
+  const { account } = await session.send<{ account: Account }>({ method: "GET", path: "/account/v1/me" });
+  let checked: KeyAddition | undefined;
+  for (let tries = 1; ; tries++) {
+    const auth = await getTwoFactor(session, id);
+    checked = check(auth, account, approval.matchingCode, checked);
+    const signature = bytesToHex(await deviceKey.sign(hexToBytes(auth.request.message)));
+    try {
+      // By the id of this very message: if it is another's by now, the server says so.
+      return await approve(auth.request.id, { signature });
+    } catch (error) {
+      const renewed = error instanceof ProblemError && error.error === "MessageRenewed";
+      if (!renewed || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** What the message adds, if this device may sign it. Throws KeyAdditionError and MatchingCodeError. */
+function check(auth: TwoFactorAuth, account: Account, code: string, earlier: KeyAddition | undefined): KeyAddition {
+  const addition = readKeyAddition(auth.request.message);
+  const own = account.addresses.some(
+    ({ address, chainType }) => chainType === "cadence" && address === addition.address,
+  );
+  if (!own) throw new MatchingCodeError("the message is about another account");
+  if (!sameMatchingCode(matchingCodeOf(auth), code)) throw new MatchingCodeError("the codes are not the same");
+  if (earlier !== undefined && (earlier.publicKey !== addition.publicKey || earlier.algorithm !== addition.algorithm)) {
+    throw new MatchingCodeError("the renewed message adds another key");
+  }
+  return addition;
+}

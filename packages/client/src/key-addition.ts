@@ -1,0 +1,115 @@
+import {
+  type DecodedMessage,
+  decodeMessage,
+  InvalidMessageError,
+  type ProposalKey,
+  readAddUserKey,
+  TemplateError,
+} from "@countersign/flow";
+import { hexToBytes, isHex, type PublicKey } from "@countersign/keys";
+import { matchingCode } from "./matching-code.ts";
+import type { TwoFactorAuth } from "./resources.ts";
+
+/** What a person agrees to who signs the message of a request for approval. */
+export interface KeyAddition {
+  /** The account that gets the key: `0x` and 16 hex digits. */
+  address: string;
+  /** The new key, 128 hex digits. */
+  publicKey: string;
+  algorithm: PublicKey["algorithm"];
+  /** With the server's key enough, alone nothing. */
+  weight: 1;
+  hashAlgorithm: "SHA2_256";
+  /** Who pays the fees: `0x` and 16 hex digits. */
+  payer: string;
+  /** Whose sequence number the transaction consumes; `address` with `0x`. */
+  proposalKey: ProposalKey;
+}
+
+/** The message is not the addition of one user key, and nothing that an approver may sign. */
+export class KeyAdditionError extends Error {
+  override readonly name = "KeyAdditionError";
+}
+
+/**
+ * Reads the `message` (hex) of a request for approval. What it gives is all that the transaction does: text and arguments are compared byte for
+ * byte with the template, and one account, which also proposes, authorizes. Throws KeyAdditionError for everything else.
+ */
+export function readKeyAddition(message: string): KeyAddition {
+  const decoded = decode(message);
+  const [account, ...others] = decoded.authorizers;
+  if (decoded.kind !== "payload") throw new KeyAdditionError("the message is no payload");
+  if (account === undefined || others.length > 0) throw new KeyAdditionError("not exactly one account authorizes");
+  if (decoded.proposalKey.address !== account) throw new KeyAdditionError("another account proposes");
+  const { algorithm, publicKey } = addedKey(decoded);
+  return {
+    address: `0x${account}`,
+    publicKey,
+    algorithm,
+    weight: 1,
+    hashAlgorithm: "SHA2_256",
+    payer: `0x${decoded.payer}`,
+    proposalKey: { ...decoded.proposalKey, address: `0x${account}` },
+  };
+}
+
+/** The matching code of a request as the approving device derives it: from the key in its message and the asking device's identity key. */
+export function matchingCodeOf({ request }: Pick<TwoFactorAuth, "request">): string {
+  const { algorithm, publicKey } = request.srcDevice;
+  return matchingCode({ accountKey: readKeyAddition(request.message), deviceKey: { algorithm, publicKey } });
+}
+
+/**
+ * What a person should read before approving, in plain words: who asks, what approving does, and what to compare. Names that the asking device
+ * gave itself are cut short and cleaned of characters that could disguise them. Throws KeyAdditionError where the message is something else.
+ */
+export function describeKeyAddition(auth: Pick<TwoFactorAuth, "request">): string {
+  const { app, srcDevice, userOpInfo } = auth.request;
+  const { email, ip, location } = userOpInfo.signIn;
+  const { address } = readKeyAddition(auth.request.message);
+  const model = clean([srcDevice.deviceManufacturer, srcDevice.deviceModel].join(" "));
+  const system = clean([srcDevice.osName, srcDevice.osVersion].join(" "));
+  const details = [model, system].filter((text) => text !== "").join(", ");
+  const device = `“${clean(srcDevice.name) || "A device without a name"}”${details && ` (${details})`}`;
+  const origin = clean(ip) && ` from ${clean(ip)}${clean(location) && ` (${clean(location)})`}`;
+  const person = clean(email) && ` as ${clean(email)}`;
+  return [
+    `${device} asks to sign in to ${clean(app.appName) || "an app"}${person}${origin}.`,
+    `If you approve, its key is added to your account ${address} with weight 1, and it can then act for you together with the service, as this device can.`,
+    `Approve only if the other device is in front of you and shows the code ${matchingCodeOf(auth)}.`,
+  ].join(" ");
+}
+
+function decode(message: string): DecodedMessage {
+  if (message === "" || !isHex(message)) throw new KeyAdditionError("the message is not hex");
+  try {
+    return decodeMessage(hexToBytes(message));
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError)) throw error;
+    throw new KeyAdditionError(`the message is no transaction: ${error.message}`);
+  }
+}
+
+function addedKey(decoded: DecodedMessage): PublicKey {
+  try {
+    const key = readAddUserKey(decoded);
+    if (key !== undefined) return key;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new KeyAdditionError(error.message);
+  }
+  throw new KeyAdditionError("the transaction is not the addition of a key");
+}
+
+const MAX_NAME = 64;
+
+/** Text of a stranger for one line: no controls, no invisible or direction-changing characters, no quotes of ours, not too long. */
+function clean(text: string): string {
+  const plain = text
+    .normalize("NFC")
+    .replace(/[\p{C}\p{Z}]+/gu, " ")
+    .replace(/[“”]/g, '"')
+    .trim();
+  const characters = [...plain];
+  return characters.length <= MAX_NAME ? plain : `${characters.slice(0, MAX_NAME).join("")}…`;
+}

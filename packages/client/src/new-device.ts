@@ -1,0 +1,79 @@
+import type { ApiTransport } from "./http.ts";
+import { ProblemError } from "./problem-error.ts";
+import type { DeviceAttributes, DeviceKey, Login, SignedIn, TwoFactorAsked } from "./resources.ts";
+import { sleep } from "./sleep.ts";
+
+export interface RequestTwoFactorOptions {
+  login: Login;
+  chainName: string;
+  device?: DeviceAttributes;
+  /** Two requests with the same key are one. */
+  idempotencyKey?: string;
+}
+
+const ASK_AGAIN_MS = 1_000;
+const UNREACHABLE_MS = 2_000;
+
+/** Asks the account's devices to let this one in. */
+export function requestTwoFactor(
+  transport: ApiTransport,
+  { publicKey, algorithm }: DeviceKey,
+  { login, chainName, device, idempotencyKey }: RequestTwoFactorOptions,
+): Promise<TwoFactorAsked> {
+  return transport.send({
+    method: "POST",
+    path: "/auth/v1/signin/2fa",
+    body: {
+      request: { ...login, chainName },
+      userKey: { type: "device", publicKey, algorithm, device: { publicKey, algorithm, ...device } },
+    },
+    headers: idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
+  });
+}
+
+/** Opens the session of a request that is approved. */
+export const finishTwoFactor = (
+  transport: ApiTransport,
+  id: string,
+  accessToken: string,
+  signal?: AbortSignal,
+): Promise<SignedIn> =>
+  transport.send({
+    method: "POST",
+    path: "/auth/v1/signin/2fa/finish",
+    body: { twoFactorAuthRequestId: id },
+    accessToken,
+    signal,
+  });
+
+/** How fetch says that there was no answer, and how our own limit on the time says it. */
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
+
+/** Milliseconds until it is worth asking again; undefined where the answer is final. */
+function askAgainMs(error: unknown): number | undefined {
+  if (!(error instanceof ProblemError)) return isUnreachable(error) ? UNREACHABLE_MS : undefined;
+  const waits = error.error === "TwoFactorAuthPending" || error.status === 429;
+  if (!waits && error.status < 500) return undefined;
+  const least = waits ? ASK_AGAIN_MS : UNREACHABLE_MS;
+  return Math.max(least, (error.retryAfterSeconds ?? 0) * 1_000);
+}
+
+/** Tries to finish, as often as the server wants to be asked, until it answers something final or the signal aborts. */
+export async function waitForTwoFactor(
+  finish: () => Promise<SignedIn>,
+  signal: AbortSignal | undefined,
+): Promise<SignedIn> {
+  for (;;) {
+    signal?.throwIfAborted();
+    let waitMs: number | undefined;
+    try {
+      return await finish();
+    } catch (error) {
+      signal?.throwIfAborted();
+      waitMs = askAgainMs(error);
+      if (waitMs === undefined) throw error;
+    }
+    await sleep(waitMs, signal);
+  }
+}
