@@ -42,7 +42,6 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       summary: "Stops all signing for the account",
       token: "user",
       recover: true,
-      errors: ["AccountFrozen", "NotImplemented"],
       handler: async (_input, call) => {
         await freezing.freezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;
@@ -55,7 +54,7 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       summary: "Lets the account sign again; not for the device that froze it",
       token: "user",
       recover: true,
-      errors: ["AccountFrozen", "NotImplemented"],
+      errors: ["UnfreezeNotAllowed"],
       handler: async (_input, call) => {
         await freezing.unfreezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;

@@ -81,6 +81,7 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
       request: { body: z.object({ twoFactorAuthRequestId: uuid() }) },
       response: signedInSchema,
       errors: [
+        "PleaseRegisterKey",
         "TwoFactorAuthNotFound",
         "TwoFactorAuthPending",
         "TwoFactorAuthRejected",
