@@ -77,13 +77,14 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
         return true;
       }),
 
+    // Plain SQL: every sign-in passes here.
     async additionOf(accountId, chainName, { algorithm, publicKey }) {
-      const row = await prisma.twoFactorSignIn.findFirst({
-        where: { accountId, chainName, userKey: publicKey, userKeyAlgorithm: algorithm, admittedAt: { not: null } },
-        orderBy: { admittedAt: "desc" },
-      });
-      if (!row?.transactionId) return undefined;
-      return { id: row.transactionId, chainName, refUrl: row.transactionRefUrl ?? "" };
+      const [row] = await prisma.$queryRaw<{ id: string; ref_url: string | null }[]>`
+        SELECT transaction_id AS id, transaction_ref_url AS ref_url FROM two_factor_sign_in
+        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND user_key = ${publicKey}
+          AND user_key_algorithm = ${algorithm} AND transaction_id IS NOT NULL
+        ORDER BY admitted_at DESC LIMIT 1`;
+      return row && { id: row.id, chainName, refUrl: row.ref_url ?? "" };
     },
   };
 }
