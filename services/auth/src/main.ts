@@ -1,6 +1,7 @@
 import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
+import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
@@ -32,6 +33,7 @@ import { admitApproved, admitDevice } from "./domain/admit-device.ts";
 import { endOtherSessions, endSession, signOut } from "./domain/end-session.ts";
 import { finishTwoFactor } from "./domain/finish-two-factor.ts";
 import { freezeAccount, unfreezeAccount } from "./domain/freeze-account.ts";
+import { getContact } from "./domain/get-contact.ts";
 import { issueChallenge } from "./domain/issue-challenge.ts";
 import { refreshToken } from "./domain/refresh-token.ts";
 import { removeDevice } from "./domain/remove-device.ts";
@@ -44,6 +46,7 @@ import { startSignUpRunner } from "./jobs/sign-up-runner.ts";
 import { endOtherSessionsRpc, endSessionRpc, signOutRpc } from "./rpc/end-session.ts";
 import { finishTwoFactorRpc } from "./rpc/finish-two-factor.ts";
 import { freezeAccountRpc, unfreezeAccountRpc } from "./rpc/freeze-account.ts";
+import { getContactRpc } from "./rpc/get-contact.ts";
 import { issueChallengeRpc } from "./rpc/issue-challenge.ts";
 import { createLimit, createPollLimit } from "./rpc/limits.ts";
 import { listSessionsRpc } from "./rpc/list-sessions.ts";
@@ -55,6 +58,7 @@ import { signUpRpc } from "./rpc/sign-up.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccessStore } from "./store/prisma-access-store.ts";
 import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
+import { prismaContactStore } from "./store/prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./store/prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./store/prisma-freeze-store.ts";
 import { prismaSessionStore } from "./store/prisma-session-store.ts";
@@ -245,6 +249,7 @@ async function start(service: ServiceProcess) {
       unfreezeAccount: unfreezeAccountRpc(unfreezeAccount({ freezes, clock })),
       removeDevice: removeDeviceRpc(removeDevice({ access, clock, removeFromList: removeFromDeviceList(devices) })),
     })
+    .add(ContactsService, { getContact: getContactRpc(getContact({ contacts: prismaContactStore(prisma) })) })
     .add(TokenStateService, {
       watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
     });

@@ -1,5 +1,6 @@
 import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
 import { z } from "zod";
+import { type NotifyConfig, notifyConfig, notifyEnv } from "./notices/config.ts";
 
 const positive = z.coerce.number().int().positive();
 
@@ -16,6 +17,9 @@ const schema = z.object({
   DEVICE_MAX_TWO_FACTOR_REJECTIONS: positive.default(3),
   // Multiplies limits: the development stack lets load programs through.
   DEVICE_LIMIT_SCALE: positive.default(1),
+  ...notifyEnv,
+  // A database file in MaxMind's format; without it nobody knows where an address is.
+  DEVICE_GEOIP_FILE: z.string().optional(),
 });
 
 export interface Config {
@@ -31,6 +35,8 @@ export interface Config {
   maxDevices: number;
   /** Of requests for approval, per account: how many wait at once, and after how many rejections within a day it is closed. */
   twoFactorLimits: { pending: number; rejections: number };
+  notify: NotifyConfig;
+  geoIpFile: string | undefined;
   secrets: { databaseUrl: string };
 }
 
@@ -51,6 +57,8 @@ export function loadConfig(env: Env): Config {
       // No limit of load, but a lock on a door: the same in development.
       rejections: settings.DEVICE_MAX_TWO_FACTOR_REJECTIONS,
     },
+    notify: notifyConfig(settings),
+    geoIpFile: settings.DEVICE_GEOIP_FILE,
     secrets: { databaseUrl: settings.DEVICE_DATABASE_URL },
   };
 }

@@ -1,5 +1,6 @@
 import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
@@ -20,9 +21,12 @@ import { loadConfig } from "./config.ts";
 import { noteDeviceUsed } from "./domain/note-device-used.ts";
 import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
+import { openLocator } from "./location/locate.ts";
+import { startNotifications } from "./notices/start.ts";
 import { accountEventsHandlers, devicesHandlers } from "./rpc/handlers.ts";
 import { twoFactorHandlers } from "./rpc/two-factor-handlers.ts";
 import { PrismaClient } from "./store/generated/client.ts";
+import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaDeviceStore } from "./store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
 import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
@@ -75,7 +79,9 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     metrics,
   });
   onClose("account", () => account.close());
+  const { locate } = await openLocator(config.geoIpFile, logger);
   const twoFactor = {
+    locate,
     requests: prismaTwoFactorStore(prisma),
     devices: store,
     keyAdditions: keyAdditions(account),
@@ -83,6 +89,26 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     limits: config.twoFactorLimits,
     isFrozen: tokenState.isFrozen,
   };
+  const contacts = createRpcClient(ContactsService, {
+    address: config.authAddress,
+    tls,
+    serverName: "auth",
+    deadlineMs: 3000,
+    metrics,
+  });
+  onClose("contacts", () => contacts.close());
+  const notifications = startNotifications({
+    config: config.notify,
+    devices: store,
+    requests: twoFactor.requests,
+    deliveries: prismaDeliveryStore(prisma),
+    findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
+    natsUrl,
+    tls,
+    logger,
+    clock,
+  });
+  onClose("notifications", () => notifications.close());
   const sweeper = startTwoFactorSweeper({ ...twoFactor, logger });
   onClose("two-factor-sweeper", () => sweeper.close());
 

@@ -34,6 +34,12 @@ describe("openTwoFactor", () => {
     expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
   });
 
+  it("says itself where the asker is", async () => {
+    expect((await open()).request.signIn.location).toBe("Bern, Switzerland");
+    const signIn = { email: "", ip: "198.51.100.1", location: "Somewhere nice" };
+    expect((await open({ signIn })).request.signIn).toEqual({ ...signIn, location: "" });
+  });
+
   it("never asks the asker, nor anybody where there is nobody", async () => {
     const { userKey } = world.wish(accountId);
     const { destDevice } = await open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } });

@@ -19,6 +19,8 @@ export interface OpenTwoFactorOptions extends TwoFactorPorts {
     /** After so many rejections within a day the account takes no more requests. */
     rejections: number;
   };
+  /** Where an address is, "" where nobody knows; the asker's word for it is not taken. */
+  locate?: (ip: string) => string;
 }
 
 /** How long rejections count, in milliseconds. */
@@ -69,6 +71,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     const now = clock.now();
     const request: TwoFactor = {
       ...wish,
+      signIn: { ...wish.signIn, location: options.locate?.(wish.signIn.ip) ?? "" },
       srcDeviceId: uuidv7(clock),
       destDeviceId: asked?.id ?? null,
       status: "pending",

@@ -48,7 +48,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     /** Accounts that are frozen. */
     frozen,
     ports,
-    open: openTwoFactor({ ...ports, limits }),
+    open: openTwoFactor({ ...ports, limits, locate: (ip) => (ip === "192.0.2.1" ? "Bern, Switzerland" : "") }),
     get: getTwoFactor(ports),
     list: listTwoFactor(ports),
     redirect: redirectTwoFactor(ports),

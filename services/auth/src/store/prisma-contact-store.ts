@@ -1,0 +1,11 @@
+import type { ContactStore } from "../domain/get-contact.ts";
+import type { PrismaClient } from "./generated/client.ts";
+
+/** Contacts in Postgres: the profile of the sign-up. */
+export function prismaContactStore(prisma: PrismaClient): ContactStore {
+  return {
+    async emailOf(accountId) {
+      return (await prisma.identity.findUnique({ where: { accountId }, select: { email: true } }))?.email;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { isIP } from "node:net";
+import { ConfigError, type Logger } from "@countersign/service-kit";
+import { type CityResponse, open } from "maxmind";
+
+/** Where an address is, for a person to read: "City, Country", "Country", or "" where nobody knows. */
+export interface Locator {
+  locate(ip: string): string;
+}
+
+/** Knows nothing: without a database. */
+export const nowhere: Locator = { locate: () => "" };
+
+type Names = CityResponse["city"] & {};
+
+const nameOf = (place: Pick<Names, "names"> | undefined): string => place?.names?.en ?? "";
+
+/** What a database says of an address, in English. */
+export function describePlace(found: Pick<CityResponse, "city" | "country"> | null): string {
+  return [nameOf(found?.city), nameOf(found?.country)].filter((name) => name !== "").join(", ");
+}
+
+/**
+ * Reads an offline database in MaxMind's format (GeoLite2 City or Country and their likes); nothing is asked over the network. A file that
+ * is replaced is read anew. Errors: ConfigError where it is no such file.
+ */
+export async function openLocator(file: string | undefined, logger: Logger): Promise<Locator> {
+  if (file === undefined) return nowhere;
+  const reader = await open<CityResponse>(file, { watchForUpdates: true, watchForUpdatesNonPersistent: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new ConfigError([`${file}: ${error.code ?? "is no database of locations"}`]);
+    },
+  );
+  return {
+    locate(ip) {
+      if (isIP(ip) === 0) return "";
+      try {
+        return describePlace(reader.get(ip));
+      } catch (err) {
+        logger.warn({ err }, "cannot look a location up");
+        return "";
+      }
+    },
+  };
+}

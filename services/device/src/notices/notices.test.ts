@@ -1,0 +1,165 @@
+import type { DeliveredEvent } from "@countersign/outbox";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createLogger, FixedClock, publicKeyToProto } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Push } from "../push/push-devices.ts";
+import { somePublicKey } from "../testing/samples.ts";
+import { onNoticeEvent } from "./on-event.ts";
+import type { Mail } from "./ports.ts";
+import { MAX_PER_DAY, sendNotice } from "./send-notice.ts";
+import { noticeText } from "./texts.ts";
+
+const logger = createLogger({ name: "test", level: "silent" });
+const accountId = v7();
+const [first, second] = [somePublicKey(), somePublicKey()];
+
+let clock: FixedClock;
+let history: { id: string; publicKey: string; createdAt: Date }[];
+let done: Map<string, { kind: string; at: Date }>;
+let pushes: Push[];
+let mails: Mail[];
+let mailFails: boolean;
+let pushFails: boolean;
+let email: string;
+
+beforeEach(() => {
+  clock = new FixedClock("2026-11-20T10:00:00Z");
+  history = [{ id: "first", publicKey: first.publicKey, createdAt: clock.now() }];
+  done = new Map();
+  pushes = [];
+  mails = [];
+  mailFails = false;
+  pushFails = false;
+  email = "ada@example.com";
+});
+
+function handler({ mail = true } = {}) {
+  const deliveries: Parameters<typeof sendNotice>[0]["deliveries"] = {
+    has: async (eventId, target) => done.has(`${eventId} ${target}`),
+    note: async ({ eventId, target, kind, at }) => void done.set(`${eventId} ${target}`, { kind, at }),
+    begin: async ({ eventId, kind, at, since, limit }) => {
+      if (done.has(`${eventId} notice`)) return true;
+      const same = [...done].filter(([id, one]) => id.endsWith("notice") && one.kind === kind && one.at > since);
+      if (same.length >= limit) return false;
+      done.set(`${eventId} notice`, { kind, at });
+      return true;
+    },
+  };
+  const send = sendNotice({
+    devices: { listLive: async () => [] },
+    deliveries,
+    push: async (_devices, push) => {
+      pushes.push(push);
+      if (pushFails) throw new Error("push is away");
+    },
+    mailer: mail
+      ? {
+          async send(sent) {
+            if (mailFails) throw new Error("mail is away");
+            mails.push(sent);
+          },
+          close: () => undefined,
+        }
+      : undefined,
+    findEmail: async () => email,
+    clock,
+    logger,
+  });
+  return onNoticeEvent({ deliveries: { history: async () => history }, send });
+}
+
+function event(name: string, payload: Partial<Event>): DeliveredEvent {
+  const made = Event.fromPartial({ id: v7(), accountId, occurredAt: clock.now(), ...payload });
+  return { subject: `cs.v1.${name.replace(".", `.${accountId}.`)}`, attempt: 1, event: made };
+}
+const registered = (deviceId: string) =>
+  event("device.device-registered", { deviceRegistered: { deviceId, deviceKey: publicKeyToProto(second) } });
+const signedIn = (key = first) =>
+  event("auth.session-created", {
+    sessionCreated: {
+      sessionId: "s",
+      app: undefined,
+      deviceKey: publicKeyToProto(key),
+      accountKey: publicKeyToProto(key),
+    },
+  });
+const frozen = (name: "frozen" | "unfrozen") =>
+  event(`auth.account-${name}`, { accountFrozen: { frozen: name === "frozen" } });
+
+describe("notices", () => {
+  it("tell of a sign-in, by push and mail, with nothing in it that a client wrote", async () => {
+    clock.advance(3_600_000);
+    const delivered = signedIn();
+    await handler()(delivered);
+    expect(pushes).toMatchObject([{ kind: "notice.new-sign-in", twoFactorId: "", eventId: delivered.event.id }]);
+    expect(mails).toEqual([
+      { to: email, id: delivered.event.id, ...noticeText("new-sign-in", delivered.event.occurredAt!) },
+    ]);
+    expect(mails[0]!.text).toContain("2026-11-20 11:00 UTC");
+    expect(mails[0]!.text).not.toContain(accountId);
+  });
+
+  it("do not tell of the sign-up's own device and session", async () => {
+    await handler()(registered("first"));
+    await handler()(signedIn());
+    expect(mails).toEqual([]);
+  });
+
+  it("tell of a further device once: its first sign-in is no second notice", async () => {
+    clock.advance(3_600_000);
+    history.push({ id: "second", publicKey: second.publicKey, createdAt: clock.now() });
+    await handler()(registered("second"));
+    await handler()(signedIn(second));
+    expect(mails.map(({ subject }) => subject)).toEqual(["A new device was added to your account"]);
+    clock.advance(3_600_000);
+    await handler()(signedIn(second));
+    expect(mails).toHaveLength(2);
+  });
+
+  it("tell of a freeze and its end", async () => {
+    await handler()(frozen("frozen"));
+    await handler()(frozen("unfrozen"));
+    expect(pushes.map(({ kind }) => kind)).toEqual(["notice.frozen", "notice.unfrozen"]);
+  });
+
+  it("come once per event, and again only where they did not arrive", async () => {
+    const handle = handler();
+    const delivered = frozen("frozen");
+    mailFails = true;
+    await expect(handle(delivered)).rejects.toThrow("mail is away");
+    mailFails = false;
+    pushFails = true;
+    await expect(handle(delivered)).rejects.toThrow("push is away");
+    expect(mails).toHaveLength(1);
+    await expect(handle(delivered)).rejects.toThrow();
+    expect(mails).toHaveLength(1);
+  });
+
+  it("are at most twenty of a kind in a day", async () => {
+    const handle = handler();
+    for (let count = 0; count < MAX_PER_DAY + 5; count++) await handle(frozen("frozen"));
+    await handle(frozen("unfrozen"));
+    expect(mails).toHaveLength(MAX_PER_DAY + 1);
+    clock.advance(24 * 3_600_000 + 1);
+    await handle(frozen("frozen"));
+    expect(mails).toHaveLength(MAX_PER_DAY + 2);
+  });
+
+  it("need neither a mailer nor an address", async () => {
+    await handler({ mail: false })(frozen("frozen"));
+    email = "";
+    await handler()(frozen("frozen"));
+    expect(pushes).toHaveLength(2);
+    expect(mails).toEqual([]);
+  });
+
+  it("do not believe an event of another account, nor one that is not whole", async () => {
+    const delivered = frozen("frozen");
+    await handler()({ ...delivered, subject: `cs.v1.auth.${v7()}.account-frozen` });
+    await handler()({ ...delivered, subject: `cs.v1.key.${accountId}.account-frozen` });
+    await handler()(event("auth.account-frozen", {}));
+    await handler()(event("auth.session-created", {}));
+    expect(pushes).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import type { DeliveredEvent } from "@countersign/outbox";
+import type { Event } from "@countersign/proto/events/v1/events.ts";
+import { isUuid } from "@countersign/service-kit";
+import { subjectParts } from "../events/account-event.ts";
+import type { DeliveryStore, NoticeKind } from "./ports.ts";
+import type { sendNotice } from "./send-notice.ts";
+
+export const NOTICES_SUBJECTS = [
+  "cs.v1.auth.*.session-created",
+  "cs.v1.auth.*.account-frozen",
+  "cs.v1.auth.*.account-unfrozen",
+  "cs.v1.device.*.device-registered",
+];
+export const NOTICES_DURABLE = "device-notices";
+
+/** The sign-in that comes with a registration is told by that. */
+const JUST_REGISTERED_MS = 10 * 60_000;
+
+export interface OnNoticeEventOptions {
+  deliveries: Pick<DeliveryStore, "history">;
+  send: ReturnType<typeof sendNotice>;
+}
+
+/** Tells people what they would want to know of at once. Bears the same event twice, and late. */
+export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
+  const isLaterDevice = async (accountId: string, deviceId: string): Promise<boolean> => {
+    const history = await deliveries.history(accountId);
+    const own = history.find(({ id }) => id === deviceId);
+    return history.some(({ id, createdAt }) => id !== deviceId && (own === undefined || createdAt < own.createdAt));
+  };
+
+  const isOldDevice = async ({ accountId, sessionCreated, occurredAt }: Event): Promise<boolean> => {
+    const key = Buffer.from(sessionCreated?.deviceKey?.bytes ?? []).toString("hex");
+    const own = (await deliveries.history(accountId)).filter(({ publicKey }) => publicKey === key);
+    const since = (occurredAt?.getTime() ?? 0) - JUST_REGISTERED_MS;
+    return !own.some(({ createdAt }) => createdAt.getTime() >= since);
+  };
+
+  const kindOf = async (name: string, event: Event): Promise<NoticeKind | undefined> => {
+    const { accountId, deviceRegistered, sessionCreated, accountFrozen } = event;
+    if (name === "device.device-registered" && deviceRegistered !== undefined) {
+      return (await isLaterDevice(accountId, deviceRegistered.deviceId)) ? "new-device" : undefined;
+    }
+    if (name === "auth.session-created" && sessionCreated !== undefined) {
+      return (await isOldDevice(event)) ? "new-sign-in" : undefined;
+    }
+    if (accountFrozen === undefined) return undefined;
+    if (name === "auth.account-frozen") return "frozen";
+    return name === "auth.account-unfrozen" ? "unfrozen" : undefined;
+  };
+
+  return async ({ subject, event }: DeliveredEvent): Promise<void> => {
+    const { id, accountId, occurredAt } = event;
+    const parts = subjectParts(subject);
+    // Coming again would not make it whole.
+    if (parts?.accountId !== accountId || occurredAt === undefined || !isUuid(accountId) || !isUuid(id)) return;
+    const kind = await kindOf(parts.name, event);
+    if (kind !== undefined) await send({ eventId: id, accountId, kind, occurredAt });
+  };
+}

@@ -1,0 +1,65 @@
+import type { Clock, Logger } from "@countersign/service-kit";
+import type { DeviceStore } from "../domain/ports.ts";
+import type { Deliveries, pushDevices } from "../push/push-devices.ts";
+import type { DeliveryStore, FindEmail, Mailer, NoticeKind } from "./ports.ts";
+import { noticeText } from "./texts.ts";
+
+export interface SendNoticeOptions {
+  devices: Pick<DeviceStore, "listLive">;
+  deliveries: Deliveries & Pick<DeliveryStore, "begin">;
+  push: ReturnType<typeof pushDevices>;
+  /** undefined: mail is off. */
+  mailer: Mailer | undefined;
+  findEmail: FindEmail;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Notice {
+  eventId: string;
+  accountId: string;
+  kind: NoticeKind;
+  occurredAt: Date;
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** Of one kind, per account and day: whoever signs in and out all day must not fill a mailbox. */
+export const MAX_PER_DAY = 20;
+
+/**
+ * Tells an account's devices and its e-mail address of something, each once per event. Rejects where one could not be told yet: the event
+ * comes again, for those only.
+ */
+export function sendNotice(options: SendNoticeOptions) {
+  const { devices, deliveries, push, mailer, findEmail, clock, logger } = options;
+
+  const mail = async ({ eventId, accountId, kind, occurredAt }: Notice): Promise<void> => {
+    if (mailer === undefined || (await deliveries.has(eventId, "email"))) return;
+    const to = await findEmail(accountId);
+    if (to !== "") await mailer.send({ to, id: eventId, ...noticeText(kind, occurredAt) });
+    await deliveries.note({ eventId, target: "email", accountId, kind, at: clock.now() });
+  };
+
+  return async (notice: Notice): Promise<void> => {
+    const { eventId, accountId, kind, occurredAt } = notice;
+    const now = clock.now();
+    const since = new Date(now.getTime() - DAY_MS);
+    if (!(await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: MAX_PER_DAY }))) {
+      logger.warn({ accountId, event: kind, limit: MAX_PER_DAY }, "too many notices today");
+      return;
+    }
+    const pushed = push(await devices.listLive(accountId), {
+      eventId,
+      accountId,
+      kind: `notice.${kind}`,
+      twoFactorId: "",
+      collapseKey: `notice.${kind}`,
+      expiresAt: new Date(occurredAt.getTime() + DAY_MS),
+      visibleTo: () => true,
+    });
+    // Neither waits for the other: a push service that is away must not hold the mail back.
+    const results = await Promise.allSettled([pushed, mail(notice)]);
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  };
+}

@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { Writable } from "node:stream";
+import { createLogger } from "@countersign/service-kit";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLogMailer } from "./log-mailer.ts";
+import { createSmtpMailer } from "./smtp-mailer.ts";
+
+let server: Server;
+let sockets: Set<Socket>;
+let received: { to: string[]; data: string }[];
+let answerTo: string;
+
+/** As much of RFC 5321 as a client needs to be content. */
+function serve(socket: Socket) {
+  sockets.add(socket);
+  socket.on("error", () => undefined);
+  let to: string[] = [];
+  let data: string | undefined;
+  let buffered = "";
+  socket.write("220 test\r\n");
+  socket.on("data", (chunk) => {
+    buffered += chunk;
+    for (let end = buffered.indexOf("\r\n"); end >= 0; end = buffered.indexOf("\r\n")) {
+      const line = buffered.slice(0, end);
+      buffered = buffered.slice(end + 2);
+      if (data !== undefined) {
+        if (line === ".") {
+          received.push({ to, data });
+          [to, data] = [[], undefined];
+          socket.write("250 taken\r\n");
+        } else data += `${line}\n`;
+      } else if (/^EHLO/i.test(line)) socket.write("250-test\r\n250 8BITMIME\r\n");
+      else if (/^STARTTLS/i.test(line)) socket.write("502 not here\r\n");
+      else if (/^RCPT/i.test(line)) {
+        to.push(line.slice(8));
+        socket.write(`${answerTo}\r\n`);
+      } else if (/^DATA/i.test(line)) {
+        data = "";
+        socket.write("354 go on\r\n");
+      } else socket.write("250 ok\r\n");
+    }
+  });
+}
+
+beforeEach(async () => {
+  sockets = new Set();
+  received = [];
+  answerTo = "250 ok";
+  server = createServer(serve).listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+const lines: string[] = [];
+const sink = new Writable({
+  write(chunk, _encoding, done) {
+    lines.push(String(chunk));
+    done();
+  },
+});
+const logger = createLogger({ name: "test", level: "silent" });
+const mail = { to: "ada@example.com", subject: "New sign-in", text: "Hello.\n", id: "event-1" };
+const mailer = (requireTls = false) =>
+  createSmtpMailer({
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    from: "countersign@example.org",
+    logger,
+    requireTls,
+  });
+
+describe("SMTP", () => {
+  it("takes plain text with subject and a message id of the event's", async () => {
+    const sender = mailer();
+    await sender.send(mail);
+    sender.close();
+    expect(received).toHaveLength(1);
+    expect(received[0]!.to).toEqual(["<ada@example.com>"]);
+    const { data } = received[0]!;
+    expect(data).toContain("From: countersign@example.org");
+    expect(data).toContain("Subject: New sign-in");
+    expect(data).toContain("Message-ID: <event-1@example.org>");
+    expect(data).toContain("Auto-Submitted: auto-generated");
+    expect(data).toContain("Content-Type: text/plain");
+    expect(data).toContain("Hello.");
+  });
+
+  it.each(["a@example.com, b@example.com", "a@example.com\r\nBcc: b@example.com", "Ada <a@example.com>", "x", ""])(
+    "is not given %j",
+    async (to) => {
+      const sender = mailer();
+      await sender.send({ ...mail, to });
+      sender.close();
+      expect(received).toEqual([]);
+    },
+  );
+
+  it("comes again where it may be taken later, and is given up where it will not", async () => {
+    const sender = mailer();
+    answerTo = "451 later, ada@example.com";
+    const error = await sender.send(mail).catch((caught: Error) => caught);
+    expect(String(error)).toBe("Error: mail was not taken: 451");
+    answerTo = "550 no such person";
+    await sender.send(mail);
+    sender.close();
+    expect(received).toEqual([]);
+  });
+
+  it("is told nothing without TLS", async () => {
+    const sender = mailer(true);
+    await expect(sender.send(mail)).rejects.toThrow("mail was not taken");
+    sender.close();
+    expect(received).toEqual([]);
+  });
+});
+
+it("the log has no address in clear", async () => {
+  await createLogMailer(pino({}, sink) as never).send(mail);
+  expect(lines.join()).toContain("New sign-in");
+  expect(lines.join()).not.toContain("ada");
+});

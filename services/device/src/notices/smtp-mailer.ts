@@ -1,0 +1,63 @@
+import type { Logger } from "@countersign/service-kit";
+import { createTransport } from "nodemailer";
+import type { Mailer } from "./ports.ts";
+
+export interface SmtpOptions {
+  /** smtps://user:password@host:465, or smtp:// for STARTTLS. */
+  url: string;
+  /** The sender's address. */
+  from: string;
+  logger: Logger;
+  /** False in tests only: credentials and addresses go over TLS. */
+  requireTls?: boolean;
+}
+
+/** One plain address and nothing else: no list, no name, no header. */
+const ADDRESS = /^[^\s@<>()[\]:;,\\"]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
+/** Sends mail through an SMTP server, over few connections that are kept. */
+export function createSmtpMailer({ url, from, logger, requireTls = true }: SmtpOptions): Mailer {
+  const { protocol, hostname, port, username, password } = new URL(url);
+  const secure = protocol === "smtps:";
+  const transport = createTransport({
+    host: hostname,
+    port: port === "" ? (secure ? 465 : 587) : Number(port),
+    secure,
+    requireTLS: requireTls,
+    ...(username !== "" && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    pool: true,
+    maxConnections: 2,
+    connectionTimeout: 5_000,
+    greetingTimeout: 5_000,
+    socketTimeout: 10_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const domain = from.slice(from.lastIndexOf("@") + 1);
+  return {
+    async send({ to, subject, text, id }) {
+      if (!ADDRESS.test(to)) return logger.warn("an address is none");
+      try {
+        await transport.sendMail({
+          from,
+          to: { name: "", address: to },
+          subject,
+          text,
+          messageId: `<${id}@${domain}>`,
+          // RFC 3834: no out-of-office answers.
+          headers: { "Auto-Submitted": "auto-generated" },
+        });
+      } catch (error) {
+        const { code, responseCode } = error as { code?: string; responseCode?: number };
+        // The error's own text may name the address.
+        const failure = `mail was not taken: ${responseCode ?? code ?? "unknown"}`;
+        // A refusal of the session, such as of TLS or of our password, says nothing about the mail.
+        const refused =
+          (code === "EENVELOPE" || code === "EMESSAGE") && responseCode !== undefined && responseCode >= 500;
+        if (!refused) throw new Error(failure);
+        logger.warn({ code: String(responseCode) }, "mail was refused");
+      }
+    },
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,70 @@
+import { type NatsOptions, startConsumer } from "@countersign/outbox";
+import type { Clock } from "@countersign/service-kit";
+import type { DeviceStore } from "../domain/ports.ts";
+import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
+import { loadPushAdapters } from "../push/load-adapters.ts";
+import { onTwoFactorChanged, PUSH_DURABLE, PUSH_SUBJECT } from "../push/on-two-factor-changed.ts";
+import { type Deliveries, type PushTokens, pushDevices } from "../push/push-devices.ts";
+import type { NotifyConfig } from "./config.ts";
+import { createLogMailer } from "./log-mailer.ts";
+import { NOTICES_DURABLE, NOTICES_SUBJECTS, onNoticeEvent } from "./on-event.ts";
+import type { DeliveryStore, FindEmail, Mailer } from "./ports.ts";
+import { sendNotice } from "./send-notice.ts";
+import { createSmtpMailer } from "./smtp-mailer.ts";
+
+export interface NotificationsOptions extends Omit<NatsOptions, "name"> {
+  config: NotifyConfig;
+  devices: Pick<DeviceStore, "listLive">;
+  requests: Pick<TwoFactorStore, "find">;
+  deliveries: Deliveries & DeliveryStore & PushTokens;
+  findEmail: FindEmail;
+  clock: Clock;
+}
+
+/** Push and mail wait for other people's servers: many events at a time. */
+const CONCURRENCY = 16;
+const HOUR_MS = 3_600_000;
+/** Longer than an event can come again: the stream keeps them for a week. */
+const KEEP_MS = 8 * 24 * HOUR_MS;
+
+/** The consumers that tell people: pushes of requests for approval, and notices by push and e-mail. */
+export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
+  const { config, devices, requests, deliveries, findEmail, clock, natsUrl, tls } = options;
+  const logger = options.logger.child({ component: "notifications" });
+  const adapters = loadPushAdapters(config.push, { clock, logger });
+  const mailer = mailerOf(config.mail, options);
+  const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
+  const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
+  const common = { natsUrl, tls, logger, concurrency: CONCURRENCY };
+  const consumers = [
+    startConsumer({
+      ...common,
+      durable: PUSH_DURABLE,
+      filter: PUSH_SUBJECT,
+      handler: onTwoFactorChanged({ devices, requests, push }),
+    }),
+    startConsumer({
+      ...common,
+      durable: NOTICES_DURABLE,
+      filter: NOTICES_SUBJECTS,
+      handler: onNoticeEvent({ deliveries, send }),
+    }),
+  ];
+  const forget = setInterval(() => {
+    const before = new Date(clock.now().getTime() - KEEP_MS);
+    deliveries.forgetDeliveries(before).catch((err: unknown) => logger.warn({ err }, "cannot forget deliveries"));
+  }, HOUR_MS);
+  return {
+    async close() {
+      clearInterval(forget);
+      await Promise.all(consumers.map((consumer) => consumer.close()));
+      await Promise.all(Object.values(adapters).map((adapter) => adapter?.close()));
+      mailer?.close();
+    },
+  };
+}
+
+function mailerOf(config: NotifyConfig["mail"], { logger }: Pick<NotificationsOptions, "logger">): Mailer | undefined {
+  if (config === undefined) return undefined;
+  return config === "log" ? createLogMailer(logger) : createSmtpMailer({ ...config, logger });
+}

@@ -1,0 +1,54 @@
+/** What a device is pushed: ids and a kind, never a secret. A push is a hint and may be lost; the API is the truth. */
+export interface PushMessage {
+  pushToken: string;
+  /** "two-factor.requested", "notice.new-device" and so on; also the key of the text that the app shows, in its own language. */
+  kind: string;
+  /** "" where it is about something else. */
+  twoFactorId: string;
+  /** A later message of the same key replaces an earlier one; at most 64 ASCII characters. */
+  collapseKey: string;
+  /** Whether the person should see it; others only wake the app. */
+  visible: boolean;
+  /** After this it is of no use to anybody. */
+  expiresAt: Date;
+}
+
+export interface PushAdapter {
+  /**
+   * Hands a message to the push service; "rejected" where the token is nobody's any more.
+   * Errors: PushDelayed (later it may work), PushRefused (it never will).
+   */
+  send(message: PushMessage): Promise<"sent" | "rejected">;
+  close(): Promise<void>;
+}
+
+/** The push service cannot take it now. */
+export class PushDelayed extends Error {
+  override readonly name = "PushDelayed";
+  /** Milliseconds that the service asks to be left alone; undefined where it does not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: { retryAfterMs?: number | undefined; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The push service does not like the message; the same one again would be refused again. */
+export class PushRefused extends Error {
+  override readonly name = "PushRefused";
+}
+
+/** Milliseconds of a Retry-After header, in seconds or as a date (RFC 9110, section 10.2.3). */
+export function retryAfterMs(header: string | null | undefined, now: Date): number | undefined {
+  if (!header) return undefined;
+  if (/^\d{1,6}$/.test(header)) return Number(header) * 1_000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
+}
+
+const MAX_PROVIDER_CODE = /^[A-Za-z_]{1,64}$/;
+
+/** A code from a push service, as far as it may stand in a log line. */
+export const codeOf = (value: unknown): string =>
+  typeof value === "string" && MAX_PROVIDER_CODE.test(value) ? value : "without a code";

@@ -1,0 +1,63 @@
+import type { Clock, Logger } from "@countersign/service-kit";
+import type { Device } from "../domain/device.ts";
+import { adapterFor, type PushAdapters } from "./choose-adapter.ts";
+import { type PushMessage, PushRefused } from "./push-adapter.ts";
+
+/** What was handed over already: an event that comes again is not told twice. */
+export interface Deliveries {
+  /** Whether the event was told to this target. */
+  has(eventId: string, target: string): Promise<boolean>;
+  note(delivery: { eventId: string; target: string; accountId: string; kind: string; at: Date }): Promise<void>;
+}
+
+export interface PushTokens {
+  /** Clears a device's token where it is still this one. */
+  clearPushToken(deviceId: string, pushToken: string): Promise<void>;
+}
+
+export interface PushDevicesOptions {
+  adapters: PushAdapters;
+  tokens: PushTokens;
+  deliveries: Deliveries;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Push extends Omit<PushMessage, "pushToken" | "visible"> {
+  eventId: string;
+  accountId: string;
+  /** Whose person should see it; the others are only woken. */
+  visibleTo(device: Device): boolean;
+}
+
+/**
+ * Pushes one event to devices, each at most once as far as can be known, all at the same time. Throws where one could not be told yet:
+ * the event comes again, for that one only.
+ */
+export function pushDevices({ adapters, tokens, deliveries, clock, logger }: PushDevicesOptions) {
+  const one = async (device: Device, push: Push): Promise<void> => {
+    const { eventId, accountId, visibleTo, ...message } = push;
+    const { pushToken } = device.attributes;
+    const adapter = adapterFor(adapters, pushToken);
+    const target = `push:${device.id}`;
+    if (adapter === undefined || (await deliveries.has(eventId, target))) return;
+    try {
+      const result = await adapter.send({ ...message, pushToken, visible: visibleTo(device) });
+      if (result === "rejected") {
+        await tokens.clearPushToken(device.id, pushToken);
+        logger.info({ deviceId: device.id, accountId }, "push token rejected and cleared");
+      }
+    } catch (err) {
+      if (!(err instanceof PushRefused)) throw err;
+      logger.error({ err, deviceId: device.id, event: push.kind }, "push refused");
+    }
+    await deliveries.note({ eventId, target, accountId, kind: push.kind, at: clock.now() });
+  };
+
+  return async (devices: readonly Device[], push: Push): Promise<void> => {
+    if (push.expiresAt <= clock.now()) return;
+    const results = await Promise.allSettled(devices.map((device) => one(device, push)));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  };
+}

@@ -1,0 +1,70 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createPrismaAdapter, FixedClock } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { registerDevice } from "../domain/register-device.ts";
+import { someAttributes, someRegistration } from "../testing/samples.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaDeliveryStore } from "./prisma-delivery-store.ts";
+import { prismaDeviceStore } from "./prisma-device-store.ts";
+
+describe("deliveries in Postgres", () => {
+  const clock = new FixedClock();
+  let database: TestDatabase;
+  let prisma: PrismaClient;
+  beforeAll(async () => {
+    database = await createTestDatabase("device");
+    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+  });
+  afterAll(async () => {
+    await prisma.$disconnect();
+    await database.drop();
+  });
+
+  const notice = (accountId: string, changes = {}) => ({
+    eventId: v7(),
+    accountId,
+    kind: "frozen",
+    at: clock.now(),
+    since: new Date(clock.now().getTime() - 1_000),
+    limit: 3,
+    ...changes,
+  });
+
+  it("remember what was told, whoever tells it twice", async () => {
+    const store = prismaDeliveryStore(prisma);
+    const delivery = { eventId: v7(), target: "email", accountId: v7(), kind: "frozen", at: clock.now() };
+    expect(await store.has(delivery.eventId, "email")).toBe(false);
+    await Promise.all([store.note(delivery), store.note(delivery)]);
+    expect(await store.has(delivery.eventId, "email")).toBe(true);
+    expect(await store.has(delivery.eventId, "push:1")).toBe(false);
+    await store.forgetDeliveries(new Date(clock.now().getTime() + 1));
+    expect(await store.has(delivery.eventId, "email")).toBe(false);
+  });
+
+  it("keep the limit among many at once, per account and kind, and let an event that has begun go on", async () => {
+    const store = prismaDeliveryStore(prisma);
+    const accountId = v7();
+    const all = Array.from({ length: 8 }, () => notice(accountId));
+    const begun = await Promise.all(all.map(store.begin));
+    expect(begun.filter(Boolean)).toHaveLength(3);
+    expect(await Promise.all(all.map(store.begin))).toEqual(begun);
+    expect(await store.begin(notice(accountId, { kind: "unfrozen" }))).toBe(true);
+    expect(await store.begin(notice(v7()))).toBe(true);
+    expect(await store.begin(notice(accountId, { since: clock.now() }))).toBe(true);
+  });
+
+  it("clear a push token where it is still that one", async () => {
+    const store = prismaDeliveryStore(prisma);
+    const devices = prismaDeviceStore(prisma);
+    const accountId = v7();
+    const attributes = { ...someAttributes, pushToken: "token" };
+    const register = registerDevice({ store: devices, clock, maxDevices: 20 });
+    const { id } = await register({ ...someRegistration(accountId), attributes });
+    await store.clearPushToken(id, "older");
+    expect((await devices.listLive(accountId))[0]?.attributes.pushToken).toBe("token");
+    await store.clearPushToken(id, "token");
+    expect((await devices.listLive(accountId))[0]?.attributes.pushToken).toBe("");
+    expect(await store.history(accountId)).toMatchObject([{ id }]);
+  });
+});

@@ -1,0 +1,41 @@
+import type { DeliveryStore } from "../notices/ports.ts";
+import type { Deliveries, PushTokens } from "../push/push-devices.ts";
+import type { PrismaClient } from "./generated/client.ts";
+
+/** What was told, and push tokens that were rejected, in Postgres. */
+export function prismaDeliveryStore(prisma: PrismaClient): Deliveries & DeliveryStore & PushTokens {
+  return {
+    async has(eventId, target) {
+      return (await prisma.delivery.findUnique({ where: { eventId_target: { eventId, target } } })) !== null;
+    },
+    async note({ eventId, target, accountId, kind, at }) {
+      const data = { eventId, target, accountId, kind, createdAt: at };
+      await prisma.delivery.createMany({ data: [data], skipDuplicates: true });
+    },
+    begin: ({ eventId, accountId, kind, at, since, limit }) =>
+      prisma.$transaction(async (tx) => {
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`notice/${accountId}`}, 0))`;
+        const id = { eventId, target: "notice" };
+        if ((await tx.delivery.findUnique({ where: { eventId_target: id } })) !== null) return true;
+        const count = await tx.delivery.count({
+          where: { accountId, kind, target: "notice", createdAt: { gt: since } },
+        });
+        if (count >= limit) return false;
+        await tx.delivery.create({ data: { ...id, accountId, kind, createdAt: at } });
+        return true;
+      }),
+    async forgetDeliveries(before) {
+      await prisma.delivery.deleteMany({ where: { createdAt: { lt: before } } });
+    },
+    async clearPushToken(id, pushToken) {
+      await prisma.device.updateMany({ where: { id, pushToken }, data: { pushToken: "" } });
+    },
+    async history(accountId) {
+      const rows = await prisma.device.findMany({
+        where: { accountId },
+        select: { id: true, publicKey: true, createdAt: true },
+      });
+      return rows;
+    },
+  };
+}
