@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+import { call, chainName, logIn, newPhone, signUpPerson, stack } from "./person.ts";
+
+const stateDir = isAbsolute(stack.stateDir) ? stack.stateDir : join(inject("stackDir"), stack.stateDir);
+const deviceLog = () => readFileSync(join(stateDir, "log", "device.log"), "utf8");
+
+/** What the device service pushed or mailed from this place of its log on: the development stack's adapters write lines. */
+const toldSince = (start: number) =>
+  deviceLog()
+    .slice(start)
+    .split("\n")
+    .filter((line) => /"msg":"(push|mail)"/.test(line))
+    .map((line) => JSON.parse(line) as { msg: string; event: string; operation?: string });
+
+describe("people are told", () => {
+  it("of a freeze, by push and by mail, and no log has the address or the push token", async () => {
+    const { client, email } = await signUpPerson();
+    const pushToken = `token-of-${email}`;
+    await client.updateDevice({ pushToken });
+    const start = deviceLog().length;
+    const token = client.credentials!.accessToken;
+    expect((await call("POST", "/account/v1/freeze", { token })).status).toBe(204);
+    await expect
+      .poll(() => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
+      .toEqual(expect.arrayContaining(["push: notice.frozen", "mail: Your account is frozen"]));
+    expect(deviceLog()).not.toContain(email);
+  });
+
+  it("of a new device that asks: the old one's stream and its push", async () => {
+    const { client, email } = await signUpPerson();
+    await client.updateDevice({ pushToken: `token-of-${email}` });
+    const abort = new AbortController();
+    const seen: { type: string; data: Record<string, unknown>; at: number }[] = [];
+    const following = (async () => {
+      for await (const event of client.events({ signal: abort.signal })) seen.push({ ...event, at: performance.now() });
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const start = deviceLog().length;
+
+    const { deviceKey } = newPhone();
+    const { publicKey, algorithm } = deviceKey;
+    const userKey = { type: "device", publicKey, algorithm, device: { publicKey, algorithm, name: "New phone" } };
+    const login = await logIn(email);
+    const asked = await call("POST", "/auth/v1/signin/2fa", { body: { request: { ...login, chainName }, userKey } });
+    const answered = performance.now();
+    expect(asked.status, JSON.stringify(asked.body)).toBe(200);
+    const { id } = asked.body.twoFactorAuth;
+
+    const requested = () => seen.find(({ type }) => type === "two-factor.requested");
+    await expect.poll(requested, { interval: 5, timeout: 3_000 }).toMatchObject({ data: { id } });
+    expect(requested()!.at - answered).toBeLessThan(300);
+    await expect
+      .poll(() => toldSince(start), { timeout: 5_000 })
+      .toContainEqual(expect.objectContaining({ msg: "push", event: "two-factor.requested", operation: id }));
+
+    const token = client.credentials!.accessToken;
+    expect((await call("DELETE", `/device/v1/2fa/${id}`, { token })).status).toBe(204);
+    await expect.poll(() => seen.map(({ type }) => type)).toContain("two-factor.rejected");
+    abort.abort();
+    await following;
+    expect(deviceLog()).not.toContain(email);
+  });
+});
