@@ -185,7 +185,7 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   plain(row("DELETE", "/device/v1/2fa/{id}", "rejectTwoFactor"), ["TwoFactorAuthNotFound"]),
   plain(row("POST", "/device/v1/2fa/{id}/approve", "approveTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"], {
     signature: "ab".repeat(64),
-    clientDataJSON: "{}",
+    clientDataJSON: "data",
     authenticatorData: "AAAA",
   }),
   plain(row("GET", "/device/v1/events", "watchEvents"), [200, "RateLimited"]),

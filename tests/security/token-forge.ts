@@ -92,5 +92,8 @@ export async function mintAccessToken(
   header: Record<string, unknown> = {},
 ): Promise<string> {
   const { kid, privateKey } = await realTokenKey();
-  return signJwt({ alg: "ES256", typ: "at+jwt", kid, ...header }, { ...goodClaims(subject), ...claims }, privateKey);
+  // An ephemeral token names the request that it is for.
+  const request = claims.scope === "sign" ? { two_factor: randomUUID() } : {};
+  const all = { ...goodClaims(subject), ...request, ...claims };
+  return signJwt({ alg: "ES256", typ: "at+jwt", kid, ...header }, all, privateKey);
 }

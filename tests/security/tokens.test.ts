@@ -59,6 +59,8 @@ const BAD_TOKENS: [string, () => string][] = [
   ["no session", () => without("sid")],
   ["no scope", () => without("scope")],
   ["an unknown scope", () => signed({ scope: "admin" })],
+  ["an ephemeral one of no request", () => signed({ scope: "sign" })],
+  ["a full one of a request", () => signed({ two_factor: randomUUID() })],
   ["two scopes", () => signed({ scope: "sign full" })],
   ["a list of scopes", () => signed({ scope: ["full"] })],
   ["no account key", () => without("account_key")],
