@@ -2,7 +2,7 @@ import { AppError } from "@countersign/errors";
 import { generateKeyPair } from "@countersign/keys/node";
 import { uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
-import { twoFactorWorld } from "../testing/two-factor-world.ts";
+import { ADMISSION_CALLS, type CrashPoint, twoFactorWorld } from "../testing/two-factor-world.ts";
 import type { Admission } from "./two-factor-sign-in.ts";
 
 describe("letting a new device in", () => {
@@ -86,6 +86,29 @@ describe("letting a new device in", () => {
     world.decide(id, { status: "finished" });
     await finish();
     expect(world.store.sessions).toHaveLength(1);
+  });
+
+  const crashes = ADMISSION_CALLS.flatMap((name) => [`before ${name}`, `after ${name}`] satisfies CrashPoint[]);
+  it.each(crashes)("asked again after a crash %s ends with one session and one registration", async (at) => {
+    world.seal(id);
+    world.crash(at);
+    await expect(finish()).rejects.toThrow("crashed");
+    // After the session's commit the answer is lost: the device signs in by challenge.
+    if (at === "after beginSession") await expect(finish()).rejects.toEqual(refused("TwoFactorAuthFinished"));
+    else await finish();
+    expect(world.store.sessions).toHaveLength(1);
+    const distinct = new Set(world.registrations.map((each) => JSON.stringify(each)));
+    expect(distinct.size).toBe(2);
+    expect(world.requests.all.get(id)?.admission.status).toBe("finished");
+  });
+
+  it.each(crashes.slice(0, 6))("by the event after a crash %s is completed by its redelivery", async (at) => {
+    world.seal(id);
+    world.crash(at);
+    await expect(world.approved(accountId, id)).rejects.toThrow("crashed");
+    await world.approved(accountId, id);
+    expect(world.registrations.map(({ step }) => step)).toEqual(expect.arrayContaining(["key", "device"]));
+    expect(world.store.rows.get(id)?.admittedAt).toBeDefined();
   });
 
   it("lets nobody into a frozen account, nor a key that was blocked meanwhile, nor other keys than were asked", async () => {

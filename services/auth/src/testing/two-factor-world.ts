@@ -126,12 +126,40 @@ function fakeRequests(): FakeRequests {
   return fake;
 }
 
+/** The calls that letting a device in makes, in their order. */
+export const ADMISSION_CALLS = [
+  "registerKey",
+  "registerDevice",
+  "markAdmitted",
+  "markFinished",
+  "beginSession",
+] as const;
+export type CrashPoint = `${"before" | "after"} ${(typeof ADMISSION_CALLS)[number]}`;
+
 /** Auth's part of letting a new device in, over services that a test plays. */
 export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   const clock = new FixedClock("2026-11-20T10:00:00Z");
   const signal = new AbortController().signal;
   const store = memoryStore();
-  const signIns = options.store ?? store;
+  const kept = options.store ?? store;
+  let crashAt: CrashPoint | undefined;
+  /** A call at which the process may die, on either side of it. */
+  async function crashing<T>(name: (typeof ADMISSION_CALLS)[number], work: () => Promise<T>): Promise<T> {
+    const pass = (side: "before" | "after") => {
+      if (crashAt !== `${side} ${name}`) return;
+      crashAt = undefined;
+      throw new Error("crashed");
+    };
+    pass("before");
+    const result = await work();
+    pass("after");
+    return result;
+  }
+  const signIns: TwoFactorSignInStore = {
+    ...kept,
+    markAdmitted: (...args) => crashing("markAdmitted", () => kept.markAdmitted(...args)),
+    finish: (...args) => crashing("beginSession", () => kept.finish(...args)),
+  };
   const requests = fakeRequests();
   const registered: PublicKey[] = [];
   const registrations: { step: "key" | "device"; accountId: string; keyIndex?: number; deviceId?: string }[] = [];
@@ -139,13 +167,15 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   let polls = 0;
 
   const steps: AdmissionSteps = {
-    async registerKey({ accountId, userKey }, keyIndex) {
-      registered.push(userKey);
-      registrations.push({ step: "key", accountId, keyIndex });
-    },
-    async registerDevice({ accountId }, deviceId) {
-      registrations.push({ step: "device", accountId, deviceId });
-    },
+    registerKey: ({ accountId, userKey }, keyIndex) =>
+      crashing("registerKey", async () => {
+        registered.push(userKey);
+        registrations.push({ step: "key", accountId, keyIndex });
+      }),
+    registerDevice: ({ accountId }, deviceId) =>
+      crashing("registerDevice", async () => {
+        registrations.push({ step: "device", accountId, deviceId });
+      }),
   };
   const profileOf = (token: string): LoginProfile => ({
     issuer: "https://idp.example",
@@ -172,7 +202,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   const admit = admitDevice({ signIns, steps, clock });
   const finish = finishTwoFactor({
     signIns,
-    requests,
+    requests: { ...requests, finish: (...args) => crashing("markFinished", () => requests.finish(...args)) },
     admit,
     clock,
     limit: async () => {
@@ -189,6 +219,10 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     registered,
     registrations,
     polls: () => polls,
+    /** The process dies there, once. */
+    crash(at: CrashPoint): void {
+      crashAt = at;
+    },
     /** An account whose identity logs in with tokens "<name>/…". */
     account(name: string): string {
       const id = uuidv7(clock);
