@@ -112,7 +112,8 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
         profile: {
           issuer: config.issuer,
           subject,
-          email: text(payload.email, 320),
+          // Some providers write booleans as text. Mail must not go to whoever's address somebody typed in.
+          email: String(payload.email_verified) === "false" ? "" : text(payload.email, 320),
           name: text(payload.name, 256),
           picture: webAddress(payload.picture),
           app: { appId, appName },

@@ -140,6 +140,7 @@ describe("ID tokens", () => {
   });
 
   it.each<[string, Record<string, unknown>, object]>([
+    ["an e-mail that nobody vouches for", { email: "a@example.com", email_verified: false }, { email: "" }],
     ["an e-mail with NUL", { email: "a\0@example.com" }, { email: "" }],
     ["a name with a lone surrogate", { name: "\ud800" }, { name: "" }],
     ["a picture that is a program", { picture: "javascript:alert(1)" }, { picture: "" }],
