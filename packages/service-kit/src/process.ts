@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AdminServer, type ReadyCheck, startAdminServer } from "./admin.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -142,6 +143,8 @@ export async function runService(options: RunServiceOptions): Promise<void> {
   process.once("SIGINT", stop);
   try {
     service = await startService({ ...options, logger });
+    // Where NODE_COMPILE_CACHE is set: now, since a process that is killed writes nothing.
+    flushCompileCache();
   } catch (err) {
     die("could not start")(err);
   }
