@@ -1,21 +1,58 @@
 import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { Server } from "@grpc/grpc-js";
-import { loadFileDescriptorSetFromBuffer, type PackageDefinition } from "@grpc/proto-loader";
-import { ReflectionService } from "@grpc/reflection";
+import type { MethodDefinition, Server } from "@grpc/grpc-js";
 
-let loaded: PackageDefinition | undefined;
+const require = createRequire(import.meta.url);
+const VERSIONS = ["v1", "v1alpha"] as const;
 
-/** The descriptors that `buf build` wrote beside the stubs. */
-function descriptors(): PackageDefinition | undefined {
-  const path = fileURLToPath(import.meta.resolve("@countersign/proto/descriptors.binpb"));
-  if (loaded === undefined && existsSync(path)) loaded = loadFileDescriptorSetFromBuffer(readFileSync(path));
-  return loaded;
+interface Implemented {
+  definition: MethodDefinition<unknown, unknown>;
+  handler: (call: unknown) => void;
 }
 
-/** Adds grpc.reflection.v1 and v1alpha for these services. */
+/** What @grpc/reflection offers for these services, by the path of its method. */
+function load(services: readonly string[], descriptors: string): Map<string, Implemented> {
+  const { loadFileDescriptorSetFromBuffer } = require("@grpc/proto-loader") as typeof import("@grpc/proto-loader");
+  const { ReflectionService } = require("@grpc/reflection") as typeof import("@grpc/reflection");
+  const found = new Map<string, Implemented>();
+  const collect: Pick<Server, "addService"> = {
+    addService(service, implementation) {
+      for (const [name, definition] of Object.entries(service)) {
+        const handler = implementation[name] ?? implementation[definition.originalName ?? ""];
+        found.set(definition.path, { definition, handler: handler as unknown as Implemented["handler"] });
+      }
+    },
+  };
+  const definitions = loadFileDescriptorSetFromBuffer(readFileSync(descriptors));
+  new ReflectionService(definitions, { services: [...new Set(services)] }).addToServer(collect);
+  return found;
+}
+
+/**
+ * Adds grpc.reflection.v1 and v1alpha for these services, from the descriptors that `buf build` wrote beside the stubs. They are read when somebody asks: they
+ * take 60 MiB, and hardly anybody ever does.
+ */
 export function addReflection(server: Pick<Server, "addService">, services: readonly string[]): void {
-  const definition = descriptors();
-  if (definition === undefined) return;
-  new ReflectionService(definition, { services: [...new Set(services)] }).addToServer(server);
+  const descriptors = fileURLToPath(import.meta.resolve("@countersign/proto/descriptors.binpb"));
+  if (!existsSync(descriptors)) return;
+  let loaded: Map<string, Implemented> | undefined;
+  const implemented = (path: string): Implemented => {
+    loaded ??= load(services, descriptors);
+    return loaded.get(path)!;
+  };
+  for (const version of VERSIONS) {
+    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+    const definition: MethodDefinition<unknown, unknown> = {
+      path,
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: (value) => implemented(path).definition.requestSerialize(value),
+      requestDeserialize: (bytes) => implemented(path).definition.requestDeserialize(bytes),
+      responseSerialize: (value) => implemented(path).definition.responseSerialize(value),
+      responseDeserialize: (bytes) => implemented(path).definition.responseDeserialize(bytes),
+    };
+    const handler = (call: unknown) => implemented(path).handler(call);
+    server.addService({ ServerReflectionInfo: definition }, { ServerReflectionInfo: handler } as never);
+  }
 }
