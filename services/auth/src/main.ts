@@ -169,7 +169,13 @@ async function start(service: ServiceProcess) {
   const housekeeping = startHousekeeping({ prisma, keys, clock, logger });
   onClose("housekeeping", () => housekeeping.close());
 
-  const limiters = new pg.Pool({ connectionString: databaseUrl, max: 2, application_name: "limits" });
+  // Counts may be lost with the machine; waiting for the disk would cost each request more than the count.
+  const limiters = new pg.Pool({
+    connectionString: databaseUrl,
+    max: 2,
+    application_name: "limits",
+    options: "-c synchronous_commit=off",
+  });
   limiters.on("error", (err) => logger.warn({ err }, "lost Postgres"));
   onClose("limits", () => limiters.end());
 

@@ -5,7 +5,15 @@ import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 
 export type Limit = (call: Pick<CallContext, "clientIp">) => Promise<void>;
 
-/** Counts in the database for all replicas. */
+interface Waiting {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Counts in the database for all replicas. Requests of one key that come while it is being counted share the next count: many behind one address would
+ * otherwise wait for one row, each for the other's flush.
+ */
 function createLimiter(pool: pg.Pool, name: string, points: number, seconds: number) {
   const limiter = new RateLimiterPostgres({
     storeClient: pool,
@@ -17,14 +25,41 @@ function createLimiter(pool: pg.Pool, name: string, points: number, seconds: num
     points,
     duration: seconds,
   });
-  return async (key: string): Promise<void> => {
-    try {
-      await limiter.consume(key);
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error;
-      throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, Math.ceil(error.msBeforeNext / 1000)) });
+  const queues = new Map<string, Waiting[]>();
+
+  async function count(key: string, batch: readonly Waiting[]): Promise<void> {
+    const counted = await limiter.consume(key, batch.length).catch((error: unknown) => {
+      if (error instanceof RateLimiterRes) return error;
+      throw error;
+    });
+    const before = counted.consumedPoints - batch.length;
+    const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      if (before + index < points) resolve();
+      else reject(new AppError("RateLimited", { retryAfterSeconds }));
     }
-  };
+  }
+
+  async function drain(key: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) {
+      const batch = queue.splice(0);
+      try {
+        await count(key, batch);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    queues.delete(key);
+  }
+
+  return (key: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const queue = queues.get(key);
+      if (queue) return void queue.push({ resolve, reject });
+      const fresh = [{ resolve, reject }];
+      queues.set(key, fresh);
+      void drain(key, fresh);
+    });
 }
 
 /** A limit per client address and minute. Errors: RateLimited. */
