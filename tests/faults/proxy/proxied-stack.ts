@@ -20,8 +20,12 @@ export interface ProxiedStack {
 /** Where a file's logs stay for whoever reads a failure. */
 const logsOf = (name: string): string => join(root, ".local", `faults-${name}`);
 
-/** Starts the stack on free ports with state that is thrown away; the logs are kept below .local. */
-export async function startProxiedStack(name: string, seed: number): Promise<ProxiedStack> {
+/** Starts the stack on free ports with state that is thrown away; the logs are kept below .local. `environment` is by process. */
+export async function startProxiedStack(
+  name: string,
+  seed: number,
+  environment: Record<string, Record<string, string>> = {},
+): Promise<ProxiedStack> {
   const stateDir = mkdtempSync(join(tmpdir(), `countersign-${name}-`));
   const network = createNetwork(stateDir, seed);
   const pools = new Map<ServiceName, pg.Pool>();
@@ -36,8 +40,7 @@ export async function startProxiedStack(name: string, seed: number): Promise<Pro
   try {
     const { addressOf } = network;
     const say = (line: string) => console.log(`stack: ${line}`);
-    // Each call alone: the proxies know calls by their RPC.
-    const extraEnvironment = () => ({ CS_COALESCE_CALLS: "false" });
+    const extraEnvironment = (process: string) => environment[process] ?? {};
     running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, extraEnvironment, say });
   } catch (error) {
     await clean();

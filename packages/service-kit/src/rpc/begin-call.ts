@@ -141,6 +141,7 @@ export function beginCall(
     fail(error) {
       const appError = toAppError(error);
       if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
+      else if (appError !== error) logger().warn({ err: appError.cause }, "lost Postgres in a call");
       return appError;
     },
     end(code, error) {

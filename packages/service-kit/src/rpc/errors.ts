@@ -3,6 +3,7 @@ import { Any } from "@countersign/proto/google/protobuf/any.ts";
 import { BadRequest, ErrorInfo, RetryInfo } from "@countersign/proto/google/rpc/error_details.ts";
 import { Status } from "@countersign/proto/google/rpc/status.ts";
 import { Metadata, type ServiceError, type StatusObject, status } from "@grpc/grpc-js";
+import { isPostgresLost } from "../postgres/lost.ts";
 
 const DOMAIN = "countersign";
 const DETAILS = "grpc-status-details-bin";
@@ -11,9 +12,10 @@ const TYPE = "type.googleapis.com/google.rpc.";
 const MAX_FIELDS = 20;
 const MAX_DETAIL = 500;
 
-/** The error that a caller gets: AppErrors as they are, everything else as Internal with the cause kept for the log. */
+/** The error that a caller gets: AppErrors as they are, a database that is away as Unavailable, everything else as Internal; the cause is kept for the log. */
 export function toAppError(error: unknown): AppError {
-  return error instanceof AppError ? error : new AppError("Internal", { cause: error });
+  if (error instanceof AppError) return error;
+  return new AppError(isPostgresLost(error) ? "Unavailable" : "Internal", { cause: error });
 }
 
 /** The google.rpc.Status of an error, encoded. Its cause and stack stay here. */

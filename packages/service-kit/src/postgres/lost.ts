@@ -1,0 +1,25 @@
+/** Prisma: not reachable, timed out, connection closed, no connection free in time, no transaction begun in time. */
+const PRISMA = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028"]);
+const SOCKET = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EHOSTUNREACH", "EAI_AGAIN"]);
+/** SQLSTATE: class 08 (connection), shutdown and start of the server, too many connections. */
+const SQLSTATE = /^(08...|57P0[1-3]|53300)$/;
+const ADAPTER = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections"]);
+// pg gives these no code.
+const PG = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+const MAX_DEPTH = 5;
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Whether an error of pg or Prisma, or one of its causes, says that Postgres was not there, and nothing about what was asked. */
+export function isPostgresLost(error: unknown, depth = 0): boolean {
+  if (typeof error !== "object" || error === null || depth > MAX_DEPTH) return false;
+  const { code, errorCode, kind, message, cause } = error as Record<string, unknown>;
+  return (
+    [code, errorCode].some(
+      (value) => PRISMA.has(text(value)) || SOCKET.has(text(value)) || SQLSTATE.test(text(value)),
+    ) ||
+    ADAPTER.has(text(kind)) ||
+    PG.test(text(message)) ||
+    isPostgresLost(cause, depth + 1)
+  );
+}

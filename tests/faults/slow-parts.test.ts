@@ -1,0 +1,259 @@
+import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { messageHash, outboxRows, publishedEvents, signedMessages, withoutRecord } from "./proxy/evidence.ts";
+import { complaintsAbout } from "./proxy/exactly-once.ts";
+import { createLedger, type Ledger } from "./proxy/ledger.ts";
+import { deployed, failures, journey, newPerson, type Person, signIn, signOut, signUp } from "./proxy/person.ts";
+import { type ProxiedStack, startProxiedStack } from "./proxy/proxied-stack.ts";
+import { seededRandom } from "./proxy/random.ts";
+import { untilNone } from "./proxy/until.ts";
+
+const SEED = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
+const CREATION = "signer.v1.Creation/SignCreation";
+const DEPLOY = "account.v1.Accounts/DeployAccount";
+/** A call in the middle of a sign-up at which each service is at work: service, caller, callee, RPC. */
+const MIDDLE = [
+  ["auth", "auth", "account", DEPLOY],
+  ["account", "auth", "account", DEPLOY],
+  ["key", "auth", "key", "key.v1.Keys/RegisterKey"],
+  ["device", "auth", "device", "device.v1.Devices/RegisterDevice"],
+  ["signer", "account", "signer", CREATION],
+] as const;
+/** How long the answer to a sign-up may wait for the chain, with what comes before and after. */
+const SIGN_UP_MS = 23_000;
+
+let proxied: ProxiedStack;
+let ledger: Ledger;
+let before: bigint;
+/** Messages (hex) that somebody holds a signature of. */
+const held: string[] = [];
+
+beforeAll(async () => {
+  console.log(`FAULT_SEED=${SEED}`);
+  proxied = await startProxiedStack("slow-parts", SEED);
+  ledger = createLedger(proxied.stack.chains[0]!.accessNode);
+  before = await ledger.height();
+});
+afterAll(() => proxied?.stop());
+
+const newcomer = (): Promise<Person> => newPerson(proxied.stack);
+
+/** In the end everything about these people is there once. */
+async function exactlyOnce(...people: Person[]): Promise<void> {
+  for (const person of people) {
+    await untilNone(`${person.tag}\n${person.story.join("\n")}`, () => complaintsAbout(proxied, ledger, person));
+  }
+}
+
+/** Stops a process where it stands for `ms`, as a machine that stalls would; `work` begins meanwhile. */
+async function frozen<T>(name: string, ms: number, work: () => Promise<T>): Promise<T> {
+  const { pid } = proxied.stack.processes[name]!;
+  process.kill(pid, "SIGSTOP");
+  const running = work();
+  running.catch(() => undefined);
+  try {
+    await sleep(ms);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  return running;
+}
+
+/** What needs no event: sign-up, sign-in and sign-out. */
+async function comeAndGo(person: Person): Promise<void> {
+  await signUp(person);
+  await deployed(person);
+  await signIn(person);
+  await signOut(person);
+}
+
+describe("NATS", () => {
+  /** Everything works at once while NATS is away; `back` resolves when its time is over. */
+  async function worksWithout(person: Person, back: Promise<void>): Promise<void> {
+    const over = back.then(() => "NATS is back");
+    expect(await Promise.race([comeAndGo(person).then(() => "done"), over])).toBe("done");
+    expect(failures(person)).toEqual([]);
+    await over;
+  }
+
+  it("stands still for 5 s: nobody waits for it, and each event arrives once", async () => {
+    const person = await newcomer();
+    const back = frozen("nats", 5_000, async () => undefined);
+    await worksWithout(person, back);
+    await exactlyOnce(person);
+  });
+
+  it("is out of reach for 5 s: nobody waits for it, and each event arrives once", async () => {
+    const person = await newcomer();
+    const hops = proxied.network.tcpsTo("nats");
+    for (const hop of hops) hop.drop();
+    const back = sleep(5_000).then(() => {
+      for (const hop of hops) hop.pass();
+    });
+    await worksWithout(person, back);
+    await exactlyOnce(person);
+  });
+});
+
+describe("Postgres", () => {
+  it.each(MIDDLE)("is lost to %s for a second (%s→%s, %s): 503, and nothing half-done", async (...middle) => {
+    const [service, ...call] = middle;
+    const person = await newcomer();
+    const hop = proxied.network.tcp(service, "postgres");
+    const lost = Promise.withResolvers<void>();
+    proxied.network.when(...call, () => {
+      hop.drop();
+      lost.resolve();
+    });
+    void lost.promise.then(() => sleep(1_000)).then(hop.pass);
+    await journey(person);
+    await lost.promise;
+    await exactlyOnce(person);
+    for (const failure of failures(person)) expect(failure).toMatch(/ 50[34]$/);
+  });
+
+  it("cuts every service's connections at once, in the middle of things", async () => {
+    const people = await Promise.all(Array.from({ length: 4 }, newcomer));
+    proxied.network.when("auth", "key", "key.v1.Keys/RegisterKey", () => {
+      for (const hop of proxied.network.tcpsTo("postgres")) {
+        hop.drop();
+        hop.pass();
+      }
+    });
+    await Promise.all(people.map((person) => journey(person)));
+    await exactlyOnce(...people);
+    for (const failure of people.flatMap(failures)) expect(failure).toMatch(/ 50[34]$/);
+  });
+
+  it("stalls for 4 s, for all services at once", async () => {
+    const people = await Promise.all(Array.from({ length: 3 }, newcomer));
+    const hops = proxied.network.tcpsTo("postgres");
+    proxied.network.when("account", "signer", CREATION, () => {
+      for (const hop of hops) hop.stall();
+      setTimeout(() => {
+        for (const hop of hops) hop.pass();
+      }, 4_000);
+    });
+    await Promise.all(people.map((person) => journey(person)));
+    await exactlyOnce(...people);
+    for (const failure of people.flatMap(failures)) expect(failure).toMatch(/ 50[34]$/);
+  });
+});
+
+describe("the chain node", () => {
+  const node = () => proxied.network.tcp("account", "flow-emulator");
+  /** As the client's method, without repeating. */
+  const signUpOnce = ({ client, login }: Person) =>
+    client.signUp({ login, chainName: proxied.stack.chains[0]!.chainName });
+
+  it("answers nothing: the sign-up is answered in time, without addresses, and completed later", async () => {
+    const person = await newcomer();
+    node().stall();
+    const started = performance.now();
+    try {
+      const { account } = await signUpOnce(person);
+      expect(performance.now() - started).toBeLessThan(SIGN_UP_MS);
+      expect(account.addresses).toEqual([]);
+      expect((await person.client.me()).id).toBe(account.id);
+    } finally {
+      node().pass();
+    }
+    await deployed(person);
+    await exactlyOnce(person);
+    expect(failures(person)).toEqual([]);
+  });
+
+  it("takes 2 s for each answer: the sign-up waits, and deploys once", async () => {
+    const people = await Promise.all([newcomer(), newcomer()]);
+    node().delay(900, 200);
+    const started = performance.now();
+    try {
+      await Promise.all(people.map(signUpOnce));
+      expect(performance.now() - started).toBeLessThan(SIGN_UP_MS);
+    } finally {
+      node().pass();
+    }
+    await Promise.all(people.map(deployed));
+    await exactlyOnce(...people);
+    expect(people.flatMap(failures)).toEqual([]);
+  });
+
+  it("breaks its answers off for 2 s, also the one to the submission", async () => {
+    const people = await Promise.all([newcomer(), newcomer()]);
+    proxied.network.when("account", "signer", CREATION, () => {
+      node().cutAfter(20);
+      setTimeout(node().pass, 2_000);
+    });
+    await Promise.all(people.map((person) => journey(person)));
+    await exactlyOnce(...people);
+  });
+
+  it("is out of reach for 3 s", async () => {
+    const person = await newcomer();
+    node().drop();
+    setTimeout(node().pass, 3_000);
+    await journey(person);
+    await exactlyOnce(person);
+    expect(failures(person)).toEqual([]);
+  });
+});
+
+describe("the services", () => {
+  it.each(["signer", "account", "key", "device", "auth"])("%s stands still for 3.5 s", async (name) => {
+    const person = await newcomer();
+    await frozen(name, 3_500, () => journey(person));
+    await exactlyOnce(person);
+  });
+
+  it("lose their connections to each other again and again, with all that is on its way", async () => {
+    const people = await Promise.all(Array.from({ length: 12 }, newcomer));
+    const random = seededRandom(SEED);
+    const walking = Promise.all(people.map((person) => journey(person)));
+    for (let i = 0; i < 12; i++) {
+      await sleep(50 + random() * 250);
+      const proxies = proxied.network.rpcs();
+      for (const proxy of proxies) if (random() < 0.5) proxy.sever();
+    }
+    await walking;
+    await exactlyOnce(...people);
+    for (const { challenges, client } of people) {
+      for (const challenge of challenges) {
+        await expect(client.respondChallenge(challenge)).rejects.toMatchObject({ error: "UnknownChallenge" });
+      }
+    }
+    held.push(...people.flatMap(({ signed }) => signed));
+  });
+
+  it("lose all their connections to each other in the middle of sign-ups; ended sessions are heard of afterwards", async () => {
+    const people = await Promise.all(Array.from({ length: 4 }, newcomer));
+    proxied.network.when("account", "signer", CREATION, () => {
+      for (const proxy of proxied.network.rpcs()) proxy.sever();
+    });
+    await Promise.all(people.map(signUp));
+    await Promise.all(people.map(deployed));
+    const [person] = people as [Person, ...Person[]];
+    const { accessToken } = person.client.credentials!;
+    await signOut(person);
+    const me = () =>
+      fetch(`${proxied.stack.gateway}/account/v1/me`, { headers: { authorization: `Bearer ${accessToken}` } });
+    await expect.poll(async () => (await me()).status, { timeout: 5_000 }).toBe(401);
+    await exactlyOnce(...people);
+  });
+});
+
+describe("afterwards", () => {
+  it("the stack is whole", async () => {
+    const person = await newcomer();
+    await journey(person);
+    await exactlyOnce(person);
+    expect(failures(person)).toEqual([]);
+  });
+
+  it("each event is in the stream once, and every signature on the chain is in the signer's records", async () => {
+    const key = ({ subject, id }: { subject: string; id: string }) => `${subject} ${id}`;
+    expect((await publishedEvents(proxied)).map(key).sort()).toEqual((await outboxRows(proxied)).map(key).sort());
+    const onChain = (await ledger.transactionsAfter(before)).flatMap(signedMessages);
+    expect(await withoutRecord(proxied, [...onChain, ...held.map(messageHash)])).toEqual([]);
+  });
+});
