@@ -20,11 +20,11 @@ export interface ProxiedStack {
 /** Where a file's logs stay for whoever reads a failure. */
 const logsOf = (name: string): string => join(root, ".local", `faults-${name}`);
 
-/** Starts the stack on free ports with state that is thrown away; the logs are kept below .local. `environment` is by process. */
+/** Starts the stack on free ports with state that is thrown away; the logs are kept below .local. `environment` is for all services. */
 export async function startProxiedStack(
   name: string,
   seed: number,
-  environment: Record<string, Record<string, string>> = {},
+  environment: Record<string, string> = {},
 ): Promise<ProxiedStack> {
   const stateDir = mkdtempSync(join(tmpdir(), `countersign-${name}-`));
   const network = createNetwork(stateDir, seed);
@@ -40,7 +40,7 @@ export async function startProxiedStack(
   try {
     const { addressOf } = network;
     const say = (line: string) => console.log(`stack: ${line}`);
-    const extraEnvironment = (process: string) => environment[process] ?? {};
+    const extraEnvironment = () => environment;
     running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, extraEnvironment, say });
   } catch (error) {
     await clean();

@@ -9,8 +9,9 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { TlsMaterial } from "@countersign/service-kit";
+import { type Batches, batchesOf, messageReader } from "./rpc-batches.ts";
 import type { ArmedFault, FaultRule, ProxiedAnswer, ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
-import { type Collected, give, lose, pipe } from "./rpc-streams.ts";
+import { type Collected, give, lose, pipe, type Taps } from "./rpc-streams.ts";
 
 const UNKNOWN = 2;
 const FRAME_BYTES = 5;
@@ -29,7 +30,7 @@ export interface RpcProxyOptions {
 export interface RpcProxy {
   /** host:port to dial instead of the target. */
   readonly address: string;
-  /** Calls by "package.Service/Method" since the start or the last reset. */
+  /** Calls by "package.Service/Method" since the start or the last reset, also those inside of streams of calls. */
   readonly counts: ReadonlyMap<string, number>;
   resetCounts(): void;
   /** Arms a fault; of several that match a call the first armed strikes. */
@@ -69,7 +70,7 @@ async function readAll(stream: ServerHttp2Stream): Promise<Buffer> {
 
 /**
  * Ends the caller's mutual TLS with the callee's certificate and dials the callee with the caller's: both believe that they talk to each other. Streams pass through as
- * they come, trailers and resets included; faults strike unary calls.
+ * they come, trailers and resets included; faults strike unary calls, also those that go together on a stream.
  */
 export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
   const { callee, caller, target, serverName } = options;
@@ -166,19 +167,61 @@ export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy>
   const ruleFor = (call: ProxiedCall): Rule | undefined =>
     [...rules].find(({ rpc, left, matches }) => rpc === call.rpc && left > 0 && (matches?.(call) ?? true));
 
+  const take = (call: ProxiedCall): Rule | undefined => {
+    const rule = ruleFor(call);
+    if (rule) rule.left -= 1;
+    if (rule) rule.taken += 1;
+    return rule;
+  };
+
+  /** Strikes calls inside of a stream: what is lost, is lost with the stream and all that is on it. */
+  const batchTaps = (batches: Batches): Taps => {
+    const readRequests = messageReader();
+    const readAnswers = messageReader();
+    const doomed = new Map<number, { rule: Rule; call: ProxiedCall }>();
+    return {
+      request: (chunk) => {
+        let whole = true;
+        for (const { id, call } of readRequests(chunk).flatMap(batches.calls)) {
+          counted(call.rpc);
+          const rule = take(call);
+          if (rule?.fault.kind === "lose-answer") doomed.set(id, { rule, call });
+          else if (rule?.fault.kind === "lose-request") {
+            rule.strikes.push({ call, answers: [] });
+            whole = false;
+          } else if (rule) throw new Error(`${rule.fault.kind} cannot strike a call inside of a stream`);
+        }
+        return whole;
+      },
+      answer: (chunk) => {
+        let whole = true;
+        for (const { id, answer } of readAnswers(chunk).flatMap(batches.answers)) {
+          const lost = doomed.get(id);
+          if (!lost) continue;
+          lost.rule.strikes.push({ call: lost.call, answers: [answer] });
+          doomed.delete(id);
+          whole = false;
+        }
+        return whole;
+      },
+    };
+  };
+
+  const counted = (rpc: string) => counts.set(rpc, (counts.get(rpc) ?? 0) + 1);
+
   const handle = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
     const rpc = rpcOf(headers);
-    counts.set(rpc, (counts.get(rpc) ?? 0) + 1);
     stream.on("error", () => undefined);
+    const batches = batchesOf(rpc);
+    if (batches) return pipe(stream, toCallee().request(onward(headers)), batchTaps(batches));
+    counted(rpc);
     stream.on("close", () => release(rpc));
     if (!rules.some((rule) => rule.rpc === rpc && rule.left > 0))
       return pipe(stream, toCallee().request(onward(headers)));
     const body = await readAll(stream);
     const call = { rpc, headers, request: body.subarray(FRAME_BYTES) };
-    const rule = ruleFor(call);
+    const rule = take(call);
     if (!rule) return give(stream, await send(headers, body));
-    rule.left -= 1;
-    rule.taken += 1;
     const answers = await run(stream, headers, body, rule.fault);
     rule.strikes.push({ call, answers: answers.map(answerOf) });
   };

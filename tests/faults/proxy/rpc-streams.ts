@@ -43,16 +43,38 @@ export function give(stream: ServerHttp2Stream, { headers, body, trailers, reset
   }
 }
 
+/** Looks at bytes before they go on; false breaks the stream instead. */
+export interface Taps {
+  request(chunk: Buffer): boolean;
+  answer(chunk: Buffer): boolean;
+}
+
+const PASS: Taps = { request: () => true, answer: () => true };
+
 /** Joins the caller's stream and the callee's, in both directions. */
-export function pipe(inbound: ServerHttp2Stream, outbound: ClientHttp2Stream): void {
+export function pipe(inbound: ServerHttp2Stream, outbound: ClientHttp2Stream, taps: Taps = PASS): void {
   let trailers: IncomingHttpHeaders | undefined;
-  inbound.pipe(outbound);
+  const breakOff = () => {
+    lose(inbound, "reset");
+    outbound.close(constants.NGHTTP2_CANCEL);
+  };
+  inbound.on("data", (chunk: Buffer) => {
+    if (outbound.destroyed || outbound.closed) return;
+    if (!taps.request(chunk)) breakOff();
+    else if (!outbound.write(chunk)) inbound.pause();
+  });
+  outbound.on("drain", () => inbound.resume());
+  inbound.on("end", () => outbound.end());
   outbound.on("response", (headers, flags) => {
     if (inbound.destroyed) return;
     if (flags & constants.NGHTTP2_FLAG_END_STREAM) return inbound.respond(answerHeaders(headers), { endStream: true });
     inbound.respond(answerHeaders(headers), { waitForTrailers: true });
     inbound.on("wantTrailers", () => inbound.sendTrailers({ ...trailers }));
-    outbound.on("data", (chunk) => inbound.write(chunk) || outbound.pause());
+    outbound.on("data", (chunk: Buffer) => {
+      if (inbound.destroyed || inbound.closed) return;
+      if (!taps.answer(chunk)) breakOff();
+      else if (!inbound.write(chunk)) outbound.pause();
+    });
     inbound.on("drain", () => outbound.resume());
     outbound.on("end", () => inbound.end());
   });

@@ -1,0 +1,186 @@
+import { DeployAccountRequest } from "@countersign/proto/account/v1/accounts.ts";
+import { RefreshTokenResponse } from "@countersign/proto/auth/v1/sessions.ts";
+import { SignPaymasterRequest, SignTransactionRequest } from "@countersign/proto/signer/v1/signing.ts";
+import { expect } from "vitest";
+import { messageHash, outboxRows, publishedEvents, signedMessages, withoutRecord } from "./evidence.ts";
+import { complaintsAbout } from "./exactly-once.ts";
+import { createLedger } from "./ledger.ts";
+import { journey, newPerson, type Person } from "./person.ts";
+import type { ProxiedStack } from "./proxied-stack.ts";
+import type { ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
+import { untilNone } from "./until.ts";
+
+/** Every RPC that a person's way from sign-up to sign-out takes, by hop. One that is new there belongs in here. */
+export const HOPS = [
+  "gateway→auth auth.v1.SignUp/SignUp",
+  "auth→account account.v1.Accounts/DeployAccount",
+  "auth→key key.v1.Keys/RegisterKey",
+  "auth→device device.v1.Devices/RegisterDevice",
+  "account→signer signer.v1.Creation/DeriveServerKeys",
+  "account→signer signer.v1.Creation/SignCreation",
+  "account→signer signer.v1.Creation/BindAddress",
+  "gateway→account account.v1.Accounts/GetMe",
+  "gateway→auth auth.v1.SignIn/IssueChallenge",
+  "gateway→auth auth.v1.SignIn/RespondChallenge",
+  "auth→key key.v1.Keys/FindSignInKey",
+  "auth→account account.v1.Accounts/GetAccount",
+  "gateway→auth auth.v1.Sessions/RefreshToken",
+  "gateway→signer signer.v1.Signing/SignTransaction",
+  "gateway→signer signer.v1.Signing/SignPaymaster",
+  "gateway→auth auth.v1.Sessions/SignOut",
+] as const;
+
+export type Faults = Record<string, { fault: RpcFault; times?: number }>;
+
+export interface Matrix {
+  /** "<hop>: <fault>" of every case, in the order in which they begin. */
+  readonly names: readonly string[];
+  /** Has one person go the way undisturbed, then starts the cases. Gives the hops that the way took. */
+  start(proxied: ProxiedStack): Promise<string[]>;
+  /** Waits for a case that was started. */
+  result(name: string): Promise<void>;
+  /** The stream of events against the outboxes: each event once. */
+  checkEvents(): Promise<void>;
+  /** Signatures on the chain and in anybody's hands, also lost ones, against the signer's records. */
+  checkSignatures(): Promise<void>;
+}
+
+interface Case {
+  name: string;
+  hop: string;
+  fault: { fault: RpcFault; times?: number };
+}
+
+const splitHop = (hop: string): [caller: string, callee: string, rpc: string] => {
+  const [, caller, callee, rpc] = /^(.+)→(\S+) (\S+)$/.exec(hop) as unknown as [string, string, string, string];
+  return [caller, callee, rpc];
+};
+
+const jti = (token: string): string => JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()).jti;
+
+/** Every hop with every fault, each for a person of its own, `parallel` people at once. */
+export function createMatrix(faults: Faults, parallel: number): Matrix {
+  const cases: Case[] = Object.entries(faults).flatMap(([what, fault]) =>
+    HOPS.map((hop) => ({ name: `${hop}: ${what}`, hop, fault })),
+  );
+  const results = new Map<string, Promise<void>>();
+  /** Account ids by user key, from the sign-ups that came by. */
+  const accountIds = new Map<string, string>();
+  const people: Person[] = [];
+  const lostSignatures: string[] = [];
+  let proxied: ProxiedStack;
+  let ledger: ReturnType<typeof createLedger>;
+  let before: bigint;
+
+  /** Whether a call is made on behalf of this person: by its request id, or by the key or account id in the request. */
+  const concerns = ({ tag, deviceKey: { publicKey } }: Person, { headers, request }: ProxiedCall): boolean => {
+    const accountId = accountIds.get(publicKey);
+    return (
+      String(headers["x-request-id"]).startsWith(`${tag}-`) ||
+      request.includes(Buffer.from(publicKey, "hex")) ||
+      request.includes(publicKey) ||
+      (accountId !== undefined && request.includes(accountId))
+    );
+  };
+
+  /** What each RPC owes beyond the common: judged by the answers that the callee gave, also those that nobody got. */
+  const judge = (rpc: string, strikes: readonly Strike[], refreshed: string): void => {
+    for (const { call, answers } of strikes) {
+      const given = answers.filter(({ status }) => status === 0);
+      if (rpc.endsWith("/RespondChallenge")) expect(given.length, "a challenge succeeds once").toBeLessThanOrEqual(1);
+      if (rpc.endsWith("/RefreshToken")) {
+        const successors = given.map(({ response }) =>
+          jti(RefreshTokenResponse.decode(response).credentials?.refreshToken ?? ""),
+        );
+        expect(new Set([...successors, refreshed]).size, "one successor").toBe(1);
+      }
+      if (given.length === 0) continue;
+      if (rpc.endsWith("/SignTransaction"))
+        lostSignatures.push(SignTransactionRequest.decode(call.request).message.toString("hex"));
+      if (rpc.endsWith("/SignPaymaster"))
+        lostSignatures.push(SignPaymasterRequest.decode(call.request).message.toString("hex"));
+    }
+  };
+
+  const run = async ({ name, hop, fault }: Case): Promise<void> => {
+    const person = await newPerson(proxied.stack);
+    people.push(person);
+    const [caller, callee, rpc] = splitHop(hop);
+    const matches = (call: ProxiedCall) => concerns(person, call);
+    const armed = proxied.network.rpc(caller, callee).inject({ rpc, ...fault, matches });
+    let refreshed = "";
+    try {
+      await journey(person, (credentials) => {
+        refreshed = jti(credentials.refreshToken);
+      });
+      expect(armed.taken, "calls that the fault struck").toBeGreaterThan(0);
+      await untilNone(name, async () =>
+        armed.strikes.length < armed.taken ? ["a call is on its way still"] : complaintsAbout(proxied, ledger, person),
+      );
+      armed.disarm();
+      judge(rpc, armed.strikes, refreshed);
+      for (const challenge of person.challenges) {
+        await expect(person.client.respondChallenge(challenge)).rejects.toMatchObject({ error: "UnknownChallenge" });
+      }
+    } catch (error) {
+      throw new Error(`${person.tag}: ${(error as Error).message}\n${person.story.join("\n")}`, { cause: error });
+    } finally {
+      armed.disarm();
+    }
+  };
+
+  const startAll = () => {
+    const queue = cases.map((each) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      results.set(each.name, promise);
+      promise.catch(() => undefined);
+      return () => {
+        const running = run(each);
+        resolve(running);
+        return running.catch(() => undefined);
+      };
+    });
+    const work = async () => {
+      for (let next = queue.shift(); next; next = queue.shift()) await next();
+    };
+    for (let worker = 0; worker < parallel; worker++) void work();
+  };
+
+  return {
+    names: cases.map(({ name }) => name),
+    async start(stack) {
+      proxied = stack;
+      ledger = createLedger(proxied.stack.chains[0]!.accessNode);
+      before = await ledger.height();
+      // Looks at every sign-up that comes by and strikes none.
+      proxied.network.rpc("auth", "account").inject({
+        rpc: "account.v1.Accounts/DeployAccount",
+        fault: { kind: "lose-request", as: "reset" },
+        matches: ({ request }) => {
+          const { accountId, userKey } = DeployAccountRequest.decode(request);
+          if (userKey) accountIds.set(userKey.bytes.toString("hex"), accountId);
+          return false;
+        },
+      });
+      const person = await newPerson(proxied.stack);
+      people.push(person);
+      proxied.network.resetCounts();
+      await journey(person);
+      const counted = [...proxied.network.rpcCalls().keys()];
+      startAll();
+      // The stream of token states is there all the time; slow-parts.test.ts cuts it.
+      return counted.filter((name) => !name.endsWith("auth.v1.TokenState/Watch"));
+    },
+    result: (name) => results.get(name) ?? Promise.reject(new Error(`${name} was not started`)),
+    async checkEvents() {
+      const key = ({ subject, id }: { subject: string; id: string }) => `${subject} ${id}`;
+      expect((await publishedEvents(proxied)).map(key).sort()).toEqual((await outboxRows(proxied)).map(key).sort());
+    },
+    async checkSignatures() {
+      const onChain = (await ledger.transactionsAfter(before)).flatMap(signedMessages);
+      const held = people.flatMap(({ signed }) => signed);
+      expect(onChain.length).toBeGreaterThan(people.length);
+      expect(await withoutRecord(proxied, [...onChain, ...[...held, ...lostSignatures].map(messageHash)])).toEqual([]);
+    },
+  };
+}
