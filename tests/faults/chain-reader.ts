@@ -72,6 +72,7 @@ export function chainReader(accessNode: string) {
   const height = async () => (await access.latestSealedBlock()).height;
 
   return {
+    access,
     height,
     /** All transactions after block `after`. */
     async transactions(after: bigint): Promise<ChainTransaction[]> {

@@ -31,10 +31,11 @@ export interface FaultStack extends RunningStack {
 export const replicasOf = (program: Program): [string, string] => [program, `${program}-2`];
 
 /** A stack of its own for a file of tests: two of every program, all of their fault points reporting to us. */
-export async function startFaultStack(): Promise<FaultStack> {
+export async function startFaultStack(settings: Record<string, string> = {}): Promise<FaultStack> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
   const controller = await startController(join(stateDir, "faults.sock"));
-  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path });
+  // A program refuses settings that begin with its own name and are unknown, and does not see those of others.
+  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path, ...settings });
   const say = (line: string) => console.log(`stack: ${line}`);
   const running = await startStack({
     stateDir,

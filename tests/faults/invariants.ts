@@ -4,6 +4,7 @@ import { query, readAudit, readEvents } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";
 import type { Phone } from "./phone.ts";
 
+/** Of a sign-up. Sessions have events of their own. */
 const EXPECTED_EVENTS = [
   "account.account-deployed",
   "auth.sign-up-completed",
@@ -95,8 +96,9 @@ export async function broken(
     if (onChain.length !== 1 || onChain[0] !== cadence[0]?.address) note(phone, `${onChain.length} accounts on chain`);
     const told = events
       .map(({ subject }) => /^cs\.v1\.(\w+)\.([^.]+)\.([\w-]+)$/.exec(subject) ?? [])
-      .filter(([, , accountId, event]) => accountId === phone.accountId && event !== "session-created")
+      .filter(([, , accountId]) => accountId === phone.accountId)
       .map(([, service, , event]) => `${service}.${event}`)
+      .filter((event) => EXPECTED_EVENTS.includes(event))
       .sort();
     if (told.join() !== EXPECTED_EVENTS.join()) note(phone, `events ${told.join(", ")}`);
   }

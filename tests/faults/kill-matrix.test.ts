@@ -59,7 +59,10 @@ function createJudge() {
   const judge = async ({ point, pid }: { point: string; pid: number }) => {
     const reaching = nameOf(pid);
     if (reaching === undefined || !stack.isUp(reaching) || down() >= MOST_DOWN) return;
-    const index = open.findIndex((cell) => cell.point === point && whole(cell.victim));
+    // Every service has an outbox: it is the service's own publisher that must die.
+    const shared = point.startsWith("outbox/");
+    const fits = ({ victim }: Cell) => !shared || victim === "gateway" || victim === programOf(reaching);
+    const index = open.findIndex((cell) => cell.point === point && whole(cell.victim) && fits(cell));
     const cell = open[index];
     if (!cell) return;
     open.splice(index, 1);

@@ -1,6 +1,7 @@
 import { backoffMs, type Logger, listenPostgres, type Metrics, sleepUntil } from "@countersign/service-kit";
 import type { JetStreamClient } from "nats";
 import pg from "pg";
+import { faultPoint } from "./fault-points.ts";
 import { createOutboxMetrics } from "./metrics.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
 import { ensureEventsStream } from "./stream.ts";
@@ -84,7 +85,10 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
         rows.map(({ id, subject, payload }) => stream.publish(subject, payload, { msgID: id, timeout: ACK_MS })),
       );
       const acknowledged = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
-      if (acknowledged.length > 0) await client.query(MARK, [acknowledged]);
+      if (acknowledged.length > 0) {
+        await faultPoint("published");
+        await client.query(MARK, [acknowledged]);
+      }
       await client.query("COMMIT");
       metrics.published.inc(acknowledged.length);
       metrics.failed.inc(rows.length - acknowledged.length);

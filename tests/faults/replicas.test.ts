@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CountersignClient } from "@countersign/client";
+import { payloadMessage } from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { chainReader } from "./chain-reader.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { broken, quiet } from "./invariants.ts";
+import { logIn, newPhone, type Phone, settle, signUp } from "./phone.ts";
+
+/** Two of every program and nothing broken: what one of them counts, grants and ends must hold at the other. */
+const CHALLENGES_PER_MINUTE = 40;
+const SIGNATURES_PER_MINUTE = 20;
+const MINUTE_MS = 60_000;
+
+let stack: FaultStack;
+let chain: ReturnType<typeof chainReader>;
+let startHeight: bigint;
+const persons: Phone[] = [];
+
+beforeAll(async () => {
+  stack = await startFaultStack({
+    AUTH_LIMIT_CHALLENGE_PER_MINUTE: String(CHALLENGES_PER_MINUTE),
+    AUTH_LIMIT_SIGN_UP_PER_MINUTE: "1000",
+    AUTH_LIMIT_SCALE: "1",
+    SIGNER_LIMIT_SIGNATURES_PER_MINUTE: String(SIGNATURES_PER_MINUTE),
+    SIGNER_LIMIT_SCALE: "1",
+  });
+  chain = chainReader(stack.stack.chains[0]!.accessNode);
+  startHeight = await chain.height();
+}, 180_000);
+
+afterAll(() => stack?.stop(), 60_000);
+
+const chainName = () => stack.stack.chains[0]!.chainName;
+
+/** The same person at each gateway. */
+function atBoth(phone: Phone): [CountersignClient, CountersignClient] {
+  const { deviceKey } = phone;
+  const { credentials } = phone.client;
+  const at = (baseUrl: string) =>
+    new CountersignClient({ baseUrl, deviceKey, ...(credentials === undefined ? {} : { credentials }) });
+  const [first, second] = stack.stack.gateways as [string, string];
+  return [at(first), at(second)];
+}
+
+async function newPerson() {
+  const phone = newPhone(stack.stack, persons.length);
+  persons.push(phone);
+  const login = await logIn(stack.stack, phone);
+  await signUp(stack.stack, phone, login, false);
+  await settle(phone);
+  return { phone, login };
+}
+
+const outcomes = async (work: readonly Promise<unknown>[]) => {
+  const settled = await Promise.allSettled(work);
+  return settled.map((each) => (each.status === "fulfilled" ? "granted" : (each.reason as { error?: string }).error));
+};
+const countOf = (list: readonly unknown[], wanted: unknown) => list.filter((each) => each === wanted).length;
+
+it("the same sign-up at both gateways at once is one account", async () => {
+  const phone = newPhone(stack.stack, 0);
+  persons.push(phone);
+  const login = await logIn(stack.stack, phone);
+  const clients = Array.from({ length: 3 }, () => atBoth(phone)).flat();
+  const answers = await Promise.allSettled(clients.map((client) => client.signUp({ login, chainName: chainName() })));
+  const accounts = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value.account.id] : []));
+  expect(new Set(accounts).size).toBe(1);
+  phone.accountId = accounts[0]!;
+  await phone.client.signIn({ login, chainName: chainName() });
+  await settle(phone);
+});
+
+it("people who come at once to both gateways share creations, and each gets one account", async () => {
+  await Promise.all(Array.from({ length: 12 }, newPerson));
+}, 60_000);
+
+it("a challenge from one process is answered once, at any", async () => {
+  const { phone, login } = await newPerson();
+  const [one, other] = atBoth(phone);
+  const challenge = await one.requestChallenge({ login, chainName: chainName() });
+  const answered = await outcomes(
+    [one, other, one, other].map(async (client) => void (await client.respondChallenge(challenge))),
+  );
+  expect(countOf(answered, "granted")).toBe(1);
+});
+
+it("five wrong answers end a challenge, wherever they are given", async () => {
+  const { phone, login } = await newPerson();
+  const clients = atBoth(phone);
+  const challenge = await clients[0].requestChallenge({ login, chainName: chainName() });
+  const strangers = clients.flatMap(() => atBoth(newPhone(stack.stack, 0)));
+  const wrong = await outcomes(
+    [...strangers, ...strangers].map(async (client) => void (await client.respondChallenge(challenge))),
+  );
+  expect(countOf(wrong, "InvalidSignature")).toBe(5);
+  expect(await outcomes([clients[1].respondChallenge(challenge)])).toEqual(["UnknownChallenge"]);
+});
+
+it("a session that ends at one gateway is over at the other within two seconds", async () => {
+  const { phone } = await newPerson();
+  const [one, other] = atBoth(phone);
+  await other.me();
+  await one.signOut();
+  await expect.poll(() => outcomes([other.me()]), { timeout: 2_000, interval: 50 }).not.toEqual(["granted"]);
+});
+
+it("a refresh token that both gateways are given at once goes on as one session", async () => {
+  const { phone } = await newPerson();
+  const [one, other] = atBoth(phone);
+  const [first, second] = await Promise.all([one.refresh(), other.refresh()]);
+  await Promise.all([one.me(), other.me()]);
+  // Either of the pair is the same successor: using one ends the other's retry, not the session.
+  expect(await one.sessions()).toHaveLength(1);
+  expect([typeof first.refreshToken, typeof second.refreshToken]).toEqual(["string", "string"]);
+});
+
+it("an account's signatures of a minute are counted over both signers", async () => {
+  const { phone } = await newPerson();
+  const { addresses } = await phone.client.me();
+  const address = addresses.find((entry) => entry.chainType === "cadence")!.address.slice(2);
+  const [block, key] = await Promise.all([chain.access.latestSealedBlock(), chain.access.accountKey(address, 1)]);
+  const message = bytesToHex(
+    payloadMessage({
+      script: "transaction { prepare(account: &Account) {} }",
+      arguments: [],
+      referenceBlockId: block.id,
+      gasLimit: 100n,
+      proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber },
+      payer: stack.stack.chains[0]!.paymaster.slice(2),
+      authorizers: [address],
+    }),
+  );
+  const left = MINUTE_MS - (Date.now() % MINUTE_MS);
+  if (left < 15_000) await sleep(left + 100);
+  const clients = atBoth(phone);
+  const asked = Array.from({ length: 3 * SIGNATURES_PER_MINUTE }, async (_, index) =>
+    clients[index % 2]!.signTransaction(message, chainName()),
+  );
+  const signed = await outcomes(asked);
+  expect([countOf(signed, "granted"), countOf(signed, "RateLimited")]).toEqual([
+    SIGNATURES_PER_MINUTE,
+    2 * SIGNATURES_PER_MINUTE,
+  ]);
+}, 60_000);
+
+it("challenges of a minute are counted over both gateways and both of auth", async () => {
+  const { phone, login } = await newPerson();
+  const clients = atBoth(phone);
+  const burst = () =>
+    outcomes(
+      Array.from({ length: 2 * CHALLENGES_PER_MINUTE }, async (_, index) => {
+        await clients[index % 2]!.requestChallenge({ login, chainName: chainName() });
+      }),
+    );
+  let answers = await burst();
+  // A minute began meanwhile: then the next does not.
+  if (countOf(answers, "granted") > CHALLENGES_PER_MINUTE) answers = await burst();
+  expect(countOf(answers, "granted")).toBeLessThanOrEqual(CHALLENGES_PER_MINUTE);
+  expect(countOf(answers, "RateLimited")).toBe(answers.length - countOf(answers, "granted"));
+});
+
+it("nothing is there twice", async () => {
+  await quiet(stack.stack, 30_000);
+  expect(await broken(stack.stack, chain, startHeight, persons)).toEqual([]);
+}, 60_000);
