@@ -49,14 +49,11 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
         "AccountNotReady",
         "AccountFrozen",
         "KeyAlreadyRegistered",
-        "DeviceConflict",
-        "TooManyDevices",
-        "TooManyKeys",
         "TwoFactorAuthClosed",
+        "TwoFactorAuthExpired",
         "IdempotencyKeyReused",
         "RequestInProgress",
         "ChainUnavailable",
-        "NotImplemented",
       ],
       handler: async ({ body }, call) => {
         const request = {
@@ -90,11 +87,10 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
         "TwoFactorAuthFailed",
         "RateLimited",
         "AccountFrozen",
+        "PleaseRegisterKey",
         "DeviceConflict",
         "TooManyDevices",
         "TooManyKeys",
-        "ChainUnavailable",
-        "NotImplemented",
       ],
       handler: async ({ body }, call) =>
         toSignedIn(await newDevice.finishTwoFactor(body, { call, deadlineMs: DEADLINES.newDevice })),
