@@ -109,6 +109,18 @@ describe("a new device", () => {
     await expectIn(newcomer, owner, id);
   });
 
+  it("is not let in by a transaction that is older than its request", async () => {
+    const phone = newPhone();
+    const { id } = await sendKeyAddition(stranger.client, { network, userKey: phone.deviceKey });
+    const newcomer = await ask(stranger, phone);
+    expect(await problemOf(stranger.client.approveTwoFactor(idOf(newcomer), { txId: id }))).toMatchObject({
+      status: 422,
+      error: "TransactionMismatch",
+    });
+    await stranger.client.rejectTwoFactor(idOf(newcomer));
+    await stranger.client.reopenTwoFactor();
+  });
+
   it("with a key of secp256k1 too", async () => {
     const newcomer = await ask(owner, newPhone("ES256K"));
     const { transaction } = await letIn(newcomer, owner);

@@ -52,6 +52,8 @@ export interface AccessApi {
   latestSealedBlock(signal?: AbortSignal): Promise<Block>;
   /** A block by its id, or undefined where the node has none. */
   block(id: string, signal?: AbortSignal): Promise<Block | undefined>;
+  /** The block of a height, or undefined where the node has none. */
+  blockAt(height: bigint, signal?: AbortSignal): Promise<Block | undefined>;
   accountKeys(address: string, signal?: AbortSignal): Promise<ChainKey[]>;
   accountKey(address: string, index: number, signal?: AbortSignal): Promise<ChainKey>;
   /** Runs a script on the latest sealed block; `args` are JSON-Cadence texts; answers plain data. */
@@ -160,17 +162,20 @@ export function createAccessApi({
     }
   }
 
+  async function optionalBlock(path: string, signal?: AbortSignal): Promise<Block | undefined> {
+    try {
+      return await request(path, readBlock, signal);
+    } catch (error) {
+      if (error instanceof AccessApiError && (error.status === 404 || error.status === 400)) return undefined;
+      throw error;
+    }
+  }
+
   const api: AccessApi = {
     latestSealedBlock: (signal) => request("/v1/blocks?height=sealed", readBlock, signal),
 
-    async block(id, signal) {
-      try {
-        return await request(`/v1/blocks/${id}`, readBlock, signal);
-      } catch (error) {
-        if (error instanceof AccessApiError && (error.status === 404 || error.status === 400)) return undefined;
-        throw error;
-      }
-    },
+    block: (id, signal) => optionalBlock(`/v1/blocks/${id}`, signal),
+    blockAt: (height, signal) => optionalBlock(`/v1/blocks?height=${height}`, signal),
 
     accountKeys: (address, signal) =>
       request(`/v1/accounts/${address}?expand=keys`, (body) => wire.account(body).keys.map(readKey), signal),

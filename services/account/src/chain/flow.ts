@@ -82,12 +82,13 @@ export function createFlowChain(network: Network, access: AccessApi): Chain & Ke
       if (result.status === "Expired") return { status: "expired", events: [] };
       if (result.status !== "Sealed") return { status: "pending", events: [] };
       if (result.statusCode !== 0 || result.errorMessage !== "") return { status: "failed", events: [] };
-      const time = (await access.block(result.blockId, signal))?.time;
+      const block = await access.block(result.blockId, signal);
+      const next = block && (await access.blockAt(block.height + 1n, signal));
       const events = result.events.map((event) => {
         const [addedKey] = addedKeys([event]);
         return { type: event.type, ...(addedKey && { addedKey }) };
       });
-      return { status: "sealed", ...(time && { time }), events };
+      return { status: "sealed", ...(block && { height: block.height }), ...(next && { before: next.time }), events };
     },
 
     transactionUrl: (id) => network.explorerTransactionUrl.replace("{id}", id),

@@ -46,8 +46,13 @@ export interface AccountKey {
 /** How a transaction that should add a key went. */
 export interface KeyAdditionOutcome {
   readonly status: "unknown" | "pending" | "sealed" | "failed" | "expired";
-  /** When its block was made; for sealed ones. */
-  readonly time?: Date;
+  /** Its block, for sealed ones. */
+  readonly height?: bigint;
+  /**
+   * When the next block was begun, if there is one: it had run by then. Its own block's time would be too early where blocks are made of
+   * what came after they were begun, as the emulator's are.
+   */
+  readonly before?: Date;
   /** The types and, of key additions, the fields of its events, but for fees. */
   readonly events: readonly KeyAdditionEvent[];
 }

@@ -240,26 +240,31 @@ describe("settling", () => {
 describe("a transaction that a client names", () => {
   const transactionId = "ef".repeat(32);
   const notBefore = new Date("2026-11-20T10:00:00.000Z");
-  const later = new Date("2026-11-20T10:00:01.000Z");
   const added = (change: object = {}): KeyAdditionEvent => ({
     type: "flow.AccountKeyAdded",
     addedKey: { address, publicKey: newcomer.publicKey, keyIndex: 2, weight: 1, hashAlgorithm: 1, ...change },
   });
   const fees: KeyAdditionEvent = { type: "A.e5a8b7f23e8b548f.FlowFees.FeesDeducted" };
-  const verify = () => verifyKeyAddition(options)({ ...target, transactionId, notBefore }, signal);
+  let firstMessage: Uint8Array;
+  const verify = () => verifyKeyAddition(options)({ ...target, transactionId, notBefore, firstMessage }, signal);
 
-  beforeEach(() => {
+  beforeEach(async () => {
+    firstMessage = await prepare();
     keys = [...keys, key(2, newcomer.publicKey)];
-    outcome = { status: "sealed", time: later, events: [added(), fees] };
+    outcome = { status: "sealed", height: 1001n, before: notBefore, events: [added(), fees] };
   });
 
   it("is taken when it did exactly that", async () => {
     expect(await verify()).toBe(2);
+    outcome = { status: "sealed", height: 1001n, events: outcome.events };
+    expect(await verify(), "in the youngest block").toBe(2);
   });
 
   it.each<[string, () => void]>([
     ["failed", () => (outcome = { status: "failed", events: [] })],
-    ["is older than the request", () => (outcome = { ...outcome, time: new Date("2026-11-20T09:59:59.999Z") })],
+    ["is older than the request", () => (outcome = { ...outcome, before: new Date("2026-11-20T09:59:59.999Z") })],
+    ["ran before the request's first message", () => (outcome = { ...outcome, height: 1000n })],
+    ["is in no block that is known", () => (outcome = { status: "sealed", events: outcome.events })],
     ["added another key", () => (outcome = { ...outcome, events: [added({ publicKey: "ee".repeat(64) })] })],
     ["added it elsewhere", () => (outcome = { ...outcome, events: [added({ address: "179b6b1cb6755e31" })] })],
     ["added it with another weight", () => (outcome = { ...outcome, events: [added({ weight: 1000 })] })],

@@ -1,5 +1,5 @@
 import { AppError } from "@countersign/errors";
-import { KEY_ROLES } from "@countersign/flow";
+import { decodeMessage, InvalidMessageError, KEY_ROLES } from "@countersign/flow";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
 import type { KeyAdditionChain, KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
@@ -12,8 +12,10 @@ export interface VerifyKeyAdditionOptions {
 export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
   /** 64 hex digits. */
   readonly transactionId: string;
-  /** The transaction's block must be younger. */
+  /** When the request was made; the transaction must be younger. */
   readonly notBefore: Date;
+  /** What was shown first for the request: the transaction's block must be younger than its reference block. */
+  readonly firstMessage: Uint8Array;
 }
 
 /**
@@ -25,16 +27,29 @@ export const verifyKeyAddition =
   async (command: VerifyKeyAdditionCommand, signal: AbortSignal): Promise<number> => {
     const chain = chainNamed(chains, command.chainName);
     const address = await cadenceAddressOf(accounts, command.accountId, command.chainName);
-    const { status, time, events } = await chain.keyAdditionOutcome(command.transactionId, signal);
+    const { status, events, ...outcome } = await chain.keyAdditionOutcome(command.transactionId, signal);
     if (status === "unknown" || status === "pending")
       throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
     if (status !== "sealed") throw mismatch("the transaction failed");
-    if (time === undefined || time < command.notBefore) throw mismatch("the transaction is older than the request");
+    const opened = await chain.blockHeight(referenceBlockOf(command.firstMessage), signal);
+    const { height, before } = outcome;
+    // Two bounds: heights know no wrong clocks, and the reference block is a little older than the request.
+    const younger = opened !== undefined && height !== undefined && height > opened;
+    if (!younger || (before && before < command.notBefore)) throw mismatch("the transaction is older than the request");
     const index = addedIndex(events, address, command.userKey.publicKey);
     const key = userKeyOf(await chain.accountKeys(address, signal), command.userKey);
     if (key?.index !== index) throw mismatch("the key is not on the account any more");
     return index;
   };
+
+/** Errors: InvalidMessage. */
+function referenceBlockOf(message: Uint8Array): string {
+  try {
+    return decodeMessage(message).referenceBlockId;
+  } catch (error) {
+    throw error instanceof InvalidMessageError ? new AppError("InvalidMessage", { detail: error.message }) : error;
+  }
+}
 
 const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
 

@@ -14,11 +14,11 @@ export const verifyKeyAdditionRpc =
   async (request, call) => {
     const target = targetFrom(request);
     if (target.accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
-    const { transactionId, notBefore } = request;
+    const { transactionId, notBefore, firstMessage } = request;
     if (!/^[0-9a-f]{64}$/.test(transactionId) || !notBefore) {
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
     }
-    const keyIndex = await command({ ...target, transactionId, notBefore }, call.signal);
+    const keyIndex = await command({ ...target, transactionId, notBefore, firstMessage }, call.signal);
     const url = transactionUrl(target.chainName, transactionId);
     return { transaction: transactionToProto(transactionId, target.chainName, url), keyIndex };
   };

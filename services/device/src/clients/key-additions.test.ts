@@ -60,10 +60,11 @@ describe("the client of account.v1.KeyAdditions", () => {
   it("verifies with the user's token", async () => {
     const { client, port } = withAnswers({ verifyKeyAddition: { transaction, keyIndex: 2 } });
     const notBefore = new Date(0);
-    const seen = await port.verify({ ...addition, transactionId: transaction.id, notBefore }, call);
+    const firstMessage = Buffer.from("first");
+    const seen = await port.verify({ ...addition, transactionId: transaction.id, notBefore, firstMessage }, call);
     expect(seen).toEqual({ transaction: expected, keyIndex: 2 });
     const options = expect.objectContaining({ call: expect.objectContaining({ rawToken: "token" }) });
-    const request = { ...wire, transactionId: transaction.id, notBefore };
+    const request = { ...wire, transactionId: transaction.id, notBefore, firstMessage };
     expect(client.verifyKeyAddition).toHaveBeenCalledWith(request, options);
   });
 });

@@ -70,9 +70,9 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
       }
     },
 
-    async verify({ transactionId, notBefore, ...addition }, call) {
+    async verify({ transactionId, notBefore, firstMessage, ...addition }, call) {
       const { transaction, keyIndex } = await client.verifyKeyAddition(
-        { ...additionOf(addition), transactionId, notBefore },
+        { ...additionOf(addition), transactionId, notBefore, firstMessage: Buffer.from(firstMessage) },
         { ...onBehalf(call), idempotent: true },
       );
       return { transaction: transactionOf(transaction), keyIndex };

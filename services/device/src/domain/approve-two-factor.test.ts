@@ -156,6 +156,7 @@ describe("approveTwoFactor", () => {
       await world.get({ session: old.session, id: asked.id, requestId: "test" });
       await world.report(old, asked.requestId, TX);
       expect(world.chain.notBefore).toEqual([asked.requestedAt]);
+      expect(world.chain.firstMessages).toEqual([asked.message]);
       expect(row()).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 3, result: { id: TX } });
       expect(statuses()).toEqual(["pending", "pending", "approved"]);
     });

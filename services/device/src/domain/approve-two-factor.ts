@@ -76,7 +76,8 @@ async function approveWithTransaction(
   { call, requestId }: ApproveTwoFactor,
   transactionId: string,
 ): Promise<void> {
-  const addition = { ...keyAdditionOf(request), transactionId, notBefore: request.requestedAt };
+  const firstMessage = await ports.requests.firstMessage(request.id);
+  const addition = { ...keyAdditionOf(request), transactionId, notBefore: request.requestedAt, firstMessage };
   const seen = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
     throw isAppError(error, "TransactionMismatch") ? await wrongApproval(ports, request, error) : error;
   });

@@ -34,6 +34,8 @@ export interface TwoFactorStore {
   find(accountId: string, id: string): Promise<TwoFactor | undefined>;
   /** Newest first, at most `limit`. */
   list(accountId: string, filter: { status?: TwoFactorStatus | undefined; limit: number }): Promise<TwoFactor[]>;
+  /** What was shown first. */
+  firstMessage(id: string): Promise<Uint8Array>;
   /** What was shown before the current message, newest first, at most `limit`. */
   earlierMessages(request: TwoFactor, limit: number): Promise<ShownMessage[]>;
   /** Takes the step where its guard holds, with its event; undefined where it does not. Of two at once one comes second. */
@@ -75,7 +77,7 @@ export interface KeyAdditions {
   settle(attempt: { accountId: string; attemptId: string }): Promise<Settlement>;
   /** Errors: TransactionMismatch, TransactionPending, ChainUnavailable. */
   verify(
-    addition: KeyAddition & { transactionId: string; notBefore: Date },
+    addition: KeyAddition & { transactionId: string; notBefore: Date; firstMessage: Uint8Array },
     call: UserCall,
   ): Promise<{ transaction: ChainTransaction; keyIndex: number }>;
 }

@@ -83,6 +83,7 @@ describe("requests for approval in Postgres", () => {
     for (const name of names) expect((await world.get(of(name))).request.id).toBe(asked.id);
     const earlier = await world.requests.earlierMessages(await row(), 2);
     expect(earlier.map(({ requestId }) => requestId)).toEqual([names[3], names[2]]);
+    expect(Buffer.from(await world.requests.firstMessage(asked.id))).toEqual(Buffer.from(asked.message));
 
     await world.reject(of());
     await world.requests.forget(new Date(world.clock.now().getTime() + 2 * LIFE_MS));

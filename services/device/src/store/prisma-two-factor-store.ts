@@ -73,6 +73,15 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       return rows.map(toTwoFactor);
     },
 
+    firstMessage: async (id) => {
+      const first = await prisma.twoFactorRequestId.findFirstOrThrow({
+        where: { twoFactorId: id },
+        orderBy: { createdAt: "asc" },
+        select: { message: true },
+      });
+      return first.message;
+    },
+
     earlierMessages: ({ id, requestId }, limit) =>
       prisma.twoFactorRequestId.findMany({
         where: { twoFactorId: id, requestId: { not: requestId } },

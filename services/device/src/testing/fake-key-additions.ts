@@ -26,6 +26,8 @@ export interface FakeKeyAdditions extends KeyAdditions {
   submissions: string[];
   /** What `verify` was told. */
   notBefore: Date[];
+  /** What was shown first, of each verification. */
+  firstMessages: Uint8Array[];
   /** Messages prepared from now on are other ones. */
   renew(): void;
   /** What the chain does with everything that was submitted. */
@@ -48,6 +50,7 @@ export function fakeKeyAdditions(): FakeKeyAdditions {
     attempts: new Map(),
     submissions: [],
     notBefore: [],
+    firstMessages: [],
     renew() {
       message = Uint8Array.from(randomBytes(64));
     },
@@ -81,9 +84,10 @@ export function fakeKeyAdditions(): FakeKeyAdditions {
       if (fate === "abandoned") return { status: fate };
       return fate === "sealed" ? { status: fate, transaction, keyIndex: 2 } : { status: fate, transaction };
     },
-    async verify({ transactionId, notBefore }) {
+    async verify({ transactionId, notBefore, firstMessage }) {
       const answer = this.verification;
       this.notBefore.push(notBefore);
+      this.firstMessages.push(firstMessage);
       await new Promise((resolve) => setImmediate(resolve));
       if (this.down) throw new AppError("ChainUnavailable");
       if (answer !== "sealed") throw new AppError(answer);

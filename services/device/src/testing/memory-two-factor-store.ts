@@ -47,6 +47,7 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
         .filter((row) => status === undefined || row.status === status)
         .sort((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime())
         .slice(0, limit),
+    firstMessage: async (id) => messagesOf(id)[0]!.message,
     earlierMessages: async ({ id, requestId }, limit) =>
       messagesOf(id)
         .filter((message) => message.requestId !== requestId)
