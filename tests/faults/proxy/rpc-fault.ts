@@ -33,7 +33,7 @@ export interface ProxiedAnswer {
 /** A fault that has struck. */
 export interface Strike {
   call: ProxiedCall;
-  /** All of the callee's answers, in the order of the requests; none where the request was lost. */
+  /** All of the callee's answers, in the order of the requests; none where the request was lost, or its stream broke before they came. */
   answers: ProxiedAnswer[];
 }
 

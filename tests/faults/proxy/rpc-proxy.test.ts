@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dnsName, ensureCertificates, tlsFiles } from "@countersign/dev/certificates.ts";
+import { StreamRequest } from "@countersign/proto/rpc/v1/calls.ts";
 import { loadTls } from "@countersign/service-kit";
 import {
   Client,
@@ -42,8 +43,14 @@ beforeAll(async () => {
   await ensureCertificates(stateDir);
   callee = new Server();
   callee.addService(
-    { say: method("Say", false), count: method("Count", true) },
     {
+      say: method("Say", false),
+      count: method("Count", true),
+      // Hears calls that go together, and answers none of them.
+      together: { ...method("", true), path: "/rpc.v1.Calls/Stream", requestStream: true },
+    },
+    {
+      together: () => undefined,
       say: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
         heard.push(call.request.toString());
         if (call.request.toString() === "refuse") {
@@ -243,6 +250,18 @@ describe("a gRPC proxy", () => {
     proxy.sever();
     expect((await lost).code).toBe(status.UNAVAILABLE);
     expect((await say("found")).answer).toBe("found 2");
+  });
+
+  it("has struck a call inside of a stream also where the stream breaks before its answer", async () => {
+    const armed = proxy.inject({ rpc: SAY, fault: { kind: "lose-answer", as: "reset" } });
+    const together = client.makeBidiStreamRequest("/rpc.v1.Calls/Stream", raw, raw);
+    together.on("error", () => undefined).on("data", () => undefined);
+    const call = { id: 1, method: SAY, request: Buffer.from("lost") };
+    together.write(Buffer.from(StreamRequest.encode(StreamRequest.fromPartial({ calls: [call] })).finish()));
+    await expect.poll(() => armed.taken).toBe(1);
+    expect(armed.strikes).toHaveLength(0);
+    together.cancel();
+    await expect.poll(() => armed.strikes.map(({ answers }) => answers)).toEqual([[]]);
   });
 
   it("answers UNAVAILABLE where the callee is away", async () => {

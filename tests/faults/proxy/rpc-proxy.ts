@@ -204,6 +204,11 @@ export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy>
         }
         return whole;
       },
+      over: () => {
+        // Somebody else broke the stream first: the answer is lost, only that nobody has seen it.
+        for (const { rule, call } of doomed.values()) rule.strikes.push({ call, answers: [] });
+        doomed.clear();
+      },
     };
   };
 

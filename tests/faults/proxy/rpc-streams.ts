@@ -47,9 +47,11 @@ export function give(stream: ServerHttp2Stream, { headers, body, trailers, reset
 export interface Taps {
   request(chunk: Buffer): boolean;
   answer(chunk: Buffer): boolean;
+  /** Nothing more comes. */
+  over(): void;
 }
 
-const PASS: Taps = { request: () => true, answer: () => true };
+const PASS: Taps = { request: () => true, answer: () => true, over: () => undefined };
 
 /** Joins the caller's stream and the callee's, in both directions. */
 export function pipe(inbound: ServerHttp2Stream, outbound: ClientHttp2Stream, taps: Taps = PASS): void {
@@ -87,5 +89,8 @@ export function pipe(inbound: ServerHttp2Stream, outbound: ClientHttp2Stream, ta
     if (inbound.headersSent) inbound.close(outbound.rstCode || constants.NGHTTP2_INTERNAL_ERROR);
     else refuse(inbound, "the callee is away");
   });
-  inbound.on("close", () => outbound.close(constants.NGHTTP2_CANCEL));
+  inbound.on("close", () => {
+    outbound.close(constants.NGHTTP2_CANCEL);
+    taps.over();
+  });
 }
