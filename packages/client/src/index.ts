@@ -14,6 +14,7 @@ export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError } from "./problem-error.ts";
 export type * from "./resources.ts";
 export { type SendKeyAdditionOptions, sendKeyAddition } from "./send-key-addition.ts";
+export { type SendKeyChangeOptions, sendKeyChange, type WantedKeyChange } from "./send-key-change.ts";
 export {
   type ClientNetwork,
   type SendTransactionOptions,

@@ -115,7 +115,8 @@ export async function signTransaction(
   return { ...payload, payloadSignatures, envelopeSignatures: [toSignature(payer)] };
 }
 
-async function cadenceAddress(client: CountersignClient, chainName: string): Promise<string> {
+/** The account's address on a chain, with 0x. */
+export async function cadenceAddress(client: CountersignClient, chainName: string): Promise<string> {
   const { addresses } = await client.me();
   const found = addresses.find((entry) => entry.chainName === chainName && entry.chainType === "cadence");
   if (!found) throw new Error(`the account has no address on ${chainName} yet`);

@@ -45,3 +45,10 @@ export {
 } from "./templates/add-user-key.ts";
 export { type AccountToCreate, createAccountsArguments, createAccountsScript } from "./templates/create-accounts.ts";
 export { evmAddressesScript } from "./templates/evm-addresses.ts";
+export {
+  type KeyChange,
+  type KeyTemplateName,
+  keyChangeArguments,
+  keyTemplateScript,
+  readKeyChange,
+} from "./templates/key-templates.ts";

@@ -3,7 +3,7 @@ import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
 import { checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
-import { checkNotOurs, type Template, templateOf } from "../policy/template.ts";
+import { checkTemplateKeys, type Template, templateOf } from "../policy/template.ts";
 import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../policy/transaction.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
@@ -63,8 +63,12 @@ export async function checkTemplate(
 ): Promise<void> {
   if (!template) return;
   const { chainName } = account;
-  const ours: KeyReference[] = [serverKeyOf(account), { role: "creator", chainName }, { role: "paymaster", chainName }];
-  checkNotOurs(template.userKey, await Promise.all(ours.map((key) => vault.publicKey(key))));
+  const [server, ...others] = await Promise.all(
+    ([serverKeyOf(account), { role: "creator", chainName }, { role: "paymaster", chainName }] as const).map((key) =>
+      vault.publicKey(key),
+    ),
+  );
+  checkTemplateKeys(template, server!, others);
 }
 
 /** The last rule: whatever another one refused was no use. */

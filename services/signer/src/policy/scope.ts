@@ -1,6 +1,6 @@
 import type { VerifiedToken } from "@countersign/service-kit";
 import { refuse } from "./refusal.ts";
-import type { Template } from "./template.ts";
+import { addedUserKey, type Template } from "./template.ts";
 
 /** How often an ephemeral token gets each operation: a renewed message, and a lost answer. */
 export const EPHEMERAL_USES = 3;
@@ -13,6 +13,7 @@ export function checkScope(token: VerifiedToken, template: Template | undefined)
   if (token.scope === "full") return;
   if (token.scope !== "sign") refuse("OutsideEphemeralScope", "this token does not open this operation");
   const { algorithm, publicKey } = token.accountKey;
-  const own = template?.userKey.algorithm === algorithm && template.userKey.publicKey === publicKey;
+  const added = addedUserKey(template);
+  const own = added?.algorithm === algorithm && added.publicKey === publicKey;
   if (!own) refuse("OutsideEphemeralScope", "this token adds its own key, and signs nothing else");
 }

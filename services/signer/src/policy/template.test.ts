@@ -1,7 +1,10 @@
 import {
   addUserKeyArguments,
   addUserKeyPayload,
+  encodeCadence,
   envelopeMessage,
+  keyChangeArguments,
+  keyTemplateScript,
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
@@ -119,6 +122,28 @@ describe("the addition of a user key", () => {
   it.each(["server", "creator", "paymaster"] as const)("refuses our own %s key", async (role) => {
     const key = await vault.publicKey(role === "server" ? server : { role, chainName });
     expect(await refusal(transaction(asked(payloadMessage(addition(key)))))).toBe("BadTemplateArguments");
+  });
+});
+
+describe("the revocation of a user key", () => {
+  const revocation = (oldKey: string) => ({
+    ...addition(),
+    script: keyTemplateScript("revoke-user-key"),
+    arguments: keyChangeArguments({ template: "revoke-user-key", oldKey }).map(encodeCadence),
+  });
+
+  it("is signed for a full session", async () => {
+    const message = payloadMessage(revocation(newDevice.publicKey.publicKey));
+    const signed = await transaction(asked(message));
+    expect(await verifies(server, message, signed.signature)).toBe(true);
+  });
+
+  it("is not signed for an ephemeral token, nor for a key of ours", async () => {
+    const own = payloadMessage(revocation(newDevice.publicKey.publicKey));
+    expect(await refusal(transaction(asked(own, ephemeral)))).toBe("OutsideEphemeralScope");
+    state.records = [];
+    const ours = payloadMessage(revocation((await vault.publicKey(server)).publicKey));
+    expect(await refusal(transaction(asked(ours)))).toBe("BadTemplateArguments");
   });
 });
 

@@ -1,13 +1,23 @@
-import { type DecodedMessage, MAX_COMPUTATION, readAddUserKey, TemplateError } from "@countersign/flow";
+import {
+  type DecodedMessage,
+  type KeyChange,
+  type KeyTemplateName,
+  MAX_COMPUTATION,
+  readKeyChange,
+  TemplateError,
+} from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { refuse } from "./refusal.ts";
 
 /** A transaction of ours: known text, typed arguments, proposed by the account's server key. */
 export interface Template {
-  readonly name: "add-user-key";
-  readonly userKey: PublicKey;
+  readonly name: KeyTemplateName;
+  readonly change: KeyChange;
   readonly gasLimit: bigint;
 }
+
+/** Changes of recovery keys wait for their time locks. */
+const CLOSED: readonly KeyTemplateName[] = ["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"];
 
 /**
  * Which template a message runs, if any. Its conditions stand in its Cadence: the signer does not see the chain. Errors: SigningRefused
@@ -15,16 +25,33 @@ export interface Template {
  */
 export function templateOf(message: DecodedMessage): Template | undefined {
   try {
-    const userKey = readAddUserKey(message);
-    return userKey && { name: "add-user-key", userKey, gasLimit: MAX_COMPUTATION };
+    const change = readKeyChange(message);
+    if (change && CLOSED.includes(change.template)) return refuse("BadTemplateArguments", "not signed yet");
+    return change && { name: change.template, change, gasLimit: MAX_COMPUTATION };
   } catch (error) {
     if (error instanceof TemplateError) return refuse("BadTemplateArguments", error.message);
     throw error;
   }
 }
 
-/** A key with the x of one of ours is ours, or its negation: one holder of both roles would act alone. */
-export function checkNotOurs(userKey: PublicKey, ours: readonly PublicKey[]): void {
-  const x = (key: PublicKey) => key.publicKey.slice(0, 64);
-  if (ours.some((key) => x(key) === x(userKey))) refuse("BadTemplateArguments", "the key is one of the service's");
+/** The user key that a template adds; undefined for every other template. */
+export const addedUserKey = (template: Template | undefined): PublicKey | undefined =>
+  template?.change.template === "add-user-key" ? template.change.newKey : undefined;
+
+/** Equal x: the same key, or its negation, which has the same holder. */
+const sameHolder = (a: string, b: string): boolean => a.slice(0, 64) === b.slice(0, 64);
+
+/**
+ * What a template may name of our keys: as its server key, the account's own and no other; as a key that comes or goes, none, since one holder of
+ * both roles would act alone. `others`: creator and paymaster.
+ */
+export function checkTemplateKeys({ change }: Template, serverKey: PublicKey, others: readonly PublicKey[]): void {
+  if ("serverKey" in change && change.serverKey !== serverKey.publicKey) {
+    refuse("BadTemplateArguments", "the server key is not the account's");
+  }
+  const named = ["newKey" in change ? change.newKey.publicKey : "", "oldKey" in change ? change.oldKey : ""];
+  const ours = [serverKey, ...others];
+  if (named.some((key) => key !== "" && ours.some((own) => sameHolder(own.publicKey, key)))) {
+    refuse("BadTemplateArguments", "the key is one of the service's");
+  }
 }

@@ -1,0 +1,87 @@
+import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import { type CadenceValue, cadenceBool, cadenceString, encodeCadence } from "../codec/cadence-json.ts";
+import type { TransactionPayload } from "../codec/transaction.ts";
+import { ADD_RECOVERY_KEY_SCRIPT } from "./add-recovery-key.ts";
+import { ADD_USER_KEY_SCRIPT, TemplateError } from "./add-user-key.ts";
+import { REPLACE_RECOVERY_KEY_SCRIPT } from "./replace-recovery-key.ts";
+import { REVOKE_RECOVERY_KEY_SCRIPT } from "./revoke-recovery-key.ts";
+import { REVOKE_USER_KEY_SCRIPT } from "./revoke-user-key.ts";
+
+/** What a template of keys does, with its typed arguments. Server keys are P-256; keys that go are named by their bytes, 128 hex digits. */
+export type KeyChange =
+  | { readonly template: "add-user-key"; readonly newKey: PublicKey }
+  | { readonly template: "add-recovery-key"; readonly serverKey: string; readonly newKey: PublicKey }
+  | {
+      readonly template: "replace-recovery-key";
+      readonly serverKey: string;
+      readonly oldKey: string;
+      readonly newKey: PublicKey;
+    }
+  | { readonly template: "revoke-recovery-key"; readonly serverKey: string; readonly oldKey: string }
+  | { readonly template: "revoke-user-key"; readonly oldKey: string };
+
+export type KeyTemplateName = KeyChange["template"];
+
+type Field = "serverKey" | "oldKey" | "newKey";
+
+/** Each template's text, and its arguments in their order; a new key is two of them: its bytes, and whether it is on secp256k1. */
+const TEMPLATES: Readonly<Record<KeyTemplateName, { readonly script: string; readonly fields: readonly Field[] }>> = {
+  "add-user-key": { script: ADD_USER_KEY_SCRIPT, fields: ["newKey"] },
+  "add-recovery-key": { script: ADD_RECOVERY_KEY_SCRIPT, fields: ["serverKey", "newKey"] },
+  "replace-recovery-key": { script: REPLACE_RECOVERY_KEY_SCRIPT, fields: ["serverKey", "oldKey", "newKey"] },
+  "revoke-recovery-key": { script: REVOKE_RECOVERY_KEY_SCRIPT, fields: ["serverKey", "oldKey"] },
+  "revoke-user-key": { script: REVOKE_USER_KEY_SCRIPT, fields: ["oldKey"] },
+};
+
+export const keyTemplateScript = (name: KeyTemplateName): string => TEMPLATES[name].script;
+
+/** The exact arguments of a change, as values. */
+export function keyChangeArguments(change: KeyChange): CadenceValue[] {
+  const { fields } = TEMPLATES[change.template];
+  return fields.flatMap((field) => {
+    const value = (change as Partial<Record<Field, string | PublicKey>>)[field];
+    if (value === undefined) throw new TemplateError(`${field} is missing`);
+    if (typeof value === "string") return [cadenceString(value)];
+    return [cadenceString(value.publicKey), cadenceBool(value.algorithm === "ES256K")];
+  });
+}
+
+const KEY_ARGUMENT = /^\{"type":"String","value":"([0-9a-f]{128})"\}$/;
+
+function textOf(argument: string | undefined): string {
+  const text = KEY_ARGUMENT.exec(argument ?? "")?.[1];
+  if (text === undefined) throw new TemplateError("not the arguments of the template");
+  return text;
+}
+
+function newKeyOf(bytes: string, curve: string | undefined): PublicKey {
+  for (const algorithm of ["ES256", "ES256K"] as const) {
+    if (curve !== encodeCadence(cadenceBool(algorithm === "ES256K"))) continue;
+    try {
+      return parsePublicKey(bytes, algorithm);
+    } catch (error) {
+      if (!(error instanceof PublicKeyError)) throw error;
+    }
+  }
+  throw new TemplateError("no key that an account can have");
+}
+
+/**
+ * What a transaction changes: undefined where it runs another script. Text and arguments are compared byte for byte with what we would write,
+ * so what a person is shown is what runs. Errors: TemplateError.
+ */
+export function readKeyChange(payload: Pick<TransactionPayload, "script" | "arguments">): KeyChange | undefined {
+  const name = (Object.keys(TEMPLATES) as KeyTemplateName[]).find((each) => TEMPLATES[each].script === payload.script);
+  if (name === undefined) return undefined;
+  const left = [...payload.arguments];
+  const values: Partial<Record<Field, string | PublicKey>> = {};
+  for (const field of TEMPLATES[name].fields) {
+    const bytes = textOf(left.shift());
+    values[field] = field === "newKey" ? newKeyOf(bytes, left.shift()) : bytes;
+  }
+  const change = { template: name, ...values } as KeyChange;
+  const ours = keyChangeArguments(change).map(encodeCadence);
+  const same = ours.length === payload.arguments.length && ours.every((text, i) => text === payload.arguments[i]);
+  if (!same) throw new TemplateError("not the arguments of the template");
+  return change;
+}
