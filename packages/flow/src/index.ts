@@ -23,6 +23,7 @@ export {
   readCadence,
 } from "./codec/cadence-json.ts";
 export { type DecodedMessage, decodeMessage, InvalidMessageError, MAX_MESSAGE_BYTES } from "./codec/decode-message.ts";
+export { ExtensionDataError, passkeySignature, readPasskeySignature } from "./codec/passkey-signature.ts";
 export { decodeRlp, encodeRlp, RlpError, type RlpItem } from "./codec/rlp.ts";
 export {
   envelopeMessage,

@@ -1,4 +1,17 @@
+export { base64urlToBytes, bytesToBase64url } from "./base64url.ts";
 export { bytesToHex, hexToBytes, isHex } from "./hex.ts";
+export {
+  type Assertion,
+  type AssertionFacts,
+  type AssertionPurpose,
+  challengeOf,
+  inspectAssertion,
+  LOGIN_CHALLENGE_BYTES,
+} from "./passkey/assertion.ts";
+export { type AuthenticatorData, parseAuthenticatorData } from "./passkey/authenticator-data.ts";
+export { type ClientData, parseClientData } from "./passkey/client-data.ts";
+export { PasskeyError, type PasskeyProblem } from "./passkey/passkey-error.ts";
+export { isOrigin, isRpId, type RelyingParty } from "./passkey/relying-party.ts";
 export {
   KEY_ALGORITHMS,
   type KeyAlgorithm,

@@ -1,55 +1,9 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
-import { hexToBytes } from "./hex.ts";
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { type KeyAlgorithm, type PublicKey, parsePublicKey } from "./public-key.ts";
-import { parseSignature } from "./signature.ts";
+import { JWK_CURVES, type SignatureHash } from "./verify-signature.ts";
 
-const JWK_CURVES = { ES256: "P-256", ES256K: "secp256k1", EdDSA: "Ed25519" } as const;
-const CACHED_KEYS = 4096;
-const keyObjects = new Map<string, KeyObject>();
-
-const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
-
-/** The key as node:crypto wants it. Parsed keys are cached: importing one costs more than a verification. */
-export function toKeyObject(key: PublicKey): KeyObject {
-  const id = `${key.algorithm}:${key.publicKey}`;
-  let object = keyObjects.get(id);
-  if (object) {
-    keyObjects.delete(id); // re-inserted below: the map's order is the order of use
-  } else {
-    const bytes = hexToBytes(key.publicKey);
-    const crv = JWK_CURVES[key.algorithm];
-    const jwk =
-      key.algorithm === "EdDSA"
-        ? { kty: "OKP", crv, x: base64url(bytes) }
-        : { kty: "EC", crv, x: base64url(bytes.subarray(0, 32)), y: base64url(bytes.subarray(32)) };
-    object = createPublicKey({ format: "jwk", key: jwk });
-  }
-  keyObjects.set(id, object);
-  if (keyObjects.size > CACHED_KEYS) keyObjects.delete(keyObjects.keys().next().value!);
-  return object;
-}
-
-/** Hashes that ECDSA signatures are made over. */
-export type SignatureHash = "sha256" | "sha3-256";
-
-/**
- * Whether `signature` (raw r||s, DER, or Ed25519) is the key's over `message`; ECDSA hashes the message with `hash`, Ed25519 signs it
- * whole. Never throws for what a caller sends.
- */
-export function verifySignature(
-  key: PublicKey,
-  message: Uint8Array,
-  signature: Uint8Array,
-  hash: SignatureHash = "sha256",
-): boolean {
-  try {
-    if (key.algorithm === "EdDSA") return signature.length === 64 && verify(null, message, toKeyObject(key), signature);
-    const raw = parseSignature(signature);
-    return verify(hash, message, { key: toKeyObject(key), dsaEncoding: "ieee-p1363" }, raw);
-  } catch {
-    return false; // malformed: as good as wrong
-  }
-}
+export { verifyAssertion } from "./passkey/verify-assertion.ts";
+export { type SignatureHash, toKeyObject, verifySignature } from "./verify-signature.ts";
 
 /** A private key with its canonical public key. */
 export interface KeyPair {

@@ -2,6 +2,7 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToBase64url } from "./base64url.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 
 /** Signature algorithms by their JOSE names (RFC 7518, RFC 8037, RFC 8812). */
@@ -75,9 +76,5 @@ export const publicKeyBytes = (key: PublicKey): Uint8Array => hexToBytes(key.pub
 
 /** base64url(SHA-256(canonical bytes)): the nonce that binds an OpenID login to a key. */
 export function publicKeyFingerprint(key: PublicKey): string {
-  const digest = sha256(publicKeyBytes(key));
-  return btoa(String.fromCharCode(...digest))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "");
+  return bytesToBase64url(sha256(publicKeyBytes(key)));
 }

@@ -17,6 +17,7 @@ export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { createLogger, type Logger, type LoggerOptions, scrub } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { loadNetworks, type Network } from "./networks.ts";
+export { loadPasskeys, type PasskeySettings } from "./passkeys.ts";
 export {
   loadPeers,
   type PeerRule,

@@ -1,4 +1,12 @@
-import { dialAddress, type Env, listenAddress, loadEnv, loadNetworks, sharedEnv } from "@countersign/service-kit";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  loadNetworks,
+  loadPasskeys,
+  sharedEnv,
+} from "@countersign/service-kit";
 import { z } from "zod";
 
 const schema = sharedEnv.extend({
@@ -13,6 +21,7 @@ const schema = sharedEnv.extend({
   CS_SIGNER_ADDRESS: dialAddress,
   CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
+  CS_PASSKEYS_FILE: z.string().optional(),
 });
 
 /** The account service's settings. Errors: ConfigError. */
@@ -27,6 +36,7 @@ export function loadConfig(env: Env) {
     signerAddress: settings.CS_SIGNER_ADDRESS,
     natsUrl: settings.CS_NATS_URL,
     networks: loadNetworks(settings.CS_NETWORKS_FILE),
+    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     secrets: { databaseUrl: settings.ACCOUNT_DATABASE_URL },

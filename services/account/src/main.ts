@@ -124,6 +124,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     chains,
     additions: prismaKeyAdditionStore(prisma),
     signer: keyAdditionSigner(signing),
+    passkeys: config.passkeys,
     clock,
     logger,
   };

@@ -5,6 +5,7 @@ import {
   listenAddress,
   loadEnv,
   loadNetworks,
+  loadPasskeys,
   readSecretFile,
   sharedEnv,
 } from "@countersign/service-kit";
@@ -36,6 +37,7 @@ const schema = sharedEnv.extend({
   CS_ACCOUNT_ADDRESS: dialAddress,
   CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
+  CS_PASSKEYS_FILE: z.string().optional(),
 });
 
 function encryptionKey(file: string): Buffer {
@@ -68,6 +70,7 @@ export function loadConfig(env: Env) {
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     natsUrl: settings.CS_NATS_URL,
     chains: new Set(loadNetworks(settings.CS_NETWORKS_FILE).keys()),
+    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     secrets: {

@@ -1,4 +1,12 @@
-import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  loadPasskeys,
+  type PasskeySettings,
+  sharedEnv,
+} from "@countersign/service-kit";
 import { z } from "zod";
 import { type NotifyConfig, notifyConfig, notifyEnv } from "./notices/config.ts";
 
@@ -7,6 +15,7 @@ const positive = z.coerce.number().int().positive();
 const schema = z.object({
   ...sharedEnv.shape,
   CS_NATS_URL: z.string(),
+  CS_PASSKEYS_FILE: z.string().optional(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_ACCOUNT_ADDRESS: dialAddress,
   AUTH_ISSUER: z.url(),
@@ -28,6 +37,8 @@ export interface Config {
   authAddress: string;
   accountAddress: string;
   peersFile: string;
+  /** Whose passkeys' assertions are believed. */
+  passkeys: PasskeySettings;
   tls: { ca: string; cert: string; key: string };
   /** `iss` of the access tokens that are believed. */
   tokenIssuer: string;
@@ -48,6 +59,7 @@ export function loadConfig(env: Env): Config {
     natsUrl: settings.CS_NATS_URL,
     authAddress: settings.CS_AUTH_ADDRESS,
     accountAddress: settings.CS_ACCOUNT_ADDRESS,
+    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     tokenIssuer: settings.AUTH_ISSUER,

@@ -88,6 +88,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     clock,
     limits: config.twoFactorLimits,
     isFrozen: tokenState.isFrozen,
+    passkeys: config.passkeys,
   };
   const contacts = createRpcClient(ContactsService, {
     address: config.authAddress,

@@ -4,6 +4,7 @@ import {
   listenAddress,
   loadEnv,
   loadNetworks,
+  loadPasskeys,
   readSecretFile,
   sharedEnv,
 } from "@countersign/service-kit";
@@ -24,6 +25,7 @@ const schema = sharedEnv.extend({
   CS_AUTH_ADDRESS: dialAddress,
   CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
+  CS_PASSKEYS_FILE: z.string().optional(),
 });
 
 /** The signer's settings; the passphrase stands apart. Errors: ConfigError. */
@@ -41,6 +43,7 @@ export function loadConfig(env: Env) {
     issuer: settings.AUTH_ISSUER,
     authAddress: settings.CS_AUTH_ADDRESS,
     natsUrl: settings.CS_NATS_URL,
+    passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     chains,

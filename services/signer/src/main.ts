@@ -87,7 +87,7 @@ await runService({
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
     const signing = { decide, bindings, vault, ephemeralUses: prismaEphemeralUses(prisma), clock, chain };
     const transaction = signTransaction(signing);
-    const paymaster = signPaymaster({ ...signing, paymasters });
+    const paymaster = signPaymaster({ ...signing, paymasters, passkeys: config.passkeys });
 
     const server = createRpcServer({
       name: "signer",

@@ -1,6 +1,7 @@
-import { decodeMessage, envelopeMessage, payloadMessage, readAddUserKey } from "@countersign/flow";
-import type { PublicKey } from "@countersign/keys";
-import { generateKeyPair, signMessage, verifySignature } from "@countersign/keys/node";
+import { decodeMessage, envelopeMessage, passkeySignature, payloadMessage, readAddUserKey } from "@countersign/flow";
+import { bytesToHex, challengeOf, type PublicKey } from "@countersign/keys";
+import { generateKeyPair, type KeyPair, signMessage, verifySignature } from "@countersign/keys/node";
+import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import type {
@@ -80,14 +81,26 @@ const options = {
   chains: new Map([[chainName, chain]]),
   additions,
   signer: { signTransaction: composite(0), signPaymaster: composite(0) },
+  passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
   clock: new FixedClock(),
   logger: { warn: () => undefined },
 };
 const prepare = (current: Uint8Array = new Uint8Array()) => prepareKeyAddition(options)(target, current, signal);
+const plain = (privateKey: KeyPair["privateKey"], message: Uint8Array) => ({
+  signature: bytesToHex(signMessage(privateKey, message)),
+});
 const submit = async (change: object = {}) => {
   const message = await prepare();
-  const signature = signMessage(approver.privateKey, message);
-  const command = { ...target, attemptId, message, approverKey: approver.publicKey, signature, ...change };
+  const signature = plain(approver.privateKey, message);
+  const command = {
+    appId: "demo",
+    ...target,
+    attemptId,
+    message,
+    approverKey: approver.publicKey,
+    signature,
+    ...change,
+  };
   return submitKeyAddition(options)(command, {}, signal);
 };
 const settle = (of = accountId) => settleKeyAddition(options)(attemptId, of, signal);
@@ -152,6 +165,23 @@ describe("submitting", () => {
     expect(decodeMessage(envelopeMessage(transaction!)).payloadSignatures).toHaveLength(2);
   });
 
+  it("takes what a passkey signed, with its extension data", async () => {
+    const by = async (said: Said = {}) =>
+      passkeySignature(simulatedPasskey(approver).assert(challengeOf({ transaction: await prepare() }), said));
+    for (const refused of [
+      { signature: await by({ flags: 0x19 }) },
+      { signature: await by({ rpId: "evil.example" }) },
+      { signature: { signature: (await by()).signature } },
+      { signature: await by(), appId: "another" },
+    ]) {
+      await expect(submit(refused)).rejects.toMatchObject({ reason: "InvalidSignature" });
+    }
+    expect(signatures).toBe(0);
+    const signature = await by();
+    const { transaction } = await submit({ signature });
+    expect(transaction!.payloadSignatures[1]).toEqual({ address, keyId: 1, ...signature });
+  });
+
   it("signs nothing when it is asked again", async () => {
     const first = await submit();
     expect((await submit()).transactionId).toBe(first.transactionId);
@@ -167,7 +197,7 @@ describe("submitting", () => {
   it.each<[string, () => Promise<object> | object, string]>([
     [
       "another's signature",
-      async () => ({ signature: signMessage(generateKeyPair().privateKey, await prepare()) }),
+      async () => ({ signature: plain(generateKeyPair().privateKey, await prepare()) }),
       "InvalidSignature",
     ],
     ["a key that is not the account's", () => ({ approverKey: generateKeyPair().publicKey }), "InvalidSignature"],
@@ -187,7 +217,7 @@ describe("submitting", () => {
   it("refuses a message whose sequence number is over", async () => {
     const message = await prepare();
     keys = [{ ...keys[0]!, sequenceNumber: 6n }, keys[1]!];
-    const signature = signMessage(approver.privateKey, message);
+    const signature = plain(approver.privateKey, message);
     await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "MessageRenewed" });
   });
 

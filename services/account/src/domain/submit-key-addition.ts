@@ -7,11 +7,12 @@ import {
   InvalidMessageError,
   readAddUserKey,
   TemplateError,
+  type TransactionSignature,
   transactionId,
 } from "@countersign/flow";
-import { bytesToHex, type PublicKey } from "@countersign/keys";
-import { verifySignature } from "@countersign/keys/node";
-import type { Clock, Logger } from "@countersign/service-kit";
+import { verifyUserSignature } from "@countersign/flow/node";
+import type { PublicKey } from "@countersign/keys";
+import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
 import type {
   KeyAddition,
@@ -23,13 +24,17 @@ import type {
 } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
 
+/** As it stands on chain; both are hex. */
+export type ApproverSignature = Pick<TransactionSignature, "signature" | "extensionData">;
+
 export interface SubmitKeyAdditionCommand extends KeyAdditionTarget {
   readonly attemptId: string;
   /** As prepared. */
   readonly message: Uint8Array;
   readonly approverKey: PublicKey;
-  /** Raw r||s. */
-  readonly signature: Uint8Array;
+  readonly signature: ApproverSignature;
+  /** Of the approver's session: its relying parties are those of the passkey. */
+  readonly appId: string;
 }
 
 export interface SubmitKeyAdditionOptions {
@@ -37,6 +42,7 @@ export interface SubmitKeyAdditionOptions {
   readonly chains: ReadonlyMap<string, KeyAdditionChain>;
   readonly additions: KeyAdditionStore;
   readonly signer: KeyAdditionSigner;
+  readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
 }
@@ -47,7 +53,7 @@ export interface SubmitKeyAdditionOptions {
  * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
  */
 export const submitKeyAddition =
-  ({ accounts, chains, additions, signer, clock, logger }: SubmitKeyAdditionOptions) =>
+  ({ accounts, chains, additions, signer, passkeys, clock, logger }: SubmitKeyAdditionOptions) =>
   async (command: SubmitKeyAdditionCommand, call: UserCall, signal: AbortSignal): Promise<KeyAddition> => {
     const { attemptId, accountId, chainName, userKey, message, approverKey } = command;
     const chain = chainNamed(chains, chainName);
@@ -58,14 +64,17 @@ export const submitKeyAddition =
     const payload = payloadOf(message, account, userKey);
     const keys = await chain.accountKeys(account, signal);
     const approver = userKeyOf(keys, approverKey);
-    if (!approver || !verifySignature(approverKey, message, command.signature)) throw new AppError("InvalidSignature");
+    const relyingParties = passkeys.relyingPartiesOf(command.appId);
+    if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
+      throw new AppError("InvalidSignature");
+    }
     const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
     const referenceHeight = await chain.blockHeight(payload.referenceBlockId, signal);
     if (referenceHeight === undefined || proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) {
       throw new AppError("MessageRenewed");
     }
 
-    const approved = { address: account, keyId: approver.index, signature: bytesToHex(command.signature) };
+    const approved = { address: account, keyId: approver.index, ...command.signature };
     const server = await signer.signTransaction(chainName, message, call);
     const signed: FlowTransaction = { ...payload, payloadSignatures: [server, approved], envelopeSignatures: [] };
     const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);

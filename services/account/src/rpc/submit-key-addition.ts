@@ -1,8 +1,8 @@
 import { AppError } from "@countersign/errors";
-import { parseSignature, SignatureError } from "@countersign/keys";
-import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { bytesToHex, parseSignature, SignatureError } from "@countersign/keys";
+import type { KeyAdditionsService, SubmitKeyAdditionRequest } from "@countersign/proto/account/v1/key_additions.ts";
 import { type Handler, requireToken } from "@countersign/service-kit";
-import type { submitKeyAddition } from "../domain/submit-key-addition.ts";
+import type { ApproverSignature, submitKeyAddition } from "../domain/submit-key-addition.ts";
 import { transactionToProto } from "../messages.ts";
 import { keyFrom, targetFrom, uuidFrom } from "./key-additions.ts";
 
@@ -13,7 +13,7 @@ export const submitKeyAdditionRpc =
     transactionUrl: (chainName: string, id: string) => string,
   ): Handler<KeyAdditionsService["submitKeyAddition"]> =>
   async (request, call) => {
-    const { accountId, accountKey } = requireToken(call);
+    const { accountId, accountKey, appId } = requireToken(call);
     const target = targetFrom(request);
     const approverKey = keyFrom(request.approverKey, "/approverKey");
     if (target.accountId !== accountId) throw new AppError("AccountNotFound");
@@ -25,7 +25,8 @@ export const submitKeyAdditionRpc =
         attemptId: uuidFrom(request.attemptId, "/attemptId"),
         message: request.message,
         approverKey,
-        signature: rawSignature(request.signature),
+        signature: signatureFrom(request),
+        appId,
       },
       call,
       call.signal,
@@ -35,9 +36,16 @@ export const submitKeyAdditionRpc =
     };
   };
 
-function rawSignature(bytes: Uint8Array): Uint8Array {
+/** Of what the signer takes apart no more than this is ever a passkey's. */
+const MAX_EXTENSION_BYTES = 4096;
+
+function signatureFrom({ signature, extensionData }: SubmitKeyAdditionRequest): ApproverSignature {
+  if (extensionData.length > MAX_EXTENSION_BYTES) throw new AppError("InvalidSignature");
   try {
-    return parseSignature(bytes);
+    return {
+      signature: bytesToHex(parseSignature(signature)),
+      ...(extensionData.length > 0 && { extensionData: bytesToHex(extensionData) }),
+    };
   } catch (error) {
     if (error instanceof SignatureError) throw new AppError("InvalidSignature");
     throw error;

@@ -28,11 +28,19 @@ describe("the client of account.v1.KeyAdditions", () => {
 
   it("submits once, with the user's token and whatever becomes of their connection", async () => {
     const { client, port } = withAnswers({ submitKeyAddition: { transaction } });
-    const signature = Buffer.alloc(64, 1);
-    const submission = { ...addition, attemptId: "t", message: Buffer.from("m"), approverKey, signature };
+    const signed = { signature: "01".repeat(64), extensionData: "01c0" };
+    const submission = { ...addition, attemptId: "t", message: Buffer.from("m"), approverKey, signature: signed };
     expect(await port.submit(submission, call)).toEqual(expected);
     const [[request, options]] = client.submitKeyAddition!.mock.calls as unknown as [[object, Record<string, never>]];
-    expect(request).toMatchObject({ ...wire, attemptId: "t", signature, approverKey: publicKeyToProto(approverKey) });
+    const signature = Buffer.alloc(64, 1);
+    const extensionData = Buffer.of(1, 0xc0);
+    expect(request).toMatchObject({
+      ...wire,
+      attemptId: "t",
+      signature,
+      extensionData,
+      approverKey: publicKeyToProto(approverKey),
+    });
     expect(options).toMatchObject({ call: { rawToken: "token", requestId: "r" } });
     expect(options).not.toHaveProperty("idempotent");
     expect(options.call).not.toHaveProperty("deadline");

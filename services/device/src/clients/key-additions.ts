@@ -43,8 +43,8 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
           attemptId,
           message: Buffer.from(message),
           approverKey: publicKeyToProto(approverKey),
-          signature: Buffer.from(signature),
-          extensionData: Buffer.alloc(0),
+          signature: Buffer.from(signature.signature, "hex"),
+          extensionData: Buffer.from(signature.extensionData ?? "", "hex"),
         },
         { ...onBehalf(call), deadlineMs: SUBMIT_MS },
       );

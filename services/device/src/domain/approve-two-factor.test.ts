@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { signMessage } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -38,6 +39,28 @@ describe("approveTwoFactor", () => {
         expect(statuses()).toEqual(["pending", "approved"]);
       },
     );
+
+    it("takes what a passkey signed, for the app's relying party", async () => {
+      const { message } = asked;
+      for (const wrong of [
+        { said: { client: { origin: "https://evil.example" } } },
+        { said: { rpId: "evil.example" } },
+        { said: { flags: 0x19 } },
+        { challenge: randomBytes(16) },
+      ]) {
+        await expect(world.assert(old, asked.id, message, wrong)).rejects.toMatchObject(refused("InvalidSignature"));
+      }
+      expect(row()).toMatchObject({ status: "pending", wrongApprovals: 4 });
+      await world.assert(old, asked.id, message);
+      expect(row().status).toBe("approved");
+    });
+
+    it("tells an assertion over an earlier message from a wrong one", async () => {
+      world.chain.renew();
+      const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      await expect(world.assert(old, request.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      expect(row().wrongApprovals).toBe(0);
+    });
 
     it("lets one of two approvals at once win", async () => {
       const other = await world.device(accountId);

@@ -1,7 +1,12 @@
 import { AppError, isAppError } from "@countersign/errors";
-import { type PublicKey, parseSignature, samePublicKey } from "@countersign/keys";
-import { uuidv7 } from "@countersign/service-kit";
-import { requireApproverSignature } from "./approver-signature.ts";
+import { samePublicKey } from "@countersign/keys";
+import { type PasskeySettings, uuidv7 } from "@countersign/service-kit";
+import {
+  type Approver,
+  requireApproverSignature,
+  type SignedApproval,
+  type UserSignature,
+} from "./approver-signature.ts";
 import type { Device, Session } from "./device.ts";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
@@ -12,14 +17,11 @@ import type { TwoFactorPorts, UserCall } from "./two-factor-ports.ts";
 import { approving, approvingSealed, beginningAttempt, doubtingAttempt, givingUpAttempt } from "./two-factor-state.ts";
 import { requireApprovalsLeft, wrongApproval } from "./wrong-approvals.ts";
 
-/** How the device agreed: a transaction that it sent (64 hex digits), or its account key's signature over the message (raw or DER). */
-export type Approval = { transactionId: string } | { signature: Uint8Array };
+/** How the device agreed: a transaction that it sent (64 hex digits), or what its account key signed over the message. */
+export type Approval = { transactionId: string } | SignedApproval;
 
 /** Who approves, as the verified access token says. */
-export interface ApproverSession extends Session {
-  /** The device's key on chain. */
-  accountKey: PublicKey;
-}
+export interface ApproverSession extends Session, Approver {}
 
 export interface ApproveTwoFactor extends OfTwoFactor {
   session: ApproverSession;
@@ -31,6 +33,7 @@ export interface ApproveTwoFactor extends OfTwoFactor {
 export interface ApprovePorts extends TwoFactorPorts {
   /** Whether the account is frozen: then nobody is let in. */
   isFrozen(accountId: string): boolean;
+  passkeys: PasskeySettings;
 }
 
 /** Refusals after which nothing was and nothing will be submitted. Every other error leaves open what happened. */
@@ -63,7 +66,7 @@ export function approveTwoFactor(ports: ApprovePorts) {
     if ("transactionId" in command.approval) {
       await approveWithTransaction(ports, request, approver, command, command.approval.transactionId);
     } else {
-      await approveWithSignature(ports, request, approver, command, command.approval.signature);
+      await approveWithSignature(ports, request, approver, command, command.approval);
     }
   };
 }
@@ -89,17 +92,17 @@ async function approveWithTransaction(
 
 /** We send the transaction that the user signed: first the attempt is committed, then it is submitted, then it counts as approved. */
 async function approveWithSignature(
-  ports: TwoFactorPorts,
+  ports: ApprovePorts,
   request: TwoFactor,
   approver: Device,
   command: ApproveTwoFactor,
-  signature: Uint8Array,
+  approval: SignedApproval,
 ): Promise<void> {
   requireCurrentName(request, command.id);
-  await requireApproverSignature(ports, request, command.session.accountKey, signature);
+  const signature = await requireApproverSignature(ports, request, command.session, approval);
 
   const attemptId = await beginAttempt(ports, request, approver, command);
-  const transaction = await submit(ports, request, attemptId, command, parseSignature(signature));
+  const transaction = await submit(ports, request, attemptId, command, signature);
 
   const now = ports.clock.now();
   const context = { occurredAt: now, requestId: command.requestId };
@@ -133,7 +136,7 @@ async function submit(
   request: TwoFactor,
   attemptId: string,
   { session, call, requestId }: ApproveTwoFactor,
-  signature: Uint8Array,
+  signature: UserSignature,
 ): Promise<ChainTransaction> {
   const { message } = request;
   const approverKey = session.accountKey;

@@ -1,28 +1,59 @@
 import { AppError } from "@countersign/errors";
-import type { PublicKey } from "@countersign/keys";
-import { verifySignature } from "@countersign/keys/node";
+import { passkeySignature, type TransactionSignature } from "@countersign/flow";
+import { verifyUserSignature } from "@countersign/flow/node";
+import { type Assertion, bytesToHex, type PublicKey, parseSignature, SignatureError } from "@countersign/keys";
+import type { PasskeySettings } from "@countersign/service-kit";
 import type { TwoFactor } from "./two-factor.ts";
 import type { TwoFactorPorts } from "./two-factor-ports.ts";
 import { wrongApproval } from "./wrong-approvals.ts";
+
+/** What the approving device's account key made: a signature (raw or DER), for a passkey with the rest of its assertion. */
+export interface SignedApproval {
+  signature: Uint8Array;
+  passkey?: Omit<Assertion, "signature">;
+}
+
+/** A user key's signature as it stands in a transaction; both are hex. */
+export type UserSignature = Pick<TransactionSignature, "signature" | "extensionData">;
+
+/** The approving session's key and app. */
+export interface Approver {
+  accountKey: PublicKey;
+  appId: string;
+}
 
 /** Earlier messages that a signature is tried on; a device that is further behind has to read again anyway. */
 const EARLIER = 10;
 
 /**
- * The signature is the approver's account key's over the current message (ES256, ES256K; SHA-256).
- * Errors: MessageRenewed where it is over an earlier one; InvalidSignature, which counts; RateLimited.
+ * The signature is the approver's account key's over the current message (ES256, ES256K; SHA-256; a passkey's assertion is for one of the
+ * app's relying parties). Gives it as it goes on chain. Errors: MessageRenewed where it is over an earlier message; InvalidSignature, which
+ * counts; RateLimited.
  */
 export async function requireApproverSignature(
-  ports: Pick<TwoFactorPorts, "requests" | "clock">,
+  ports: Pick<TwoFactorPorts, "requests" | "clock"> & { passkeys: PasskeySettings },
   request: TwoFactor,
-  accountKey: PublicKey,
-  signature: Uint8Array,
-): Promise<void> {
+  { accountKey, appId }: Approver,
+  approval: SignedApproval,
+): Promise<UserSignature> {
   if (accountKey.algorithm === "EdDSA") throw new AppError("UnsupportedKey");
-  if (verifySignature(accountKey, request.message, signature)) return;
+  const signed = onChain(approval);
+  const relyingParties = ports.passkeys.relyingPartiesOf(appId);
+  const isOver = (message: Uint8Array) =>
+    signed !== undefined && verifyUserSignature(accountKey, message, signed, relyingParties);
+  if (signed !== undefined && isOver(request.message)) return signed;
   const earlier = await ports.requests.earlierMessages(request, EARLIER);
-  if (earlier.some(({ message }) => verifySignature(accountKey, message, signature))) {
-    throw new AppError("MessageRenewed");
-  }
+  if (earlier.some(({ message }) => isOver(message))) throw new AppError("MessageRenewed");
   throw await wrongApproval(ports, request, new AppError("InvalidSignature"));
+}
+
+/** Undefined where it is no signature at all. */
+function onChain({ signature, passkey }: SignedApproval): UserSignature | undefined {
+  try {
+    if (passkey) return passkeySignature({ ...passkey, signature });
+    return { signature: bytesToHex(parseSignature(signature)) };
+  } catch (error) {
+    if (error instanceof SignatureError) return undefined;
+    throw error;
+  }
 }

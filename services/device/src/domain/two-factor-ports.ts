@@ -1,5 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 import type { CallContext, Clock } from "@countersign/service-kit";
+import type { UserSignature } from "./approver-signature.ts";
 import type { DeviceStore } from "./ports.ts";
 import type { ChainTransaction, ShownMessage, TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import type { Step } from "./two-factor-state.ts";
@@ -70,7 +71,12 @@ export interface KeyAdditions {
   prepare(addition: KeyAddition, currentMessage: Uint8Array): Promise<Uint8Array>;
   /** Errors: InvalidSignature, SigningRefused, MessageRenewed: nothing was and nothing will be submitted. Anything else: not known. */
   submit(
-    addition: KeyAddition & { attemptId: string; message: Uint8Array; approverKey: PublicKey; signature: Uint8Array },
+    addition: KeyAddition & {
+      attemptId: string;
+      message: Uint8Array;
+      approverKey: PublicKey;
+      signature: UserSignature;
+    },
     call: UserCall,
   ): Promise<ChainTransaction>;
   /** Never signs; an attempt of which nothing was committed is closed for good. */

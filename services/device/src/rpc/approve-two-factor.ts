@@ -6,7 +6,8 @@ import type { Approval, approveTwoFactor } from "../domain/approve-two-factor.ts
 import { parseRequest } from "./messages.ts";
 import { ofTwoFactor } from "./two-factor-messages.ts";
 
-const bytes = z.instanceof(Uint8Array);
+/** More than either part of an assertion may have. */
+const bytes = z.instanceof(Uint8Array).refine(({ length }) => length <= 4096, "is too long");
 /** Raw r||s or DER. */
 const MAX_SIGNATURE = 72;
 
@@ -17,7 +18,9 @@ const shape = ofTwoFactor.extend({
     .optional(),
   signature: z
     .object({
-      signature: bytes.refine(({ length }) => length > 0 && length <= MAX_SIGNATURE, "is not a signature"),
+      signature: z
+        .instanceof(Uint8Array)
+        .refine(({ length }) => length > 0 && length <= MAX_SIGNATURE, "is not a signature"),
       clientDataJson: bytes,
       authenticatorData: bytes,
     })
@@ -30,21 +33,20 @@ function approvalOf({ txId, signature }: z.infer<typeof shape>): Approval {
     const detail = "a transaction id or a signature is needed";
     throw new AppError("InvalidRequest", { fields: [{ pointer: "/approval", detail }] });
   }
-  if (signature.clientDataJson.length > 0 || signature.authenticatorData.length > 0) {
-    throw new AppError("NotImplemented", { detail: "Passkeys cannot approve yet" });
-  }
-  return { signature: signature.signature };
+  const { clientDataJson: clientDataJSON, authenticatorData } = signature;
+  if (clientDataJSON.length === 0 && authenticatorData.length === 0) return { signature: signature.signature };
+  return { signature: signature.signature, passkey: { clientDataJSON, authenticatorData } };
 }
 
 /** device.v1.TwoFactor/ApproveTwoFactor */
 export const approveTwoFactorRpc =
   (approve: ReturnType<typeof approveTwoFactor>) =>
   async (request: ApproveTwoFactorRequest, call: CallContext): Promise<ApproveTwoFactorResponse> => {
-    const { accountId, sessionKey, accountKey } = requireToken(call);
+    const { accountId, sessionKey, accountKey, appId } = requireToken(call);
     const parsed = parseRequest(shape, request);
     const { requestId, trace, rawToken } = call;
     await approve({
-      session: { accountId, sessionKey, accountKey },
+      session: { accountId, sessionKey, accountKey, appId },
       id: parsed.id,
       requestId,
       approval: approvalOf(parsed),

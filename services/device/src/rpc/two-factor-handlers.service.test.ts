@@ -216,7 +216,9 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const empty = { ...signatureOver(Buffer.from("x")), signature: Buffer.alloc(0) };
     await expect(approve({ signature: empty })).rejects.toMatchObject(invalid("/signature/signature"));
     const passkey = { ...empty, signature: Buffer.alloc(64), clientDataJson: Buffer.from("{}") };
-    await expect(approve({ signature: passkey })).rejects.toMatchObject(refused("NotImplemented"));
+    await expect(approve({ signature: passkey })).rejects.toMatchObject(refused("InvalidSignature"));
+    const long = { ...passkey, clientDataJson: Buffer.alloc(4097) };
+    await expect(approve({ signature: long })).rejects.toMatchObject(invalid("/signature/clientDataJson"));
     await expect(gateway.listTwoFactor({ status: 9 as 1 }, token)).rejects.toMatchObject(invalid("/status"));
   });
 });

@@ -1,5 +1,7 @@
 import type { AppError } from "@countersign/errors";
+import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
+import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { childTrace, FixedClock, traceFrom } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { type ApproverSession, approveTwoFactor } from "../domain/approve-two-factor.ts";
@@ -30,12 +32,19 @@ export interface Registered {
   keys: KeyPair;
 }
 
+/** What an assertion says of itself, and the challenge that it answers where it is not the message's. */
+interface Asserted {
+  said?: Said;
+  challenge?: Uint8Array;
+}
+
 /** All commands over a store, a clock that stands still and an account service that does as it is told. */
 export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: DeviceStore }, clock = new FixedClock()) {
   const chain: FakeKeyAdditions = fakeKeyAdditions();
   const frozen = new Set<string>();
   const isFrozen = (accountId: string) => frozen.has(accountId);
-  const ports = { ...stores, keyAdditions: chain, clock, isFrozen };
+  const passkeys = { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) };
+  const ports = { ...stores, keyAdditions: chain, clock, isFrozen, passkeys };
   const limits = { pending: 5, rejections: 3 };
   const approve = approveTwoFactor(ports);
   const requestId = "test";
@@ -63,7 +72,11 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
       const keys = generateKeyPair();
       const register = registerDevice({ store: stores.devices, clock, maxDevices: 20 });
       const device = await register(someRegistration(accountId, keys.publicKey));
-      return { device, keys, session: { accountId, sessionKey: keys.publicKey, accountKey: keys.publicKey } };
+      return {
+        device,
+        keys,
+        session: { accountId, sessionKey: keys.publicKey, accountKey: keys.publicKey, appId: "demo" },
+      };
     },
     /** What auth sends for a new device. */
     wish(accountId: string, changes: Partial<OpenTwoFactor> = {}): OpenTwoFactor {
@@ -83,6 +96,12 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     /** Approves with a signature over `message`. */
     sign: ({ session, keys }: Registered, id: string, message: Uint8Array) =>
       approve({ session, id, requestId, call, approval: { signature: signMessage(keys.privateKey, message) } }),
+    /** Approves with an assertion of the device's account key, as if it were a passkey. */
+    assert({ session, keys }: Registered, id: string, message: Uint8Array, { said = {}, challenge }: Asserted = {}) {
+      const asked = challenge ?? challengeOf({ transaction: message });
+      const { signature, ...passkey } = simulatedPasskey(keys).assert(asked, said);
+      return approve({ session, id, requestId, call, approval: { signature, passkey } });
+    },
     /** Approves with a transaction of the user's own. */
     report: ({ session }: Registered, id: string, transactionId: string) =>
       approve({ session, id, requestId, call, approval: { transactionId } }),

@@ -13,7 +13,7 @@ import { faultPoint } from "../fault-points.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
 /** Grows with every change of a rule, so that a record tells by which rules it was decided. */
-export const POLICY_VERSION = "header-2";
+export const POLICY_VERSION = "header-3";
 
 /** Who asks, for the record. */
 export interface Asker {

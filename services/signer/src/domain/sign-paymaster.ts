@@ -1,3 +1,4 @@
+import type { PasskeySettings } from "@countersign/service-kit";
 import { requireOwnAccount } from "../policy/account.ts";
 import {
   checkPaymasterKind,
@@ -20,11 +21,12 @@ import {
 export interface SignPaymasterOptions extends SignOptions {
   /** The paymasters of all chains: none of them may authorize anywhere. */
   readonly paymasters: ReadonlySet<string>;
+  readonly passkeys: PasskeySettings;
 }
 
 /** The paymaster's signature over an envelope of the token's own account; see policy/paymaster.ts for the rules. */
 export const signPaymaster = (options: SignPaymasterOptions) => {
-  const { decide, bindings, chain, paymasters, vault } = options;
+  const { decide, bindings, chain, paymasters, passkeys, vault } = options;
   return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
     decide(
       "paymaster",
@@ -40,7 +42,7 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         checkPaymasterPays(decoded, policy);
         checkTransaction(decoded, account, policy, template);
         await checkTemplate(options, template, account);
-        if (token.scope === "full") checkUserSignature(decoded, account, token);
+        if (token.scope === "full") checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
         await countEphemeralUse(options, token, "paymaster");
         return { key: { role: "paymaster", chainName: account.chainName }, ...policy.paymaster };

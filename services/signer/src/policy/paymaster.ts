@@ -1,5 +1,6 @@
 import { type DecodedMessage, payloadMessage } from "@countersign/flow";
-import { hexToBytes, type PublicKey } from "@countersign/keys";
+import { verifyUserSignature } from "@countersign/flow/node";
+import { hexToBytes, type PublicKey, type RelyingParty } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import type { VerifiedToken } from "@countersign/service-kit";
 import type { Binding } from "./account.ts";
@@ -25,9 +26,14 @@ export function checkPaymasterPays(message: DecodedMessage, chain: ChainPolicy):
 
 /**
  * The payload must carry a valid signature of the session device's account key: a stolen token alone must not spend.
- * Plain signatures over SHA2-256; those of passkeys carry extension data and are not understood yet, so they do not count.
+ * A plain one over SHA2-256, or a passkey's assertion for one of the app's relying parties.
  */
-export function checkUserSignature(message: DecodedMessage, account: Binding, token: VerifiedToken): void {
+export function checkUserSignature(
+  message: DecodedMessage,
+  account: Binding,
+  token: VerifiedToken,
+  relyingParties: readonly RelyingParty[],
+): void {
   if (message.payloadSignatures.some(({ address }) => address !== account.address)) {
     refuse("UserSignatureInvalid", "the payload carries a signature of somebody else");
   }
@@ -38,12 +44,7 @@ export function checkUserSignature(message: DecodedMessage, account: Binding, to
   // One is enough for the chain; another one, that it may not accept, would let us pay for nothing.
   if (ofUser.length > 1) refuse("UserSignatureInvalid", "the payload carries more than the session device's signature");
   const signed = payloadMessage(message);
-  const valid =
-    token.accountKey.algorithm !== "EdDSA" &&
-    ofUser.every(
-      ({ signature, extensionData }) =>
-        extensionData === undefined && verifySignature(token.accountKey, signed, hexToBytes(signature)),
-    );
+  const valid = ofUser.every((entry) => verifyUserSignature(token.accountKey, signed, entry, relyingParties));
   if (!valid) refuse("UserSignatureInvalid", "no signature in the payload is the session device's");
 }
 

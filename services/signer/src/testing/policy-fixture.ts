@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { FlowTransaction } from "@countersign/flow";
+import { type FlowTransaction, passkeySignature, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
+import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, verifySignature } from "@countersign/keys/node";
+import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
 import { beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
@@ -83,6 +85,7 @@ export const transaction = signTransaction(signing);
 export const paymaster = signPaymaster({
   ...signing,
   paymasters: new Set([policy.paymaster.address, otherPaymaster]),
+  passkeys: { relyingPartiesOf: (appId) => (appId === token.appId ? [TEST_RELYING_PARTY] : []) },
 });
 export const creation = signCreation({ decide, bindings: store, vault, chain });
 
@@ -106,6 +109,12 @@ export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({
 });
 export const byDevice = (change: Partial<FlowTransaction> = {}, by = device, keyId = 1, address = account.address) =>
   withPayloadSignature(tx(change), { address, keyId, privateKey: by.privateKey, hash: "sha256" });
+/** Signed by a passkey; what it says of itself, and the challenge that it answers, may be something else. */
+export function byPasskey(passkey = simulatedPasskey(device), said: Said = {}, challenge?: Uint8Array) {
+  const unsigned = tx();
+  const asserted = passkey.assert(challenge ?? challengeOf({ transaction: payloadMessage(unsigned) }), said);
+  return { ...unsigned, payloadSignatures: [{ address: account.address, keyId: 1, ...passkeySignature(asserted) }] };
+}
 export const asked = (message: Uint8Array, change: Partial<VerifiedToken> = {}) => ({
   message,
   chainName: "",

@@ -1,0 +1,81 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToBase64url } from "../base64url.ts";
+import { parseAuthenticatorData } from "./authenticator-data.ts";
+import { parseClientData } from "./client-data.ts";
+import { PasskeyError } from "./passkey-error.ts";
+import type { RelyingParty } from "./relying-party.ts";
+
+/** What a passkey answers (WebAuthn level 3, section 5.2.2). */
+export interface Assertion {
+  readonly clientDataJSON: Uint8Array;
+  readonly authenticatorData: Uint8Array;
+  /** DER as authenticators make it, or raw r||s as it stands on chain. */
+  readonly signature: Uint8Array;
+}
+
+/**
+ * What an assertion is for. A passkey that signs in is an account key as well: a login's challenge has 16 bytes, and a transaction's is a
+ * digest of 32, so that neither can ever be the other.
+ */
+export type AssertionPurpose =
+  | { readonly login: Uint8Array }
+  /** The whole message: tag and RLP. The challenge is its SHA2-256 (FLIP 264). */
+  | { readonly transaction: Uint8Array };
+
+/** Bytes of a login's challenge. */
+export const LOGIN_CHALLENGE_BYTES = 16;
+
+/** The challenge to give to the authenticator. Throws TypeError where a login's has another length than 16. */
+export function challengeOf(purpose: AssertionPurpose): Uint8Array {
+  if ("transaction" in purpose) return sha256(purpose.transaction);
+  if (purpose.login.length !== LOGIN_CHALLENGE_BYTES) throw new TypeError("a login's challenge has 16 bytes");
+  return purpose.login;
+}
+
+/** What an assertion says besides that it is one. */
+export interface AssertionFacts {
+  readonly rpId: string;
+  readonly origin: string;
+  /** 0 where the authenticator has no counter. */
+  readonly signCount: number;
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, i) => byte === b[i]);
+
+/** The hash of an RP id does not change, and there are few of them. */
+const rpIdHashes = new Map<string, Uint8Array>();
+function rpIdHash(rpId: string): Uint8Array {
+  let hash = rpIdHashes.get(rpId);
+  if (!hash) {
+    hash = sha256(new TextEncoder().encode(rpId));
+    rpIdHashes.set(rpId, hash);
+  }
+  return hash;
+}
+
+/**
+ * Everything about an assertion but its signature (WebAuthn level 3, section 7.2): type, challenge, origin and RP id of one relying party, user
+ * present and verified. `verifyAssertion` of the node entry adds the signature. Throws PasskeyError.
+ */
+export function inspectAssertion(
+  { clientDataJSON, authenticatorData }: Omit<Assertion, "signature">,
+  purpose: AssertionPurpose,
+  relyingParties: readonly RelyingParty[],
+): AssertionFacts {
+  const client = parseClientData(clientDataJSON);
+  const authenticator = parseAuthenticatorData(authenticatorData);
+  if (client.type !== "webauthn.get") throw new PasskeyError("type", "not an assertion's type");
+  // Compared as text: another spelling of the same bytes is not what a client writes.
+  if (client.challenge !== bytesToBase64url(challengeOf(purpose))) {
+    throw new PasskeyError("challenge", "another challenge");
+  }
+  if (client.crossOrigin) throw new PasskeyError("cross-origin", "asked for from inside another page");
+  const party = relyingParties.find(
+    ({ rpId, origins }) => origins.includes(client.origin) && sameBytes(authenticator.rpIdHash, rpIdHash(rpId)),
+  );
+  if (!party) throw new PasskeyError("relying-party", "no relying party has this id and origin");
+  if (!authenticator.userPresent) throw new PasskeyError("user-presence", "nobody was there");
+  if (!authenticator.userVerified) throw new PasskeyError("user-verification", "the user was not verified");
+  return { rpId: party.rpId, origin: client.origin, signCount: authenticator.signCount };
+}

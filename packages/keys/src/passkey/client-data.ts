@@ -1,0 +1,63 @@
+import { PasskeyError } from "./passkey-error.ts";
+
+/** What the browser or system says about an assertion (WebAuthn level 3, section 5.8.1). */
+export interface ClientData {
+  readonly type: string;
+  /** base64url of what was to be signed. */
+  readonly challenge: string;
+  readonly origin: string;
+  /** Whether a page of another origin embeds the one that asked. */
+  readonly crossOrigin: boolean;
+}
+
+/** Browsers write some 200 bytes; what is longer is refused unread. */
+export const MAX_CLIENT_DATA_BYTES = 2048;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function refuse(what: string): never {
+  throw new PasskeyError("malformed", what);
+}
+
+/**
+ * The names of a JSON object's own members, each as often as it is written: JSON.parse keeps the last of two. `json` must be valid already.
+ */
+function memberNames(json: string): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  for (const { 0: token } of json.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\]]/gs)) {
+    if (token === "{" || token === "[") depth++;
+    else if (token === "}" || token === "]") depth--;
+    else if (depth === 1 && token.endsWith(":")) names.push(JSON.parse(token.slice(0, token.lastIndexOf('"') + 1)));
+  }
+  return names;
+}
+
+function parseObject(bytes: Uint8Array): Record<string, unknown> {
+  if (bytes.length > MAX_CLIENT_DATA_BYTES) refuse("clientDataJSON is too long");
+  // One object and nothing around it, no byte order mark and no white space either.
+  if (bytes[0] !== 0x7b || bytes.at(-1) !== 0x7d) refuse("clientDataJSON is no JSON object");
+  let json: string;
+  let value: Record<string, unknown>;
+  try {
+    json = utf8.decode(bytes);
+    value = JSON.parse(json);
+  } catch {
+    return refuse("clientDataJSON is no JSON");
+  }
+  // Go's decoder, which reads this on chain, takes names in any case: whoever reads must see the same members.
+  const names = memberNames(json).map((name) => name.toLowerCase());
+  if (new Set(names).size !== names.length) refuse("clientDataJSON has a member twice");
+  return value;
+}
+
+/** Takes clientDataJSON apart. Throws PasskeyError. */
+export function parseClientData(bytes: Uint8Array): ClientData {
+  const { type, challenge, origin, crossOrigin = false, topOrigin } = parseObject(bytes);
+  if (typeof type !== "string" || typeof challenge !== "string" || typeof origin !== "string") {
+    return refuse("clientDataJSON lacks type, challenge or origin");
+  }
+  if (typeof crossOrigin !== "boolean") return refuse("crossOrigin is no boolean");
+  // Browsers name the embedding page only where there is one.
+  return { type, challenge, origin, crossOrigin: crossOrigin || topOrigin !== undefined };
+}

@@ -1,0 +1,21 @@
+/** Why an assertion is not believed. */
+export type PasskeyProblem =
+  | "malformed"
+  | "type"
+  | "challenge"
+  | "cross-origin"
+  | "relying-party"
+  | "user-presence"
+  | "user-verification"
+  | "signature";
+
+/** The assertion is not what was asked for; the message holds nothing secret and is for logs, not for who sent it. */
+export class PasskeyError extends Error {
+  override readonly name = "PasskeyError";
+  readonly problem: PasskeyProblem;
+
+  constructor(problem: PasskeyProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
+}

@@ -1,0 +1,29 @@
+/** Who may ask for assertions: passkeys are made for one id, and used from its own origins only. */
+export interface RelyingParty {
+  /** A domain name, such as `wallet.example.com`; `localhost` in development. */
+  readonly rpId: string;
+  /** Each exactly as clients write it: see `isOrigin`. */
+  readonly origins: readonly string[];
+}
+
+const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const HTTPS = /^https:\/\/([^/:]+)(?::[1-9]\d{0,4})?$/;
+const LOCAL = /^http:\/\/(localhost)(?::[1-9]\d{0,4})?$/;
+/** Android's credential manager: SHA-256 of the certificate that signed the app. */
+const ANDROID = /^android:apk-key-hash(?:-sha256)?:[A-Za-z0-9_-]{43}$/;
+/** An app of iOS that goes by its own name; with the system's own passkeys the origin is `https://<rp id>`. */
+const IOS = /^ios:bundle-id:[A-Za-z0-9.-]{1,155}$/;
+
+/** Whether a text can be a relying party's id: a domain in lower case, never an address. */
+export const isRpId = (text: string): boolean => DOMAIN.test(text) && !/^[\d.]+$/.test(text);
+
+/**
+ * Whether a text can be an origin of `rpId`: `https` (plain `http` for localhost only) of that domain or one below it, or an app's own form,
+ * which names no domain.
+ */
+export function isOrigin(text: string, rpId: string): boolean {
+  if (ANDROID.test(text) || IOS.test(text)) return true;
+  const host = (HTTPS.exec(text) ?? LOCAL.exec(text))?.[1];
+  if (host === undefined || !isRpId(host)) return false;
+  return host === rpId || host.endsWith(`.${rpId}`);
+}

@@ -1,0 +1,25 @@
+import { createHash } from "node:crypto";
+import type { PublicKey } from "../public-key.ts";
+import { verifySignature } from "../verify-signature.ts";
+import { type Assertion, type AssertionFacts, type AssertionPurpose, inspectAssertion } from "./assertion.ts";
+import { PasskeyError } from "./passkey-error.ts";
+import type { RelyingParty } from "./relying-party.ts";
+
+/**
+ * The one rule for passkeys, whatever they sign: an assertion of this very key, for this purpose, from one of these relying parties.
+ * Throws PasskeyError. The counter is the caller's to compare with what is stored.
+ */
+export function verifyAssertion(
+  key: PublicKey,
+  assertion: Assertion,
+  purpose: AssertionPurpose,
+  relyingParties: readonly RelyingParty[],
+): AssertionFacts {
+  const facts = inspectAssertion(assertion, purpose, relyingParties);
+  const { authenticatorData, clientDataJSON, signature } = assertion;
+  const signed = Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
+  if (key.algorithm !== "ES256" || !verifySignature(key, signed, signature)) {
+    throw new PasskeyError("signature", "not this passkey's signature");
+  }
+  return facts;
+}
