@@ -49,7 +49,7 @@ async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
   // Limits would be what is measured: everybody comes from one address.
   const extraEnvironment = (process: string) => {
     const name = process.replace(/-\d+$/, "");
-    return ["gateway", "account"].includes(name) ? {} : { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
+    return name === "gateway" ? {} : { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
   };
   const running = await startStack({
     stateDir,

@@ -28,7 +28,7 @@ export const processName = (name: ProgramName, replica: number): string =>
   replica === 0 ? name : `${name}-${replica + 1}`;
 
 /** Who has limits that a person does not reach and a test does. */
-const limited: readonly string[] = ["auth", "device", "key", "signer"];
+const limited: readonly string[] = ["auth", "device", "key", "account", "signer"];
 
 /** Files that services read and the launcher makes. */
 export function stateFiles(stateDir: string) {

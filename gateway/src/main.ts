@@ -19,7 +19,7 @@ await runService({
     const tokenState = watchTokenState(clients.tokenState, { logger, clock });
     onClose("token-state", tokenState.close);
     readyCheck("token-state", () => tokenState.current());
-    const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock });
+    const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock, acceptEndedRequests: true });
 
     const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken });
     const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls: config.tls };

@@ -60,7 +60,9 @@ describe("a new device", () => {
     const early = await finish(asked.ephemeral, asked.requestId);
     expect(early).toMatchObject({ status: 409, body: { error: "TwoFactorAuthPending" } });
     expect(early.headers.get("retry-after")).toBe("1");
-    expect(await finish(asked.ephemeral, asked.id)).toMatchObject({ status: 429, body: { error: "RateLimited" } });
+    const tooSoon = await finish(asked.ephemeral, asked.id);
+    expect(tooSoon).toMatchObject({ status: 429, body: { error: "RateLimited" } });
+    expect(tooSoon.headers.get("retry-after")).toBe("1");
 
     await approve(person, asked);
     const { status, body } = await finishPatiently(asked.ephemeral, asked.requestId);

@@ -38,7 +38,7 @@ describe("people are told", () => {
     })();
     await new Promise((resolve) => setTimeout(resolve, 500));
     const start = deviceLog().length;
-
+    // Whoever asks is shown the device that it asks, but not where that is pushed.
     const { deviceKey } = newPhone();
     const { publicKey, algorithm } = deviceKey;
     const userKey = { type: "device", publicKey, algorithm, device: { publicKey, algorithm, name: "New phone" } };
@@ -46,7 +46,8 @@ describe("people are told", () => {
     const asked = await call("POST", "/auth/v1/signin/2fa", { body: { request: { ...login, chainName }, userKey } });
     const answered = performance.now();
     expect(asked.status, JSON.stringify(asked.body)).toBe(200);
-    const { id } = asked.body.twoFactorAuth;
+    const { id, request } = asked.body.twoFactorAuth;
+    expect(request.destDevice).toMatchObject({ publicKey: client.deviceKey.publicKey, pushToken: "" });
 
     const requested = () => seen.find(({ type }) => type === "two-factor.requested");
     await expect.poll(requested, { interval: 5, timeout: 3_000 }).toMatchObject({ data: { id } });

@@ -53,7 +53,6 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       operationId: "unfreezeAccount",
       summary: "Lets the account sign again; not for the device that froze it",
       token: "user",
-      recover: true,
       errors: ["UnfreezeNotAllowed"],
       handler: async (_input, call) => {
         await freezing.unfreezeAccount({}, { call, deadlineMs: DEADLINES.unary });

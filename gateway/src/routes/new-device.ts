@@ -49,6 +49,8 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
         "AccountNotReady",
         "AccountFrozen",
         "KeyAlreadyRegistered",
+        "TooManyDevices",
+        "TooManyKeys",
         "TwoFactorAuthClosed",
         "TwoFactorAuthExpired",
         "IdempotencyKeyReused",

@@ -128,6 +128,8 @@ export function twoFactorRoutes({ twoFactor }: TwoFactorClients): Route[] {
         "TransactionPending",
         "RateLimited",
         "UnsupportedKey",
+        "TooManyDevices",
+        "TooManyKeys",
         "SigningRefused",
         "SignerNotCurrent",
         "AccountFrozen",

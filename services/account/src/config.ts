@@ -16,6 +16,10 @@ const schema = sharedEnv.extend({
   ACCOUNT_PARALLEL_CREATIONS: z.coerce.number().int().positive().default(2),
   /** Milliseconds that a first deployment waits for company. */
   ACCOUNT_COLLECT_MS: z.coerce.number().int().nonnegative().default(10),
+  /** The most active user keys of an account, as KEY_MAX_USER_KEYS has it: here the chain's are counted, before one more is asked for. */
+  ACCOUNT_MAX_USER_KEYS: z.coerce.number().int().positive().default(20),
+  // Multiplies limits: the development stack lets load programs through.
+  ACCOUNT_LIMIT_SCALE: z.coerce.number().int().positive().default(1),
   AUTH_ISSUER: z.url(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_SIGNER_ADDRESS: dialAddress,
@@ -31,6 +35,7 @@ export function loadConfig(env: Env) {
     listen: settings.ACCOUNT_LISTEN,
     parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
     collectMs: settings.ACCOUNT_COLLECT_MS,
+    maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
     issuer: settings.AUTH_ISSUER,
     authAddress: settings.CS_AUTH_ADDRESS,
     signerAddress: settings.CS_SIGNER_ADDRESS,

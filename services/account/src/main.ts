@@ -125,6 +125,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     additions: prismaKeyAdditionStore(prisma),
     signer: keyAdditionSigner(signing),
     passkeys: config.passkeys,
+    maxUserKeys: config.maxUserKeys,
     clock,
     logger,
   };

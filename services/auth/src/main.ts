@@ -160,7 +160,11 @@ async function start(service: ServiceProcess) {
     durable: TWO_FACTOR_CHANGED_DURABLE,
     filter: TWO_FACTOR_CHANGED_SUBJECT,
     maxDeliver: TWO_FACTOR_CHANGED_DELIVERIES,
-    handler: onTwoFactorChanged(admitApproved({ signIns, describe, admit }), signal),
+    handler: onTwoFactorChanged({
+      admit: admitApproved({ signIns, describe, admit }),
+      endToken: signIns.endToken,
+      signal,
+    }),
   });
   onClose("two-factor-changed", () => approvals.close());
   const freezes = prismaFreezeStore(prisma);
@@ -183,7 +187,7 @@ async function start(service: ServiceProcess) {
     name,
     tls,
     peers: loadPeers(config.peersFile),
-    tokenVerifier: createTokenVerifier(tokenState, { issuer, clock }),
+    tokenVerifier: createTokenVerifier(tokenState, { issuer, clock, acceptEndedRequests: true }),
     logger,
     metrics,
     deadlines: {

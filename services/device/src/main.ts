@@ -87,6 +87,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     keyAdditions: keyAdditions(account),
     clock,
     limits: config.twoFactorLimits,
+    maxDevices: config.maxDevices,
     isFrozen: tokenState.isFrozen,
     passkeys: config.passkeys,
   };

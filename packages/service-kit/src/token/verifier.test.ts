@@ -185,6 +185,18 @@ describe("what was taken away", () => {
     verifier.verify(held);
   });
 
+  test("the ephemeral token of a request that is over, but where it learns how that ended", () => {
+    const ephemeral = token({ claims: { scope: "sign", two_factor: sessionId } });
+    const finishing = createTokenVerifier(state, { issuer, clock, acceptEndedRequests: true });
+    const held = raw();
+    for (const each of [verifier, finishing]) expect(each.verify(ephemeral).scope).toBe("sign");
+    heartbeat({ entries: [entry({ endedSessionId: sessionId })] });
+    expect(() => verifier.verify(ephemeral)).toThrow("InvalidAccessToken");
+    expect(finishing.verify(ephemeral).twoFactorId).toBe(sessionId);
+    // Of a full session an end is an end.
+    expect(() => finishing.verify(held)).toThrow("InvalidAccessToken");
+  });
+
   test("a blocked key, of this account only", () => {
     const publicKey = publicKeyToProto({ algorithm: "ES256K", publicKey: accountKey.key });
     heartbeat({ entries: [entry({ blockedKey: { accountId: sessionId, publicKey } })] });

@@ -39,6 +39,11 @@ export interface TokenVerifierOptions {
   audience?: string;
   /** Refuses the tokens of frozen accounts with AccountFrozen: for the signer. Elsewhere a person must be able to unfreeze. */
   refuseFrozen?: boolean;
+  /**
+   * Takes the ephemeral token of a request that is over, so that finishing can still say how it ended: for the gateway and auth. Elsewhere, as at the signer,
+   * it is worth nothing any more.
+   */
+  acceptEndedRequests?: boolean;
   /** What is thrown without a current state. Default Unavailable; the signer says SignerNotCurrent. */
   staleReason?: Reason;
   /** Verified tokens that are remembered. Default 10,000. */
@@ -105,7 +110,9 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       if (!fresh) remember(digest, verified);
       const blocked =
         state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
-      if (blocked || state.isSessionEnded(token.sessionId)) throw new AppError("InvalidAccessToken");
+      const learnsItsEnd = options.acceptEndedRequests === true && token.scope === "sign";
+      const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);
+      if (blocked || ended) throw new AppError("InvalidAccessToken");
       if (options.refuseFrozen === true && state.isFrozen(token.accountId)) throw new AppError("AccountFrozen");
       return token;
     },

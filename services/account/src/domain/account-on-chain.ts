@@ -30,13 +30,15 @@ export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
 
 /** The active user key with these bytes, if the account has it in the one form that a user key has. */
 export function userKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
-  return keys.find(
-    (key) =>
-      !key.revoked &&
-      key.publicKey === publicKey &&
-      key.weight === KEY_ROLES.user.weight &&
-      key.hashAlgorithm === HASH_NAMES.user,
-  );
+  return keys.find((key) => key.publicKey === publicKey && isUserKey(key));
+}
+
+const isUserKey = ({ revoked, weight, hashAlgorithm }: AccountKey): boolean =>
+  !revoked && weight === KEY_ROLES.user.weight && hashAlgorithm === HASH_NAMES.user;
+
+/** There is room for one more user key: an account with its most would get a key on chain that nobody registers. Errors: TooManyKeys. */
+export function requireRoomForKey(keys: readonly AccountKey[], maxUserKeys: number): void {
+  if (keys.filter(isUserKey).length >= maxUserKeys) throw new AppError("TooManyKeys");
 }
 
 /** The configured chain of a name. Errors: UnknownChain. */

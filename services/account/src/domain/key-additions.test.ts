@@ -82,6 +82,7 @@ const options = {
   additions,
   signer: { signTransaction: composite(0), signPaymaster: composite(0) },
   passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
+  maxUserKeys: 3,
   clock: new FixedClock(),
   logger: { warn: () => undefined },
 };
@@ -145,6 +146,15 @@ describe("the prepared message", () => {
     const other = await prepareKeyAddition(options)(foreign, new Uint8Array(), signal);
     expect(readAddUserKey(decodeMessage(await prepare(other)))).toEqual(newcomer);
     expect(readAddUserKey(decodeMessage(await prepare(Buffer.from("garbage"))))).toEqual(newcomer);
+  });
+
+  it("is refused once the account has its most user keys: others and revoked ones do not count", async () => {
+    const others = [key(2, "11".repeat(64), { weight: 1000 }), key(3, "22".repeat(64), { hashAlgorithm: "SHA3_256" })];
+    keys = [...keys, ...others, key(4, "33".repeat(64), { revoked: true }), key(5, "44".repeat(64))];
+    const current = await prepare();
+    keys = [...keys, key(6, "55".repeat(64))];
+    await expect(prepare()).rejects.toMatchObject({ reason: "TooManyKeys" });
+    await expect(prepare(current)).rejects.toMatchObject({ reason: "TooManyKeys" });
   });
 
   it("is refused for keys that the chain cannot carry", async () => {
@@ -219,6 +229,23 @@ describe("submitting", () => {
     keys = [{ ...keys[0]!, sequenceNumber: 6n }, keys[1]!];
     const signature = plain(approver.privateKey, message);
     await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "MessageRenewed" });
+  });
+
+  it("refuses a message that would be too old before it is sealed", async () => {
+    const message = await prepare();
+    const signature = plain(approver.privateKey, message);
+    height += 551;
+    await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "MessageRenewed" });
+    height -= 1;
+    expect(await submit({ message, signature })).toMatchObject({ state: "submitted" });
+  });
+
+  it("puts no key on an account that has its most", async () => {
+    const message = await prepare();
+    const signature = plain(approver.privateKey, message);
+    keys = [...keys, key(2, "11".repeat(64)), key(3, "22".repeat(64))];
+    await expect(submit({ message, signature })).rejects.toMatchObject({ reason: "TooManyKeys" });
+    expect(signatures).toBe(0);
   });
 
   it("refuses an approver whose key was revoked", async () => {

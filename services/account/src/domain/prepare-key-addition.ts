@@ -7,13 +7,15 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, serverKeyOf } from "./account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, requireRoomForKey, serverKeyOf } from "./account-on-chain.ts";
 import type { KeyAdditionChain, KeyAdditionTarget } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
 
 export interface PrepareKeyAdditionOptions {
   readonly accounts: Pick<AccountStore, "find">;
   readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  /** The most active user keys of one account. */
+  readonly maxUserKeys: number;
 }
 
 /** Younger reference blocks leave a person half of the chain's time to decide, and the rest for signing and submitting. */
@@ -21,10 +23,10 @@ const RENEW_AFTER_BLOCKS = 300n;
 
 /**
  * The payload of add-user-key for a key, proposed by the account's own server key, so that the user's other transactions do not void it. `current` is given again while
- * its sequence number is the next one and its reference block is young. Errors: UnknownChain, UnsupportedKey, AccountNotFound, AccountNotReady.
+ * its sequence number is the next one and its reference block is young. Errors: UnknownChain, UnsupportedKey, AccountNotFound, AccountNotReady, TooManyKeys.
  */
 export const prepareKeyAddition =
-  ({ accounts, chains }: PrepareKeyAdditionOptions) =>
+  ({ accounts, chains, maxUserKeys }: PrepareKeyAdditionOptions) =>
   async (target: KeyAdditionTarget, current: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const chain = chainNamed(chains, target.chainName);
     if (!isFlowKeyAlgorithm(target.userKey.algorithm)) {
@@ -33,6 +35,7 @@ export const prepareKeyAddition =
     const account = await cadenceAddressOf(accounts, target.accountId, target.chainName);
     const [keys, latest] = await Promise.all([chain.accountKeys(account, signal), chain.latestBlock(signal)]);
     const { index: keyId, sequenceNumber } = serverKeyOf(keys);
+    requireRoomForKey(keys, maxUserKeys);
     const payloadAt = (referenceBlockId: string): TransactionPayload =>
       addUserKeyPayload(target.userKey, {
         account,

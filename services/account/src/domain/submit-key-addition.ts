@@ -13,7 +13,7 @@ import {
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PublicKey } from "@countersign/keys";
 import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
-import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, requireRoomForKey, userKeyOf } from "./account-on-chain.ts";
 import type {
   KeyAddition,
   KeyAdditionChain,
@@ -43,17 +43,22 @@ export interface SubmitKeyAdditionOptions {
   readonly additions: KeyAdditionStore;
   readonly signer: KeyAdditionSigner;
   readonly passkeys: PasskeySettings;
+  /** The most active user keys of one account. */
+  readonly maxUserKeys: number;
   readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
 }
 
+/** What the chain would hardly take any more is not signed: reading it again renews it. */
+const SUBMIT_BEFORE_BLOCKS = 550n;
+
 /**
  * Puts our two signatures to what an approver signed, commits the finished bytes under the attempt's id, and submits them. Whatever happens after the commit,
  * SettleKeyAddition goes on from the bytes; whatever happens before it leaves nothing behind. Asked again it gives what was committed.
- * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
+ * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TooManyKeys, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
  */
 export const submitKeyAddition =
-  ({ accounts, chains, additions, signer, passkeys, clock, logger }: SubmitKeyAdditionOptions) =>
+  ({ accounts, chains, additions, signer, passkeys, maxUserKeys, clock, logger }: SubmitKeyAdditionOptions) =>
   async (command: SubmitKeyAdditionCommand, call: UserCall, signal: AbortSignal): Promise<KeyAddition> => {
     const { attemptId, accountId, chainName, userKey, message, approverKey } = command;
     const chain = chainNamed(chains, chainName);
@@ -68,11 +73,12 @@ export const submitKeyAddition =
     if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
       throw new AppError("InvalidSignature");
     }
+    requireRoomForKey(keys, maxUserKeys);
     const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
     const referenceHeight = await chain.blockHeight(payload.referenceBlockId, signal);
-    if (referenceHeight === undefined || proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) {
-      throw new AppError("MessageRenewed");
-    }
+    const { height } = await chain.latestBlock(signal);
+    const tooOld = referenceHeight === undefined || height - referenceHeight > SUBMIT_BEFORE_BLOCKS;
+    if (tooOld || proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) throw new AppError("MessageRenewed");
 
     const approved = { address: account, keyId: approver.index, ...command.signature };
     const server = await signer.signTransaction(chainName, message, call);

@@ -49,7 +49,9 @@ export interface TwoFactorSignInStore {
   /** Whether a device with these keys may come in, as the database has it now. */
   mayAdmit(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
   markAdmitted(id: string, transaction: ChainTransaction, now: Date): Promise<void>;
-  /** Opens the session, once: false where somebody was first. Errors: PleaseRegisterKey, AccountFrozen. */
+  /** Ends the ephemeral token of a request that is over; again changes nothing, and neither does another account's. */
+  endToken(accountId: string, id: string): Promise<void>;
+  /** Opens the session, once, and ends the ephemeral token: false where somebody was first. Errors: PleaseRegisterKey, AccountFrozen. */
   finish(id: string, session: Session, now: Date, requestId: string): Promise<boolean>;
   /** The transaction that added an admitted device's key. */
   additionOf(accountId: string, chainName: string, userKey: PublicKey): Promise<ChainTransaction | undefined>;

@@ -106,6 +106,22 @@ describe("new devices that ask to be let in", () => {
     expect((await store().find(accountId, signIn.id))?.finishedAt).toEqual(now);
   });
 
+  it("lose their ephemeral token when they are finished, or when their request is over", async () => {
+    const [finished, over, open] = [signInOf(), signInOf(), signInOf()];
+    for (const each of [finished, over, open]) await store().begin(each, undefined);
+    await store().finish(finished.id, sessionOf(finished), now, "r");
+    await store().endToken(uuidv7(clock), open.id);
+    for (let again = 0; again < 2; again++) await store().endToken(accountId, over.id);
+    const ids = [finished, over, open].map(({ id }) => id);
+    const entries = await prismaTokenStateStore(prisma).changedSince(0n);
+    const ended = entries.filter(({ endedSessionId }) => ids.includes(endedSessionId ?? ""));
+    expect(ended.map(({ endedSessionId }) => endedSessionId).sort()).toEqual([finished.id, over.id].sort());
+    // Until the token itself is over everywhere.
+    for (const { active, until } of ended) {
+      expect({ active, until }).toEqual({ active: true, until: new Date(now.getTime() + 360_000) });
+    }
+  });
+
   it("keep the transaction that added their key, the first one only", async () => {
     const signIn = signInOf();
     const { chainName, userKey } = signIn;

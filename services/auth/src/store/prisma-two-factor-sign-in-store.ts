@@ -11,6 +11,16 @@ async function insert(tx: Tx, signIn: TwoFactorSignIn): Promise<void> {
   await tx.twoFactorSignIn.create({ data: toTwoFactorSignInRow(signIn) });
 }
 
+/** An ephemeral token's session is its request: whoever does not finish with it refuses it from now on. */
+async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: string): Promise<void> {
+  const ended = await tx.$executeRaw`
+    INSERT INTO token_state_entry (kind, subject, active, until, txid)
+    SELECT 'session', id::text, true, expires_at + interval '1 minute', pg_current_xact_id()::text::bigint
+    FROM two_factor_sign_in WHERE id = ${id}::uuid AND account_id = ${accountId}::uuid
+    ON CONFLICT (kind, subject) DO NOTHING`;
+  if (ended > 0) await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+}
+
 /** New devices that ask to be let in, in Postgres. */
 export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignInStore {
   const replayOf = async (
@@ -63,6 +73,8 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       });
     },
 
+    endToken: (accountId, id) => prisma.$transaction((tx) => endToken(tx, accountId, id)),
+
     finish: (id, session, now, requestId) =>
       prisma.$transaction(async (tx) => {
         const { accountId } = session;
@@ -72,6 +84,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
         });
         if (count === 0) return false;
         await insertSession(tx, session, requestId);
+        await endToken(tx, accountId, id);
         // Under the lock that insertSession takes, as freezing does: one of the two comes first.
         if (await tx.frozenAccount.findUnique({ where: { accountId } })) throw new AppError("AccountFrozen");
         return true;

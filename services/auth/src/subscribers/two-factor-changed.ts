@@ -1,18 +1,32 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid } from "@countersign/service-kit";
 import type { admitApproved } from "../domain/admit-device.ts";
+import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 
 export const TWO_FACTOR_CHANGED_DURABLE = "auth-two-factor-changed";
 export const TWO_FACTOR_CHANGED_SUBJECT = "cs.v1.device.*.two-factor-changed";
 /** With five minutes between the last ones about a day: a frozen account is not let in, and may be thawed. */
 export const TWO_FACTOR_CHANGED_DELIVERIES = 300;
 
-/** Admits a new device when its request was approved, and when the transaction is sealed. The event grants nothing: the request is read again from its owner. */
+interface TwoFactorChangedOptions {
+  readonly admit: ReturnType<typeof admitApproved>;
+  readonly endToken: TwoFactorSignInStore["endToken"];
+  readonly signal: AbortSignal;
+}
+
+/** Statuses that a request never leaves. */
+const OVER: readonly string[] = ["rejected", "expired", "finished", "failed"];
+
+/**
+ * Admits a new device when its request was approved, and when the transaction is sealed; ends its ephemeral token once the request is over. The event grants
+ * nothing: what is admitted is read again from its owner.
+ */
 export const onTwoFactorChanged =
-  (admit: ReturnType<typeof admitApproved>, signal: AbortSignal) =>
+  ({ admit, endToken, signal }: TwoFactorChangedOptions) =>
   async ({ event }: DeliveredEvent): Promise<void> => {
     const { accountId, requestId, twoFactorChanged } = event;
-    if (twoFactorChanged?.status !== "approved" && twoFactorChanged?.status !== "sealed") return;
-    if (!isUuid(accountId) || !isUuid(twoFactorChanged.id)) return;
-    await admit(accountId, twoFactorChanged.id, { requestId, signal });
+    if (!twoFactorChanged || !isUuid(accountId) || !isUuid(twoFactorChanged.id)) return;
+    const { id, status } = twoFactorChanged;
+    if (status === "approved" || status === "sealed") await admit(accountId, id, { requestId, signal });
+    else if (OVER.includes(status)) await endToken(accountId, id);
   };

@@ -32,6 +32,7 @@ interface MemoryStore extends TwoFactorSignInStore {
   rows: Map<string, TwoFactorSignIn>;
   sessions: Session[];
   verdict: "yes" | "frozen" | "blocked";
+  endedTokens: Set<string>;
 }
 
 function memoryStore(): MemoryStore {
@@ -50,6 +51,7 @@ function memoryStore(): MemoryStore {
     rows,
     sessions: [],
     verdict: "yes",
+    endedTokens: new Set(),
     replayOf: async (claim) => replay(claim),
     async begin(signIn, claim) {
       const before = claim && replay(claim);
@@ -63,8 +65,12 @@ function memoryStore(): MemoryStore {
     async markAdmitted(id, _transaction, now) {
       rows.set(id, { ...rows.get(id)!, admittedAt: now });
     },
+    async endToken(accountId, id) {
+      if (rows.get(id)?.accountId === accountId) store.endedTokens.add(id);
+    },
     async finish(id, session, now) {
       if (rows.get(id)?.finishedAt) return false;
+      store.endedTokens.add(id);
       rows.set(id, { ...rows.get(id)!, finishedAt: now });
       store.sessions.push(session);
       return true;

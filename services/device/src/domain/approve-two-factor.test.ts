@@ -117,7 +117,7 @@ describe("approveTwoFactor", () => {
       expect(reasons.filter((reason) => reason === "RateLimited")).toHaveLength(12 - WRONG_APPROVALS);
     });
 
-    it.each(["InvalidSignature", "SigningRefused", "MessageRenewed"] as const)(
+    it.each(["InvalidSignature", "SigningRefused", "MessageRenewed", "TooManyKeys"] as const)(
       "waits again after the account service's %s",
       async (reason) => {
         world.chain.submission = reason;
@@ -215,6 +215,14 @@ describe("approveTwoFactor", () => {
     const itself = { ...old, session: { ...old.session, accountKey: asked.userKey.accountKey } };
     await expect(world.sign(itself, asked.id, asked.message)).rejects.toMatchObject(refused("InsufficientScope"));
     expect(row().status).toBe("pending");
+  });
+
+  it.each(["sign", "report"] as const)("lets nobody in where there is no room any more (%s)", async (way) => {
+    for (let index = 1; index < 20; index++) await world.device(accountId);
+    const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);
+    await expect(approval).rejects.toMatchObject(refused("TooManyDevices"));
+    expect(row()).toMatchObject({ status: "pending", attemptId: null });
+    expect(world.chain.submissions).toEqual([]);
   });
 
   it.each(["sign", "report"] as const)("lets nobody in while the account is frozen (%s)", async (way) => {

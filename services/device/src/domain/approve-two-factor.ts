@@ -11,6 +11,7 @@ import type { Device, Session } from "./device.ts";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import { keyAdditionOf } from "./renew-message.ts";
+import { requireRoom } from "./require-room.ts";
 import { settleIfDoubtful } from "./settle-two-factor.ts";
 import type { ChainTransaction, TwoFactor } from "./two-factor.ts";
 import type { TwoFactorPorts, UserCall } from "./two-factor-ports.ts";
@@ -34,6 +35,8 @@ export interface ApprovePorts extends TwoFactorPorts {
   /** Whether the account is frozen: then nobody is let in. */
   isFrozen(accountId: string): boolean;
   passkeys: PasskeySettings;
+  /** The most live devices of one account. */
+  maxDevices: number;
 }
 
 /** Refusals after which nothing was and nothing will be submitted. Every other error leaves open what happened. */
@@ -46,22 +49,25 @@ const NOTHING_SUBMITTED = [
   "InvalidAccessToken",
   "AccessTokenExpired",
   "InsufficientScope",
+  "TooManyKeys",
 ] as const;
 
 /**
  * A registered device of the account lets a new one in. Of all that may happen to a request at once, one thing does.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
- * RateLimited, AccountFrozen, InsufficientScope (the asking device itself); Unavailable and DeadlineExceeded where the outcome will show in the request.
+ * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself); Unavailable and DeadlineExceeded where the outcome will show in the request.
  */
 export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
     if (ports.isFrozen(command.session.accountId)) throw new AppError("AccountFrozen");
-    const approver = await requireRegisteredDevice(ports, command.session);
+    const live = await ports.devices.listLive(command.session.accountId);
+    const approver = requireRegisteredDevice(live, command.session);
     if (await approvedEarlier(ports, command, approver)) return;
 
     const request = await findOpenTwoFactor(ports, command);
     requireOtherDevice(request, command.session);
     requireApprovalsLeft(request, ports.clock.now());
+    requireRoom(live, request.userKey.deviceKey, ports.maxDevices);
 
     if ("transactionId" in command.approval) {
       await approveWithTransaction(ports, request, approver, command, command.approval.transactionId);
@@ -163,8 +169,7 @@ async function approvedEarlier(ports: TwoFactorPorts, command: ApproveTwoFactor,
   return settled.status === "approved" && settled.attemptId === found.attemptId && settled.approvedBy === approver.id;
 }
 
-async function requireRegisteredDevice({ devices }: TwoFactorPorts, session: Session): Promise<Device> {
-  const live = await devices.listLive(session.accountId);
+function requireRegisteredDevice(live: readonly Device[], session: Session): Device {
   const device = live.find(({ publicKey }) => samePublicKey(publicKey, session.sessionKey));
   if (!device) throw new AppError("InvalidAccessToken");
   return device;

@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../testing/memory-device-store.ts";
@@ -66,6 +67,23 @@ describe("openTwoFactor", () => {
     world.clock.advance(LIFE_MS - 5000);
     await expect(open()).resolves.toMatchObject({ request: { status: "pending" } });
     await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+  });
+
+  it("asks nobody where the account has its most devices, unless the asker is one of them", async () => {
+    for (let index = 1; index < 20; index++) await world.device(accountId);
+    await expect(open()).rejects.toMatchObject(refused("TooManyDevices"));
+    expect(store.rows.size).toBe(0);
+    const { userKey } = world.wish(accountId);
+    await expect(open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } })).resolves.toBeDefined();
+    await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+  });
+
+  it("passes on that the account has its most keys", async () => {
+    world.chain.prepare = async () => {
+      throw new AppError("TooManyKeys");
+    };
+    await expect(open()).rejects.toMatchObject(refused("TooManyKeys"));
+    expect(store.rows.size).toBe(0);
   });
 
   it("is closed for a day after three rejections", async () => {

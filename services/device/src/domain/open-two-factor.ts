@@ -2,6 +2,7 @@ import { AppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import { uuidv4, uuidv7 } from "@countersign/service-kit";
 import { findTwoFactor } from "./find-two-factor.ts";
+import { requireRoom } from "./require-room.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import type { AccountRequests, TwoFactorPorts } from "./two-factor-ports.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
@@ -19,6 +20,8 @@ export interface OpenTwoFactorOptions extends TwoFactorPorts {
     /** After so many rejections within a day the account takes no more requests. */
     rejections: number;
   };
+  /** The most live devices of one account. */
+  maxDevices: number;
   /** Where an address is, "" where nobody knows; the asker's word for it is not taken. */
   locate?: (ip: string) => string;
 }
@@ -40,7 +43,7 @@ function requireSoon(expiresAt: Date, now: Date): void {
 
 /**
  * Opens a request for a new device's key; the same id again gives the same request. The device used last is asked.
- * Errors: TwoFactorAuthClosed; RateLimited; InvalidRequest where the id is another account's or the end is not within an hour; what preparing the message says.
+ * Errors: TwoFactorAuthClosed; RateLimited; TooManyDevices; InvalidRequest where the id is another account's or the end is not within an hour; what preparing the message says.
  */
 export function openTwoFactor(options: OpenTwoFactorOptions) {
   const { requests, keyAdditions, clock } = options;
@@ -64,8 +67,9 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     requireSoon(wish.expiresAt, clock.now());
     // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
     await requests.withAccount(accountId, (account) => admit(account, clock.now()));
-    const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());
     const live = await options.devices.listLive(accountId);
+    requireRoom(live, userKey.deviceKey, options.maxDevices);
+    const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());
     const asked = live.find(({ publicKey }) => !samePublicKey(publicKey, userKey.deviceKey));
 
     const now = clock.now();

@@ -122,7 +122,8 @@ describe("requests for approval over gRPC with mutual TLS", () => {
   });
 
   it("goes from the wish to the end", async () => {
-    const wish = wireWish(old.device.accountId);
+    const asking = wireWish(old.device.accountId);
+    const wish = { ...asking, userKey: { ...asking.userKey, device: { ...someAttributes, pushToken: "theirs" } } };
     const { twoFactorAuth: opened } = await auth.openTwoFactor(wish);
     expect(opened).toMatchObject({
       id: wish.id,
@@ -132,7 +133,9 @@ describe("requests for approval over gRPC with mutual TLS", () => {
       expiresAt: wish.expiresAt,
       request: { app: wish.app, signIn: wish.signIn, requestedAt: clock.now() },
     });
-    expect(opened?.request?.srcDevice).toMatchObject({ publicKey: wish.userKey.deviceKey, attributes: someAttributes });
+    // A push token is for nobody but its device and the push service: least of all for whoever asks with a stolen login.
+    const attributes = { ...someAttributes, pushToken: "" };
+    expect(opened?.request?.srcDevice).toMatchObject({ publicKey: wish.userKey.deviceKey, attributes });
     expect(opened?.request?.destDevice?.id).toBe(old.device.id);
 
     const { id, message } = opened!.request!;

@@ -1,4 +1,8 @@
-import { UserKeyType as WireType, type UserKey as WireUserKey } from "@countersign/proto/common/v1/types.ts";
+import {
+  type DeviceAttributes as WireAttributes,
+  UserKeyType as WireType,
+  type UserKey as WireUserKey,
+} from "@countersign/proto/common/v1/types.ts";
 import {
   TwoFactorStatus as WireStatus,
   type TwoFactorAuth as WireTwoFactor,
@@ -64,6 +68,12 @@ export const toWireUserKey = ({ type, accountKey, deviceKey, device }: AskingKey
   device: { ...device },
 });
 
+/** Both sides of a request see the other's device: its push token is for neither. */
+const withoutPushToken = <T extends { attributes: WireAttributes | undefined }>(device: T): T => ({
+  ...device,
+  attributes: device.attributes && { ...device.attributes, pushToken: "" },
+});
+
 /** The asking device as it will be once it is registered. */
 const sourceDevice = ({ srcDeviceId, accountId, userKey, requestedAt }: TwoFactor) => ({
   id: srcDeviceId,
@@ -85,8 +95,8 @@ export function toWireTwoFactor({ request, destDevice }: TwoFactorView): WireTwo
       id: request.requestId,
       app: { ...request.app },
       signIn: { ...request.signIn },
-      srcDevice: sourceDevice(request),
-      destDevice: destDevice === null ? undefined : toWireDevice(destDevice),
+      srcDevice: withoutPushToken(sourceDevice(request)),
+      destDevice: destDevice === null ? undefined : withoutPushToken(toWireDevice(destDevice)),
       message: Buffer.from(request.message),
       requestedAt: request.requestedAt,
     },

@@ -43,8 +43,9 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
   const chain: FakeKeyAdditions = fakeKeyAdditions();
   const frozen = new Set<string>();
   const isFrozen = (accountId: string) => frozen.has(accountId);
+  const maxDevices = 20;
   const passkeys = { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) };
-  const ports = { ...stores, keyAdditions: chain, clock, isFrozen, passkeys };
+  const ports = { ...stores, keyAdditions: chain, clock, isFrozen, passkeys, maxDevices };
   const limits = { pending: 5, rejections: 3 };
   const approve = approveTwoFactor(ports);
   const requestId = "test";
@@ -70,7 +71,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     /** Registers a device and signs it in. */
     async device(accountId: string): Promise<Registered> {
       const keys = generateKeyPair();
-      const register = registerDevice({ store: stores.devices, clock, maxDevices: 20 });
+      const register = registerDevice({ store: stores.devices, clock, maxDevices });
       const device = await register(someRegistration(accountId, keys.publicKey));
       return {
         device,

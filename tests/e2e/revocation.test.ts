@@ -1,0 +1,75 @@
+import { tlsFiles } from "@countersign/dev/certificates.ts";
+import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
+import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import { createRpcClient, loadTls } from "@countersign/service-kit";
+import { afterAll, expect, it } from "vitest";
+import { stateDir } from "../security/secrets.ts";
+import { call, chainName, signUpPerson, stack } from "./person.ts";
+
+const tls = loadTls(tlsFiles(stateDir, "gateway"));
+const at = (serverName: string) => ({
+  address: stack.processes[serverName]!.grpc!,
+  tls,
+  serverName,
+  deadlineMs: 3_000,
+});
+const auth = createRpcClient(SessionsService, at("auth"));
+const device = createRpcClient(DevicesService, at("device"));
+const key = createRpcClient(KeysService, at("key"));
+const account = createRpcClient(AccountsService, at("account"));
+const signer = createRpcClient(SigningService, at("signer"));
+afterAll(() => {
+  for (const client of [auth, device, key, account, signer]) client.close();
+});
+
+const outcome = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "taken",
+    ({ reason }: { reason?: string }) => reason ?? "unknown",
+  );
+
+/** Each service by itself, past the gateway, which would refuse before them. */
+const asked: Record<string, (token: string) => Promise<string>> = {
+  gateway: async (token) => (await call("GET", "/account/v1/me", { token })).body.error ?? "taken",
+  auth: (token) => outcome(auth.listSessions({}, { token })),
+  device: (token) => outcome(device.listDevices({}, { token })),
+  key: (token) => outcome(key.listKeys({ includeRevoked: false }, { token })),
+  account: (token) => outcome(account.getMe({}, { token })),
+  // Judged after the token: what is no message says that the token was taken.
+  signer: async (token) => {
+    const answer = await outcome(signer.signTransaction({ message: Buffer.alloc(40), chainName }, { token }));
+    return answer === "InvalidMessage" ? "taken" : answer;
+  },
+};
+
+it.each<[string, (person: Awaited<ReturnType<typeof signUpPerson>>, sessionId: string) => Promise<unknown>]>([
+  ["ended by another session", ({ client }, sessionId) => client.endSession(sessionId)],
+  ["ended with its device", ({ client, deviceKey }) => client.removeDevice(deviceKey.publicKey)],
+])("a session that was %s stops within two seconds in every service and on the stream", async (_, end) => {
+  const person = await signUpPerson();
+  const { client, login } = person;
+  const token = client.credentials!.accessToken;
+  const sessionId = (await client.sessions())[0]!.id;
+  await client.signIn({ login, chainName });
+  const stream = await fetch(`${stack.gateway}/device/v1/events`, { headers: { authorization: `Bearer ${token}` } });
+  expect(stream.status).toBe(200);
+  for (const [name, ask] of Object.entries(asked)) expect(await ask(token), name).toBe("taken");
+
+  const started = performance.now();
+  const took: Record<string, number> = {};
+  const stopped = async (name: string, ask: (token: string) => Promise<string>) => {
+    while ((await ask(token)) !== "InvalidAccessToken") await new Promise((resolve) => setTimeout(resolve, 20));
+    took[name] = performance.now() - started;
+  };
+  const streamed = (async () => {
+    for await (const _chunk of stream.body!);
+    took.stream = performance.now() - started;
+  })();
+  await end(person, sessionId);
+  await Promise.all([streamed, ...Object.entries(asked).map(([name, ask]) => stopped(name, ask))]);
+  expect(Math.max(...Object.values(took)), JSON.stringify(took)).toBeLessThan(2_000);
+  expect(Object.keys(took)).toHaveLength(7);
+});
