@@ -183,6 +183,26 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 15_000 });
   });
 
+  test("Postgres that is lost while NATS is waited for ends nothing: the rows go out later", async () => {
+    publisher({ pollMs: 100 });
+    await insert(1);
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    const before = await streamMessages();
+    process.kill(nats!.pid, "SIGSTOP");
+    try {
+      await insert(2);
+      const idle = "application_name = 'outbox' AND datname = current_database() AND state = 'idle in transaction'";
+      const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${idle}`;
+      await expect.poll(async () => (await db.query(cut)).rowCount, { timeout: 10_000 }).toBe(1);
+      // An error that nobody hears shows as an uncaught one of this run.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    } finally {
+      process.kill(nats!.pid, "SIGCONT");
+    }
+    await expect.poll(waiting, { timeout: 15_000 }).toBe(0);
+    expect(await streamMessages()).toBe(before + 2);
+  });
+
   test("old published rows are removed, waiting ones never", async () => {
     await insert(2);
     await db.query("UPDATE outbox SET created_at = now() - interval '30 days'");

@@ -78,6 +78,9 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   /** Publishes one batch. Gives how many rows were found, and throws after marking what NATS has acknowledged. */
   const publishBatch = async (stream: JetStreamClient): Promise<number> => {
     const client = await pool.connect();
+    // While NATS is waited for no query is under way to take the loss of Postgres, and an error that nobody hears ends the process.
+    const lost = (err: Error) => logger.warn({ err }, "lost Postgres");
+    client.on("error", lost);
     try {
       await client.query("BEGIN");
       const { rows } = await client.query<Row>(CLAIM, [batchSize]);
@@ -94,6 +97,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
       metrics.failed.inc(rows.length - acknowledged.length);
       const failure = results.find((result) => result.status === "rejected");
       if (failure !== undefined) throw failure.reason;
+      client.off("error", lost);
       client.release();
       return rows.length;
     } catch (error) {

@@ -34,7 +34,7 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
     });
     client = connection;
     const lost = new Promise<void>((resolve) => {
-      connection.once("error", () => resolve());
+      connection.on("error", () => resolve());
       connection.once("end", () => resolve());
     });
     connection.on("notification", ({ payload }) => options.onNotify(payload ?? ""));
