@@ -11,6 +11,7 @@ export default defineConfig({
           name: "unit",
           include: [`${sources}/**/*.test.ts`, "tests/faults/proxy/*.test.ts"],
           exclude: [...exclude, "**/*.service.test.ts"],
+          globalSetup: ["dev/src/testing/parser-setup.ts"],
         },
       },
       {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ensureCadenceParser } from "./cadence-parser.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpChain } from "./chain-setup.ts";
 import { logTail, type StartChild } from "./child.ts";
@@ -166,7 +167,9 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase]) ensureSecret(path);
   writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients), null, 2)}\n`);
 
-  const generated = generate().then((made) => made.length > 0 && say(`generated ${made.join(", ")}`));
+  const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
+    ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),
+  );
   const start = supervisor.starter(infrastructureTier);
   const tools = ensureTools(say);
   const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);

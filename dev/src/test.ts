@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { ensureCadenceParser } from "./cadence-parser.ts";
 import { generate } from "./generate.ts";
 import { root } from "./paths.ts";
 import { ensureTools } from "./tools.ts";
@@ -9,6 +10,7 @@ export async function test(args: string[]): Promise<void> {
   await generate();
   // Built here and not in the set-up of the tests, where a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
+  await ensureCadenceParser((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));

@@ -15,7 +15,7 @@ const workspaces = Object.keys(packages).filter((path) => path && !path.includes
 
 /** What stages hold that is made there: by npm, by the generator, by Go. */
 const made =
-  /^(\/app|\/build\/bin|\/usr\/local\/bin\/node|\/app\/proto\/gen|\/app\/services\/\w+\/src\/store\/generated)$/;
+  /^(\/app|\/build\/bin|\/usr\/local\/bin\/node|\/app\/proto\/gen|\/app\/services\/\w+\/src\/store\/generated|\/app\/services\/signer\/cadence-parser\/dist)$/;
 
 describe("deploy/Dockerfile", () => {
   it("copies what exists and is let through by .dockerignore", () => {

@@ -6,7 +6,7 @@ import { run } from "../run.ts";
 import { contextFiles, copyOf, readDockerfile, type Stage } from "./dockerfile.ts";
 
 /** Stages whose outcome the checkout has already, by the same command. */
-const asInCheckout = ["generated"];
+const asInCheckout = ["generated", "parser"];
 
 /**
  * Does what deploy/Dockerfile does to make /app of one stage, in a directory of this machine: the same files, let through by

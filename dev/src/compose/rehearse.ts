@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { ensureCadenceParser } from "../cadence-parser.ts";
 import { type Child, logTail } from "../child.ts";
 import { Failure } from "../fail.ts";
 import { freePorts } from "../ports.ts";
@@ -64,6 +65,7 @@ export async function rehearse(directory: string, say: (line: string) => void): 
   const { services } = readComposeFile();
   const state = join(directory, "state");
   const tools = await ensureTools(say);
+  await ensureCadenceParser(say);
   const app = await assembleImage("app", join(directory, "image"), say);
   const { translate, port } = await translation(services, state, app);
   for (const { volumes = [] } of Object.values(services)) {

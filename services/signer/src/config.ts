@@ -16,8 +16,12 @@ const schema = sharedEnv.extend({
   SIGNER_LISTEN: listenAddress,
   SIGNER_KEYSTORE_FILE: z.string(),
   SIGNER_KEYSTORE_PASSPHRASE_FILE: z.string(),
-  /** Computation that a user's transaction may ask for. */
-  SIGNER_GAS_LIMIT_CAP: z.coerce.bigint().positive().default(9999n),
+  /** See docs/policy.md; without it the default policy. */
+  SIGNER_POLICY_FILE: z.string().min(1).optional(),
+  /** Threads that read scripts. */
+  SIGNER_PARSER_WORKERS: z.coerce.number().int().min(1).max(16).default(2),
+  /** Milliseconds that reading one script may take. */
+  SIGNER_PARSER_TIME_LIMIT_MS: z.coerce.number().int().min(50).max(10_000).default(1000),
   SIGNER_LIMIT_SIGNATURES_PER_MINUTE: z.coerce.number().int().positive().default(120),
   /** Multiplies the limit; for development. */
   SIGNER_LIMIT_SCALE: z.coerce.number().positive().default(1),
@@ -34,12 +38,14 @@ export function loadConfig(env: Env) {
   const chains = new Map<string, ChainPolicy>();
   for (const [chainName, network] of loadNetworks(settings.CS_NETWORKS_FILE)) {
     const { paymaster, creator, evmContract } = network;
-    chains.set(chainName, { chainName, paymaster, creator, evmContract, gasLimitCap: settings.SIGNER_GAS_LIMIT_CAP });
+    chains.set(chainName, { chainName, paymaster, creator, evmContract });
   }
   return {
     listen: settings.SIGNER_LISTEN,
     keystoreFile: settings.SIGNER_KEYSTORE_FILE,
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
+    policyFile: settings.SIGNER_POLICY_FILE,
+    parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },
     issuer: settings.AUTH_ISSUER,
     authAddress: settings.CS_AUTH_ADDRESS,
     natsUrl: settings.CS_NATS_URL,

@@ -19,9 +19,13 @@ import { loadConfig } from "./config.ts";
 import { bindAddress } from "./domain/bind-address.ts";
 import { createDecide } from "./domain/decide.ts";
 import { deriveServerKeys } from "./domain/derive-server-keys.ts";
+import { explain } from "./domain/explain.ts";
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
+import { startReader } from "./parser/start-reader.ts";
+import { createKnownScripts } from "./policy/script/known-scripts.ts";
+import { startPolicies } from "./policy/start-policies.ts";
 import { bindAddressRpc } from "./rpc/bind-address.ts";
 import { deriveServerKeysRpc } from "./rpc/derive-server-keys.ts";
 import { informationRpcs } from "./rpc/information.ts";
@@ -42,6 +46,9 @@ await runService({
   async start({ env, logger, metrics, clock, drainMs, onClose, readyCheck }) {
     const config = loadConfig(env);
     const tls = loadTls(config.tls);
+    const policies = startPolicies(config.policyFile, { logger, metrics, onClose });
+    const reader = await startReader(config.parser, { logger, metrics, onClose });
+    const scripts = createKnownScripts({ reader, clock });
     const vault = createKeystoreVault(readKeystore(config.keystoreFile, config.secrets.keystorePassphrase));
     const chain = (name: string) => {
       const policy = config.chains.get(name);
@@ -83,9 +90,9 @@ await runService({
       staleReason: "SignerNotCurrent",
     });
 
-    const decide = createDecide({ vault, audit, clock });
+    const decide = createDecide({ vault, audit, clock, policies });
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
-    const signing = { decide, bindings, vault, ephemeralUses: prismaEphemeralUses(prisma), clock, chain };
+    const signing = { decide, bindings, vault, ephemeralUses: prismaEphemeralUses(prisma), scripts, clock, chain };
     const transaction = signTransaction(signing);
     const paymaster = signPaymaster({ ...signing, paymasters, passkeys: config.passkeys });
 
@@ -108,7 +115,7 @@ await runService({
         signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain })),
         bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
       })
-      .add(InformationService, informationRpcs(vault));
+      .add(InformationService, informationRpcs(vault, explain({ policies, scripts, chains: config.chains })));
 
     const pruning = setInterval(() => {
       const before = new Date(clock.now().getTime() - PRUNE_MS);

@@ -10,10 +10,8 @@ import type { Clock } from "@countersign/service-kit";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
 import { faultPoint } from "../fault-points.ts";
+import { checkSwitch, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
-
-/** Grows with every change of a rule, so that a record tells by which rules it was decided. */
-export const POLICY_VERSION = "header-3";
 
 /** Who asks, for the record. */
 export interface Asker {
@@ -31,6 +29,12 @@ export interface Permission {
   readonly keyId: number;
 }
 
+/** What the rules decide by: the policy when the request came, and the script's hash (SHA-256, hex). */
+export interface Deciding {
+  readonly policy: Policy;
+  readonly scriptHash: string;
+}
+
 /** A signature whose record is durable. */
 export interface SignedMessage {
   readonly address: string;
@@ -43,6 +47,7 @@ export interface DecideOptions {
   readonly vault: Vault;
   readonly audit: AuditLog;
   readonly clock: Clock;
+  readonly policies: PolicySource;
   /** Refusals of one asker that are recorded per minute; more are only counted. */
   readonly recordedRefusalsPerMinute?: number;
 }
@@ -65,7 +70,8 @@ function decode(message: Uint8Array): DecodedMessage {
 /**
  * The one way to a signature: decode, let the rules decide, sign, make the record durable, and only then let the signature go. A refusal is recorded as well.
  */
-export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 60 }: DecideOptions) {
+export function createDecide(options: DecideOptions) {
+  const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;
   let window = 0;
   const refusals = new Map<string, number>();
 
@@ -85,8 +91,9 @@ export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 
     operation: AuditOperation,
     message: Uint8Array,
     asker: Asker,
-    rules: (decoded: DecodedMessage) => Promise<Permission>,
+    rules: (decoded: DecodedMessage, deciding: Deciding) => Promise<Permission>,
   ): Promise<SignedMessage> {
+    const policy = policies.current();
     const entry = {
       time: clock.now(),
       ...asker,
@@ -94,20 +101,22 @@ export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 
       chainName: "",
       messageHash: sha256(message),
       scriptHash: "",
-      policyVersion: POLICY_VERSION,
+      policyVersion: policy.version,
       keyVersion: 0,
     };
     audit.admit(asker.accountId);
-    let decoded: DecodedMessage | undefined;
+    let scriptHash = "";
     try {
-      decoded = decode(message);
-      const { key, address, keyId } = await rules(decoded);
+      const decoded = decode(message);
+      scriptHash = sha256(decoded.script);
+      checkSwitch(operation, policy);
+      const { key, address, keyId } = await rules(decoded, { policy, scriptHash });
       const signature = await vault.sign(key, message);
       await faultPoint("signature made");
       const receipt = await audit.append({
         ...entry,
         chainName: key.chainName,
-        scriptHash: sha256(decoded.script),
+        scriptHash,
         verdict: "signed",
         keyVersion: vault.version(key),
       });
@@ -117,7 +126,7 @@ export function createDecide({ vault, audit, clock, recordedRefusalsPerMinute = 
       const refused = isAppError(error, "SigningRefused", "InvalidMessage", "AccountNotReady", "InvalidRequest");
       if (refused && mayRecordRefusal(asker)) {
         const verdict = error.metadata.reason ?? error.reason;
-        await audit.append({ ...entry, scriptHash: decoded ? sha256(decoded.script) : "", verdict });
+        await audit.append({ ...entry, scriptHash, verdict });
       }
       throw error;
     }

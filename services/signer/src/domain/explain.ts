@@ -1,24 +1,72 @@
 import { isAppError } from "@countersign/errors";
-import { type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
+import { createAccountsScript, type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
+import { type AuditOperation, sha256 } from "../audit/record.ts";
+import { checkPaymasterOnlyPays } from "../policy/paymaster.ts";
+import { checkSwitch, type PolicySource } from "../policy/policy.ts";
+import { refuse } from "../policy/refusal.ts";
+import type { KnownScripts } from "../policy/script/known-scripts.ts";
+import { templateOf } from "../policy/template.ts";
+import { type ChainPolicy, checkGasLimit } from "../policy/transaction.ts";
+import { checkFreeScript } from "./sign-transaction.ts";
 
-/** What a message is, as far as it can be told without an account. */
+/** What a message is, and what the rules that need no account say about it. */
 export interface Explanation {
   /** Empty where the message could not be decoded. */
   readonly kind: DecodedMessage["kind"] | "";
+  /** The rule that decides; empty where none of those refuses. */
   readonly refusalReason: string;
   readonly detail: string;
 }
 
-/** Decodes a message and says what it is; signs nothing and knows no account, so rules that need one are not applied. */
-export function explain(message: Uint8Array): Explanation {
-  try {
-    const { kind, authorizers, payer, proposalKey, gasLimit } = decodeMessage(message);
-    const detail = `authorizers ${authorizers.join(", ")}; proposer ${proposalKey.address}; payer ${payer}; gas limit ${gasLimit}`;
-    return { kind, refusalReason: "", detail };
-  } catch (error) {
-    if (error instanceof InvalidMessageError)
-      return { kind: "", refusalReason: "InvalidMessage", detail: error.message };
-    if (isAppError(error)) return { kind: "", refusalReason: error.reason, detail: error.detail };
-    throw error;
-  }
+export interface ExplainOptions {
+  readonly policies: PolicySource;
+  readonly scripts: KnownScripts;
+  readonly chains: ReadonlyMap<string, ChainPolicy>;
 }
+
+/** Which operation the message is for. Without a chain's name any of ours will do. */
+function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly ChainPolicy[]): AuditOperation {
+  if (chains.some(({ evmContract }) => script === createAccountsScript(evmContract))) return "creation";
+  const paid = chains.some(({ paymaster }) => paymaster.address === payer);
+  return kind === "envelope" && paid ? "paymaster" : "transaction";
+}
+
+/**
+ * Decodes a message, says what it is and which rule decides; signs nothing and leaves no record. It knows no account, so whose authorizer, proposer, payer and signatures
+ * these are stays open; and it does not say whether a creation's keys are right.
+ */
+export const explain =
+  ({ policies, scripts, chains }: ExplainOptions) =>
+  async (message: Uint8Array, chainName: string): Promise<Explanation> => {
+    let kind: Explanation["kind"] = "";
+    let detail = "";
+    try {
+      const decoded = decodeMessage(message);
+      kind = decoded.kind;
+      const policy = policies.current();
+      const known = [...chains.values()].filter((chain) => chainName === "" || chain.chainName === chainName);
+      const operation = operationOf(decoded, known);
+      const scriptHash = sha256(decoded.script);
+      const { authorizers, proposalKey, payer, gasLimit } = decoded;
+      detail = `${operation}; script ${scriptHash}; authorizers ${authorizers.join(", ")}; proposer ${proposalKey.address}; payer ${payer}; gas limit ${gasLimit}; policy ${policy.version}`;
+      checkSwitch(operation, policy);
+      if (operation === "creation") return { kind, refusalReason: "", detail: `accounts are created; ${detail}` };
+      if (authorizers.length > 1) refuse("MoreThanOneAuthorizer", "the account must be the only authorizer");
+      if (authorizers.length === 0) refuse("NotYourAccount", "nobody authorizes");
+      checkPaymasterOnlyPays(decoded, new Set([...chains.values()].map(({ paymaster }) => paymaster.address)));
+      const template = templateOf(decoded);
+      checkGasLimit(decoded, template, policy);
+      if (!template) await checkFreeScript(scripts, decoded, { policy, scriptHash });
+      return {
+        kind,
+        refusalReason: "",
+        detail: `${template ? `template ${template.name}` : "free script"}; ${detail}`,
+      };
+    } catch (error) {
+      if (error instanceof InvalidMessageError)
+        return { kind: "", refusalReason: "InvalidMessage", detail: error.message };
+      if (isAppError(error, "SigningRefused"))
+        return { kind, refusalReason: error.metadata.reason ?? error.reason, detail: `${error.detail}; ${detail}` };
+      throw error;
+    }
+  };

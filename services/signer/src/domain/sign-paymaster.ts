@@ -10,6 +10,7 @@ import {
 import { checkTransaction } from "../policy/transaction.ts";
 import type { SignedMessage } from "./decide.ts";
 import {
+  checkFreeScript,
   checkTemplate,
   countEphemeralUse,
   type SignCommand,
@@ -32,7 +33,7 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
       "paymaster",
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
-      async (decoded) => {
+      async (decoded, deciding) => {
         const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         checkPaymasterKind(decoded);
@@ -40,10 +41,11 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         const policy = chain(account.chainName);
         checkPaymasterPays(decoded, policy);
-        checkTransaction(decoded, account, policy, template);
-        await checkTemplate(options, template, account);
+        checkTransaction(decoded, account, policy, template, deciding.policy);
+        if (template) await checkTemplate(options, template, account);
         if (token.scope === "full") checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
+        if (!template) await checkFreeScript(options.scripts, decoded, deciding);
         await countEphemeralUse(options, token, "paymaster");
         return { key: { role: "paymaster", chainName: account.chainName }, ...policy.paymaster };
       },

@@ -3,10 +3,12 @@ import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
 import { checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
+import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
+import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { checkTemplateKeys, type Template, templateOf } from "../policy/template.ts";
 import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../policy/transaction.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
-import type { Decide, SignedMessage } from "./decide.ts";
+import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses } from "./ports.ts";
 
 /** A user's message for one of our keys. */
@@ -23,6 +25,7 @@ export interface SignOptions {
   readonly bindings: BindingStore;
   readonly vault: Vault;
   readonly ephemeralUses: EphemeralUses;
+  readonly scripts: KnownScripts;
   readonly clock: Clock;
   chain(name: string): ChainPolicy;
 }
@@ -35,13 +38,14 @@ export const signTransaction = (options: SignOptions) => {
       "transaction",
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
-      async (decoded) => {
+      async (decoded, deciding) => {
         const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
-        checkTransaction(decoded, account, chain(account.chainName), template);
+        checkTransaction(decoded, account, chain(account.chainName), template, deciding.policy);
         checkAuthorizerKind(decoded, account);
-        await checkTemplate(options, template, account);
+        if (template) await checkTemplate(options, template, account);
+        else await checkFreeScript(options.scripts, decoded, deciding);
         await countEphemeralUse(options, token, "transaction");
         return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex };
       },
@@ -58,10 +62,9 @@ export function templateFor(token: VerifiedToken, decoded: DecodedMessage): Temp
 /** What a template asks for must leave server, creator and paymaster keys where they are. */
 export async function checkTemplate(
   { vault }: Pick<SignOptions, "vault">,
-  template: Template | undefined,
+  template: Template,
   account: Binding,
 ): Promise<void> {
-  if (!template) return;
   const { chainName } = account;
   const [server, ...others] = await Promise.all(
     ([serverKeyOf(account), { role: "creator", chainName }, { role: "paymaster", chainName }] as const).map((key) =>
@@ -69,6 +72,17 @@ export async function checkTemplate(
     ),
   );
   checkTemplateKeys(template, server!, others);
+}
+
+/** What is no template is read, and goes by the script's rules; a script that was read before costs no wait. */
+export async function checkFreeScript(
+  scripts: KnownScripts,
+  { script, authorizers }: DecodedMessage,
+  { policy, scriptHash }: Deciding,
+): Promise<void> {
+  if (!mustBeRead(scriptHash, policy)) return;
+  const facts = scripts.known(scriptHash) ?? (await scripts.learn(scriptHash, script));
+  checkScript(facts, { policy, authorizers: authorizers.length });
 }
 
 /** The last rule: whatever another one refused was no use. */

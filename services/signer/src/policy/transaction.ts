@@ -1,5 +1,6 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Binding } from "./account.ts";
+import type { Policy } from "./policy.ts";
 import { refuse } from "./refusal.ts";
 import type { Template } from "./template.ts";
 
@@ -11,7 +12,6 @@ export interface ChainPolicy {
   readonly creator: { readonly address: string; readonly keyCount: number };
   /** 16 hex digits. */
   readonly evmContract: string;
-  readonly gasLimitCap: bigint;
 }
 
 /** The rules of every transaction of a user's account, whoever signs: proposer, payer, gas. */
@@ -20,6 +20,7 @@ export function checkTransaction(
   account: Binding,
   chain: ChainPolicy,
   template: Template | undefined,
+  policy: Pick<Policy, "gasLimitCap">,
 ): void {
   if (message.proposalKey.address !== account.address) refuse("ProposerNotYours", "the proposer is not the account");
   if (message.payer !== chain.paymaster.address && message.payer !== account.address) {
@@ -30,8 +31,17 @@ export function checkTransaction(
   if (byServerKey && !template) refuse("ProposerNotYours", "the server key does not propose");
   if (!byServerKey && template) refuse("ProposerNotYours", "templates are proposed by the server key");
   if (message.script.trim() === "") refuse("ScriptNotUnderstood", "there is no script");
+  checkGasLimit(message, template, policy);
+}
+
+/** Ordinary transactions have the policy's cap, templates their own: every key that an account ever had makes them dearer. */
+export function checkGasLimit(
+  message: DecodedMessage,
+  template: Template | undefined,
+  { gasLimitCap }: Pick<Policy, "gasLimitCap">,
+): void {
   // Nodes may read 0 as "no limit of its own".
-  const cap = template?.gasLimit ?? chain.gasLimitCap;
+  const cap = template?.gasLimit ?? gasLimitCap;
   if (message.gasLimit === 0n || message.gasLimit > cap) refuse("GasLimit", `the gas limit is 1 to ${cap}`);
 }
 

@@ -5,14 +5,17 @@ import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
-import { beforeEach, expect } from "vitest";
+import { afterAll, beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
 import { createDecide } from "../domain/decide.ts";
 import type { BindingStore, EphemeralUses } from "../domain/ports.ts";
 import { signCreation } from "../domain/sign-creation.ts";
 import { signPaymaster } from "../domain/sign-paymaster.ts";
 import { signTransaction } from "../domain/sign-transaction.ts";
+import { startParserPool } from "../parser/parser-pool.ts";
 import type { Binding } from "../policy/account.ts";
+import { DEFAULT_POLICY, type Policy } from "../policy/policy.ts";
+import { createKnownScripts } from "../policy/script/known-scripts.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
 
@@ -33,7 +36,6 @@ export const policy: ChainPolicy = {
   paymaster: { address: "f3fcd2c1a78f5eee", keyId: 0 },
   creator: { address: "e03daebed8ca0615", keyCount: 8 },
   evmContract: "f8d6e0586b0a20c7",
-  gasLimitCap: 9999n,
 };
 export const otherPaymaster = "0ae53cb6e3f42a79";
 
@@ -57,7 +59,11 @@ export const vault = createKeystoreVault({
 });
 
 /** What the rules saw and left behind; made anew for each test. */
-export const state: { records: AuditEntry[]; bindings: Binding[] } = { records: [], bindings: [] };
+export const state: { records: AuditEntry[]; bindings: Binding[]; policy: Policy } = {
+  records: [],
+  bindings: [],
+  policy: DEFAULT_POLICY,
+};
 export const store: BindingStore = {
   find: async (accountId) => state.bindings.filter((binding) => binding.accountId === accountId),
   insert: async (binding) => binding,
@@ -70,7 +76,14 @@ export const audit = {
     return { chainId: "c", sequence: BigInt(state.records.length), hash: "" };
   },
 };
-export const decide = createDecide({ vault, audit, clock: new FixedClock() });
+export const policies = { current: (): Policy => state.policy };
+export const decide = createDecide({
+  vault,
+  audit,
+  clock: new FixedClock(),
+  policies,
+  recordedRefusalsPerMinute: 10_000,
+});
 export const chain = () => policy;
 export const uses = new Map<string, number>();
 export const ephemeralUses: EphemeralUses = {
@@ -80,7 +93,10 @@ export const ephemeralUses: EphemeralUses = {
     return count <= most;
   },
 };
-export const signing = { decide, bindings: store, vault, ephemeralUses, clock: new FixedClock(), chain };
+const reader = await startParserPool({ workers: 1, timeLimitMs: 10_000 });
+afterAll(() => reader.close());
+export const scripts = createKnownScripts({ reader, clock: new FixedClock() });
+export const signing = { decide, bindings: store, vault, ephemeralUses, clock: new FixedClock(), chain, scripts };
 export const transaction = signTransaction(signing);
 export const paymaster = signPaymaster({
   ...signing,
@@ -92,6 +108,7 @@ export const creation = signCreation({ decide, bindings: store, vault, chain });
 beforeEach(() => {
   state.records = [];
   state.bindings = [account];
+  state.policy = DEFAULT_POLICY;
   uses.clear();
 });
 

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { type ParserPool, type ParserPoolOptions, startParserPool } from "./parser-pool.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "countersign-parser-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Go's glue as far as the pool sees it, with a parser that does what the script says. */
+const GLUE = `globalThis.Go = class {
+  importObject = {};
+  run() {
+    globalThis.countersignParseCadence = (script) => {
+      if (script === "forever") for (;;);
+      if (script === "throw") throw new Error("stack overflow");
+      if (script === "exit") this.exit(2);
+      if (script === "memory") { const all = []; for (;;) all.push(new Array(1e6).fill(Math.random())); }
+      if (script === "nonsense") return undefined;
+      if (script === "env") return JSON.stringify({ error: JSON.stringify(process.env) });
+      return script === "bad" ? '{"error":"bad"}' : '{"program":{"node":"Program","Declarations":[]}}';
+    };
+    return new Promise(() => {});
+  }
+};`;
+writeFileSync(join(directory, "wasm_exec.js"), GLUE);
+writeFileSync(join(directory, "cadence-parser.wasm"), Buffer.from("0061736d01000000", "hex"));
+
+let pool: ParserPool | undefined;
+const replaced: string[] = [];
+afterEach(async () => {
+  await pool?.close();
+  replaced.length = 0;
+});
+const start = async (options: ParserPoolOptions = {}) => {
+  pool = await startParserPool({
+    directory,
+    workers: 1,
+    timeLimitMs: 500,
+    onReplaced: (why) => replaced.push(why),
+    ...options,
+  });
+  return pool;
+};
+
+describe("the parser's workers", { timeout: 60_000 }, () => {
+  it("say what is in a script, or that it is none", async () => {
+    const { facts } = await start({ timeLimitMs: 10_000 });
+    expect((await facts("fine")).problem).toBe("");
+    expect((await facts("bad")).problem).toBe("bad");
+  });
+
+  it("are ended and replaced when a script takes too long, and the next one is read", async () => {
+    const { facts } = await start();
+    expect((await facts("forever")).problem).toBe("the script takes too long to understand");
+    expect((await facts("fine")).problem).toBe("");
+    expect(replaced).toEqual(["the script takes too long to understand"]);
+  });
+
+  it.each(["throw", "exit", "nonsense", "memory"])("are replaced when a script breaks them: %s", async (script) => {
+    const { facts } = await start({ timeLimitMs: 20_000 });
+    expect((await facts(script)).problem).toBe("the script breaks the parser");
+    expect((await facts("fine")).problem).toBe("");
+    expect(replaced).toHaveLength(1);
+  });
+
+  it("read on beside one that hangs", async () => {
+    const { facts } = await start({ workers: 2, timeLimitMs: 50_000 });
+    void facts("forever");
+    expect((await facts("fine")).problem).toBe("");
+    expect(replaced).toEqual([]);
+  });
+
+  it("know nothing of our environment", async () => {
+    const { facts } = await start({ timeLimitMs: 10_000 });
+    expect((await facts("env")).problem).toBe("{}");
+  });
+
+  it("turn scripts away when too many wait, or when they are too long", async () => {
+    const { facts } = await start({ maxQueue: 2 });
+    const waiting = ["forever", "fine", "fine"].map((script) => facts(script));
+    await expect(facts("fine")).rejects.toMatchObject({ reason: "RateLimited" });
+    expect((await facts("x".repeat(64 * 1024 + 1))).problem).toBe("the script is too long");
+    await Promise.all(waiting);
+  });
+
+  it("do not start without a parser, or with another one", async () => {
+    await expect(startParserPool({ directory: join(directory, "nowhere") })).rejects.toThrow("ENOENT");
+    const other = mkdtempSync(join(tmpdir(), "countersign-parser-"));
+    writeFileSync(join(other, "wasm_exec.js"), GLUE.replace("countersignParseCadence", "somethingElse"));
+    writeFileSync(join(other, "cadence-parser.wasm"), Buffer.from("0061736d01000000", "hex"));
+    await expect(startParserPool({ directory: other })).rejects.toThrow("does not start");
+    rmSync(other, { recursive: true });
+  });
+});

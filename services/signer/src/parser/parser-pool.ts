@@ -1,0 +1,152 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { AppError } from "@countersign/errors";
+import type { ScriptFacts } from "../policy/script/facts.ts";
+import { notUnderstood } from "../policy/script/syntax.ts";
+import type { ParserAnswer, ParserRequest } from "./parser-worker.ts";
+
+declare const WebAssembly: { compile(source: Uint8Array): Promise<object> };
+
+/** Where the set-up and the image build leave the parser. */
+export const PARSER_DIRECTORY = join(import.meta.dirname, "../../cadence-parser/dist");
+
+export interface ParserPoolOptions {
+  /** Holds cadence-parser.wasm and wasm_exec.js. */
+  readonly directory?: string;
+  readonly workers?: number;
+  /** A script that takes longer costs its worker. */
+  readonly timeLimitMs?: number;
+  /** Scripts that may wait; more are turned away. */
+  readonly maxQueue?: number;
+  /** Told when a worker was replaced, and why. */
+  readonly onReplaced?: (why: string) => void;
+}
+
+export interface ParserPool {
+  /** What the syntax tree says. Errors: RateLimited where too many scripts wait. */
+  facts(script: string): Promise<ScriptFacts>;
+  close(): Promise<void>;
+}
+
+interface Job {
+  readonly script: string;
+  done(facts: ScriptFacts): void;
+}
+
+/** Longer scripts are not looked at: neither posted to a worker nor hashed into the cache. */
+export const MAX_SCRIPT_LENGTH = 64 * 1024;
+const RESTART_MS = 1000;
+const TOO_SLOW = "the script takes too long to understand";
+
+/**
+ * Worker threads with the Cadence parser: a script may cost the worker that reads it, and nothing else. Workers that break or take too long are replaced.
+ * Resolves once the first worker is ready. Errors: what reading and compiling the module throws.
+ */
+export async function startParserPool(options: ParserPoolOptions = {}): Promise<ParserPool> {
+  const { directory = PARSER_DIRECTORY, workers = 2, timeLimitMs = 1000, maxQueue = 256 } = options;
+  const [wasm, glue] = await Promise.all([
+    readFile(join(directory, "cadence-parser.wasm")),
+    readFile(join(directory, "wasm_exec.js"), "utf8"),
+  ]);
+  // Compiled once: the workers share it.
+  const module = await WebAssembly.compile(wasm);
+  const queue: Job[] = [];
+  const idle: ((job: Job) => void)[] = [];
+  const running = new Set<Worker>();
+  let closed = false;
+  let nextId = 0;
+
+  const work = () => {
+    while (queue.length > 0 && idle.length > 0) idle.shift()?.(queue.shift() as Job);
+  };
+
+  const startWorker = (): Promise<void> =>
+    new Promise((ready, failed) => {
+      const worker = new Worker(new URL("./parser-worker.ts", import.meta.url), {
+        workerData: { module, glue },
+        // No environment and no command line: what reads hostile text knows nothing worth stealing.
+        env: {},
+        argv: [],
+        execArgv: [],
+        stdout: true,
+        stderr: true,
+        resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
+      });
+      running.add(worker);
+      worker.unref();
+      let current: { id: number; job: Job; timer: NodeJS.Timeout } | undefined;
+      let readyOnce = false;
+      let ended = false;
+
+      const take = (job: Job) => {
+        nextId += 1;
+        const timer = setTimeout(() => end(TOO_SLOW), timeLimitMs);
+        current = { id: nextId, job, timer };
+        worker.postMessage({ id: nextId, script: job.script } satisfies ParserRequest);
+      };
+      const free = () => {
+        idle.push(take);
+        work();
+      };
+      const end = (why: string) => {
+        if (ended) return;
+        ended = true;
+        running.delete(worker);
+        const at = idle.indexOf(take);
+        if (at >= 0) idle.splice(at, 1);
+        clearTimeout(current?.timer);
+        current?.job.done(notUnderstood(why));
+        void worker.terminate();
+        if (!readyOnce) failed(new Error(`the Cadence parser does not start: ${why}`));
+        else if (!closed) {
+          options.onReplaced?.(why);
+          restart();
+        }
+      };
+
+      worker.on("message", ({ id, facts }: ParserAnswer) => {
+        if (id === 0) {
+          readyOnce = true;
+          ready();
+          return free();
+        }
+        if (!facts || current?.id !== id) return end("the parser answered something else");
+        clearTimeout(current.timer);
+        const { job } = current;
+        current = undefined;
+        job.done(facts);
+        free();
+      });
+      worker.on("error", () => end("the script breaks the parser"));
+      worker.on("exit", () => end("the script breaks the parser"));
+    });
+
+  const restart = () =>
+    void startWorker().catch(() => {
+      options.onReplaced?.("a new worker does not start");
+      setTimeout(() => !closed && restart(), RESTART_MS).unref();
+    });
+
+  await startWorker();
+  for (let more = 1; more < workers; more += 1) {
+    restart();
+  }
+
+  return {
+    async facts(script) {
+      if (script.length > MAX_SCRIPT_LENGTH) return notUnderstood("the script is too long");
+      if (closed || queue.length >= maxQueue)
+        throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
+      return new Promise((done) => {
+        queue.push({ script, done });
+        work();
+      });
+    },
+    async close() {
+      closed = true;
+      for (const job of queue.splice(0)) job.done(notUnderstood("the signer stops"));
+      await Promise.all([...running].map((worker) => worker.terminate()));
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { collectFacts, type ScriptFacts } from "../policy/script/facts.ts";
+import { notUnderstood, type SyntaxNode } from "../policy/script/syntax.ts";
+import { startParser } from "./wasm.ts";
+
+/** What a worker is told, one at a time. */
+export interface ParserRequest {
+  readonly id: number;
+  readonly script: string;
+}
+
+/** What it answers; the first answer has the id 0 and says that it is ready. */
+export interface ParserAnswer {
+  readonly id: number;
+  readonly facts?: ScriptFacts;
+}
+
+const { module, glue } = workerData as { module: object; glue: string };
+const parse = await startParser(module, glue, () => process.exit(1));
+const answer = (message: ParserAnswer) => parentPort?.postMessage(message);
+
+parentPort?.on("message", ({ id, script }: ParserRequest) => {
+  // Whatever is thrown here ends the worker, and its script counts as not understood.
+  const { program, error } = JSON.parse(String(parse(script))) as { program?: SyntaxNode; error?: string };
+  answer({ id, facts: program ? collectFacts(program) : notUnderstood(error ?? "no answer") });
+});
+answer({ id: 0 });

@@ -1,0 +1,27 @@
+import type { ServiceProcess } from "@countersign/service-kit";
+import { Counter } from "prom-client";
+import { type ParserPool, startParserPool } from "./parser-pool.ts";
+
+/** The process's script reader. Without a parser the signer runs on, for templates and listed scripts, and says so: no free script is understood then. */
+export async function startReader(
+  limits: { workers: number; timeLimitMs: number },
+  { logger, metrics, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "onClose">,
+): Promise<ParserPool | undefined> {
+  const replaced = new Counter({
+    name: "countersign_signer_parser_replaced_total",
+    help: "Parser threads that a script broke or kept too long",
+    registers: [metrics.registry],
+  });
+  const onReplaced = (why: string) => {
+    replaced.inc();
+    logger.warn({ event: "parser-replaced", why }, "a parser thread was replaced");
+  };
+  try {
+    const pool = await startParserPool({ ...limits, onReplaced });
+    onClose("parser", () => pool.close());
+    return pool;
+  } catch (err) {
+    logger.error({ err, event: "parser-missing" }, "there is no Cadence parser: free scripts are refused");
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { DEFAULT_POLICY, parsePolicy, RULES_VERSION } from "./policy.ts";
+import { type PolicyFile, watchPolicyFile } from "./policy-file.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "countersign-policy-"));
+const file = join(directory, "policy.json");
+const content = (version: string, change: object = {}) => ({
+  version,
+  mode: "standard",
+  caps: { gasLimit: 9999 },
+  switches: { authorizer: true, paymaster: true, creation: true },
+  ...change,
+});
+const write = (policy: unknown) => writeFileSync(file, typeof policy === "string" ? policy : JSON.stringify(policy));
+
+let watched: PolicyFile | undefined;
+const loaded: string[] = [];
+const refused: string[] = [];
+afterEach(() => {
+  watched?.close();
+  loaded.length = 0;
+  refused.length = 0;
+});
+const watch = (path: string | undefined = file) => {
+  watched = watchPolicyFile({
+    file: path,
+    intervalMs: 20,
+    onLoaded: ({ version }) => loaded.push(version),
+    onRefused: ({ message }) => refused.push(message),
+  });
+  return watched;
+};
+
+describe("the policy file", () => {
+  it("is reloaded when it changes, also by being replaced", async () => {
+    write(content("1"));
+    const { current } = watch();
+    expect(current().version).toBe(`${RULES_VERSION}/1`);
+    write(content("2", { mode: "strict" }));
+    await expect.poll(() => current().version, { timeout: 10_000 }).toBe(`${RULES_VERSION}/2`);
+    expect(current().mode).toBe("strict");
+    writeFileSync(`${file}.new`, JSON.stringify(content("three")));
+    renameSync(`${file}.new`, file);
+    await expect.poll(() => current().version, { timeout: 10_000 }).toBe(`${RULES_VERSION}/three`);
+    expect(refused).toEqual([]);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ["no JSON", "{", /JSON/],
+    ["an unknown field", content("2", { budget: 1 }), /budget/],
+    ["an unknown mode", content("2", { mode: "lenient" }), /mode/],
+    ["a cap above what the chain takes", content("2", { caps: { gasLimit: 10_000 } }), /caps\.gasLimit/],
+    ["a switch that is neither on nor off", content("2", { switches: { authorizer: "no" } }), /switches\.authorizer/],
+    ["a contract without its address", content("2", { contracts: { mayGetAccount: ["FlowToken"] } }), /a contract is/],
+    ["a script that is no hash", content("2", { scripts: { allowed: ["transaction {}"] } }), /a script is/],
+    ["no version", { ...content("2"), version: "" }, /version/],
+  ])("keeps the old policy and alerts: %s", (_, policy, why) => {
+    write(content("1"));
+    const { current, reload } = watch();
+    write(policy);
+    reload();
+    expect(current().version).toBe(`${RULES_VERSION}/1`);
+    expect(refused.at(-1)).toMatch(why);
+    expect(() => watchPolicyFile({ file, onLoaded: () => undefined, onRefused: () => undefined })).toThrow(why);
+  });
+
+  it("may be gone for a while", () => {
+    write(content("1"));
+    const { current, reload } = watch();
+    rmSync(file);
+    reload();
+    expect(current().version).toBe(`${RULES_VERSION}/1`);
+    expect(refused).not.toEqual([]);
+  });
+
+  it("may be none: then the default decides", () => {
+    const { current, reload } = watchPolicyFile({
+      file: undefined,
+      onLoaded: () => undefined,
+      onRefused: () => undefined,
+    });
+    reload();
+    expect(current()).toBe(DEFAULT_POLICY);
+  });
+
+  it("has an example in deploy/", () => {
+    const example = JSON.parse(
+      readFileSync(join(import.meta.dirname, "../../../../deploy/policy.example.json"), "utf8"),
+    );
+    expect(parsePolicy(example).mode).toBe("standard");
+  });
+});

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import type { AuditOperation } from "../audit/record.ts";
+import { refuse } from "./refusal.ts";
+import type { ScriptPolicy } from "./script/rules/rule.ts";
+
+/** Grows with every change of a rule, so that a record tells by which rules it was decided. */
+export const RULES_VERSION = "script-1";
+
+/** What the operator decides, from the policy file; one decision sees one policy, whatever is loaded meanwhile. */
+export interface Policy extends ScriptPolicy {
+  /** For the record: of the rules, and of the file. */
+  readonly version: string;
+  /** Computation that a user's transaction may ask for; templates have a limit of their own. */
+  readonly gasLimitCap: bigint;
+  /** What is signed at all. */
+  readonly switches: Readonly<Record<AuditOperation, boolean>>;
+}
+
+/** Where the policy of the moment is. */
+export interface PolicySource {
+  current(): Policy;
+}
+
+const contract = z
+  .string()
+  .regex(/^A\.[0-9a-f]{16}\.[A-Za-z_][A-Za-z0-9_]*$/, "a contract is A.<16 hex digits>.<name>");
+const scriptHash = z.string().regex(/^[0-9a-f]{64}$/, "a script is its SHA-256, 64 hex digits");
+const setOf = (entry: z.ZodString) =>
+  z
+    .array(entry)
+    .max(10_000)
+    .transform((list) => new Set(list))
+    .default(new Set());
+
+const schema = z.strictObject({
+  version: z.string().regex(/^[\w.-]{1,40}$/, "a version is letters, digits, dots and dashes"),
+  mode: z.enum(["standard", "strict", "templates"]),
+  caps: z.strictObject({ gasLimit: z.number().int().min(1).max(9999) }),
+  switches: z.strictObject({ authorizer: z.boolean(), paymaster: z.boolean(), creation: z.boolean() }),
+  contracts: z
+    .strictObject({ mayGetAccount: setOf(contract), mayNamePaths: setOf(contract), denied: setOf(contract) })
+    .partial()
+    .default({}),
+  scripts: z
+    .strictObject({ allowed: setOf(scriptHash), denied: setOf(scriptHash) })
+    .partial()
+    .default({}),
+});
+
+/** A policy file that is not one; the message names each field. */
+export class PolicyError extends Error {}
+
+/** Reads a policy file's content. Errors: PolicyError. */
+export function parsePolicy(content: unknown): Policy {
+  const { success, data, error } = schema.safeParse(content);
+  if (!success) {
+    const lines = error.issues.map(({ path, message }) => `${path.join(".") || "policy"}: ${message}`);
+    throw new PolicyError(lines.join("; "));
+  }
+  const none = new Set<string>();
+  const { mode, switches, contracts, scripts } = data;
+  return {
+    version: `${RULES_VERSION}/${data.version}`,
+    mode,
+    gasLimitCap: BigInt(data.caps.gasLimit),
+    switches: { transaction: switches.authorizer, paymaster: switches.paymaster, creation: switches.creation },
+    contracts: {
+      mayGetAccount: contracts.mayGetAccount ?? none,
+      mayNamePaths: contracts.mayNamePaths ?? none,
+      denied: contracts.denied ?? none,
+    },
+    scripts: { allowed: scripts.allowed ?? none, denied: scripts.denied ?? none },
+  };
+}
+
+/** Without a file. */
+export const DEFAULT_POLICY: Policy = parsePolicy({
+  version: "default-1",
+  mode: "standard",
+  caps: { gasLimit: 9999 },
+  switches: { authorizer: true, paymaster: true, creation: true },
+});
+
+/** Errors: SigningRefused (SwitchedOff). */
+export function checkSwitch(operation: AuditOperation, { switches }: Policy): void {
+  if (!switches[operation]) refuse("SwitchedOff", "the operator has switched this operation off");
+}

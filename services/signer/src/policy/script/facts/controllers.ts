@@ -1,0 +1,92 @@
+import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
+import type { AccountUse } from "./account-uses.ts";
+
+const GETTERS = new Set(["getController", "getControllers"]);
+/** What only passes a value on. */
+const TRANSPARENT = new Set(["ForceExpression", "IndexExpression"]);
+const CASTS = new Set(["OperationFailableCast", "OperationForceCast"]);
+
+/** A call on an account's storage capabilities; rules on escaping accounts see that it is the account's. */
+function isGetter(node: SyntaxNode): boolean {
+  const invoked =
+    node.node === "InvocationExpression" ? child(node, "InvokedExpression", "MemberExpression") : undefined;
+  return GETTERS.has(text(invoked, "Identifier"));
+}
+
+/** The expression inside of `!`, `[0]` and `??` that gives a controller, if one does. */
+function givesController(node: SyntaxNode | undefined, names: ReadonlySet<string>): boolean {
+  if (!node) return false;
+  if (node.node === "IdentifierExpression") return names.has(text(node, "Identifier"));
+  if (node.node === "ForceExpression") return givesController(child(node, "Expression"), names);
+  if (node.node === "IndexExpression") return givesController(child(node, "TargetExpression"), names);
+  if (node.node === "BinaryExpression") return givesController(child(node, "Left"), names);
+  return isGetter(node);
+}
+
+/** Names bound to controllers, or to lists of them, by `let`, `if let` and `for`. */
+function controllerNames(program: SyntaxNode): Set<string> {
+  const names = new Set<string>();
+  for (let before = -1; before < names.size; ) {
+    before = names.size;
+    for (const [node] of walk(program)) {
+      if (!["VariableDeclaration", "ForStatement"].includes(node.node)) continue;
+      if (givesController(child(node, "Value"), names)) names.add(text(node, "Identifier"));
+    }
+  }
+  for (const [node] of walk(program)) {
+    const invoked = node.node === "InvocationExpression" ? child(node, "InvokedExpression") : undefined;
+    if (text(invoked, "Identifier") !== "forEachController") continue;
+    for (const argument of children(node, "Arguments")) {
+      const list = child(child(argument, "Expression", "FunctionExpression"), "ParameterList");
+      for (const parameter of children(list, "Parameters")) names.add(text(parameter, "Identifier"));
+    }
+  }
+  return names;
+}
+
+/** Whether the controller is used in place: a member of it is read or called, a list is counted through, or it is bound to a name that is watched as well. */
+function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
+  let inner = node;
+  let i = ancestors.length - 1;
+  for (; i >= 0; i -= 1) {
+    const outer = ancestors[i] as SyntaxNode;
+    const passes = TRANSPARENT.has(outer.node) || (outer.node === "BinaryExpression" && outer.Left === inner);
+    if (!passes || outer.IndexingExpression === inner) break;
+    inner = outer;
+  }
+  const outer = ancestors[i];
+  if (outer?.node === "ForStatement" || outer?.node === "VariableDeclaration") return outer.Value === inner;
+  if (outer?.node === "ExpressionStatement") return true;
+  if (outer?.node === "BinaryExpression") return child(outer, "Right")?.node === "NilExpression";
+  if (outer?.node !== "MemberExpression" || outer.Expression !== inner) return false;
+  return text(outer, "Identifier") !== "capability" || isNarrowed(outer, ancestors[i - 1]);
+}
+
+/** `controller.capability` is whatever was issued once: it must be told at once what it is. */
+function isNarrowed(member: SyntaxNode, outer: SyntaxNode | undefined): boolean {
+  if (outer?.node !== "CastingExpression" || outer.Expression !== member) return false;
+  if (!CASTS.has(text(outer, "Operation"))) return false;
+  return child(child(outer, "TypeAnnotation"), "Type")?.node === "InstantiationType";
+}
+
+/**
+ * Where a storage capability controller leaves the script: who has it, has the capability that was issued once. Passing something else than a function literal to
+ * `forEachController` lets it leave, too.
+ */
+export function controllerUses(program: SyntaxNode, accounts: ReadonlySet<string>): AccountUse[] {
+  if (accounts.size === 0) return [];
+  const names = controllerNames(program);
+  const found: AccountUse[] = [];
+  for (const [node, ancestors] of walk(program)) {
+    const use = { how: "controller" as const, contract: "", address: "", at: node.at ?? "" };
+    const named = node.node === "IdentifierExpression" && names.has(text(node, "Identifier"));
+    if ((named || isGetter(node)) && !inPlace(node, ancestors)) found.push(use);
+    const invoked = node.node === "InvocationExpression" ? child(node, "InvokedExpression") : undefined;
+    if (text(invoked, "Identifier") !== "forEachController") continue;
+    const literal = children(node, "Arguments").some(
+      (each) => child(each, "Expression")?.node === "FunctionExpression",
+    );
+    if (!literal) found.push({ ...use, at: invoked?.at ?? "" });
+  }
+  return found;
+}

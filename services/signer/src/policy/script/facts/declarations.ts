@@ -1,0 +1,64 @@
+import { children, type SyntaxNode, text, walk } from "../syntax.ts";
+import type { Imported } from "./imports.ts";
+import { LANGUAGE_NAMES } from "./language.ts";
+
+/** Something that stands at the top of the script. */
+export interface Declared {
+  readonly kind: string;
+  readonly at: string;
+}
+
+/** A name that means something else than it seems to. */
+export interface Shadow {
+  readonly name: string;
+  readonly at: string;
+}
+
+/** What the script declares at its top. */
+export const declarations = (program: SyntaxNode): Declared[] =>
+  children(program, "Declarations").map(({ node, at }) => ({ kind: node, at: at ?? "" }));
+
+/** Every name that is declared inside of the transaction: parameters, constants, variables, functions, loop variables. Fields are reached through `self` only. */
+export function* declaredNames(program: SyntaxNode): Generator<Shadow & { readonly declaration: SyntaxNode }> {
+  for (const [node, ancestors] of walk(program)) {
+    const at = node.at ?? "";
+    const own = { at, declaration: node };
+    if (["VariableDeclaration", "Parameter", "ForStatement", "TypeParameter"].includes(node.node)) {
+      yield { name: text(node, "Identifier"), ...own };
+      if (text(node, "Index")) yield { name: text(node, "Index"), ...own };
+    } else if (node.node === "FunctionDeclaration" && ancestors.at(-1)?.node !== "SpecialFunctionDeclaration") {
+      yield { name: text(node, "Identifier"), ...own };
+    }
+  }
+}
+
+/**
+ * Names of the language or of an import that the script gives another meaning, imports with a name of the language, and names of prepare's parameters that are declared
+ * again: rules go by names.
+ */
+export function shadows(program: SyntaxNode, imports: readonly Imported[]): Shadow[] {
+  const imported = new Set(imports.map(({ as }) => as));
+  const found: Shadow[] = imports.filter(({ as }) => LANGUAGE_NAMES.has(as)).map(({ as: name, at }) => ({ name, at }));
+  if (imported.size < imports.length) found.push({ name: "two imports of one name", at: "" });
+  const accounts = new Set(prepareNames(program));
+  const seen = new Set<string>();
+  for (const { name, at } of declaredNames(program)) {
+    if (LANGUAGE_NAMES.has(name) || imported.has(name) || (accounts.has(name) && seen.has(name)))
+      found.push({ name, at });
+    seen.add(name);
+  }
+  return found;
+}
+
+/** The prepare parameters, in order. */
+export function prepareNodes(program: SyntaxNode): SyntaxNode[] {
+  for (const transaction of children(program, "Declarations")) {
+    const prepare = transaction.Prepare as SyntaxNode | undefined;
+    const list = (prepare?.FunctionDeclaration as SyntaxNode | undefined)?.ParameterList as SyntaxNode | undefined;
+    if (list) return children(list, "Parameters");
+  }
+  return [];
+}
+
+const prepareNames = (program: SyntaxNode): string[] =>
+  prepareNodes(program).map((parameter) => text(parameter, "Identifier"));

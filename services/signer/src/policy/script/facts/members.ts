@@ -1,0 +1,34 @@
+import { child, type SyntaxNode, text, walk } from "../syntax.ts";
+
+/** A name that opens more than the script shows, written somewhere in it. */
+export interface Member {
+  /** "keys", "capabilities.account", "Account(…)", … */
+  readonly name: string;
+  readonly at: string;
+}
+
+/** Parts of an account that change who rules it. The name alone counts, whatever stands before it. */
+const RULING = new Set(["keys", "contracts", "inbox"]);
+/** Types made when the script runs cannot be read in it; and HybridCustody's giveOwnership revokes every key. */
+const BLIND = new Set(["issueWithType", "giveOwnership"]);
+
+/** What an account has besides: each is known to be harmless where it stands. */
+const ACCOUNT_MEMBERS = new Set(["storage", "capabilities", "address", "balance", "availableBalance"]);
+
+export function members(program: SyntaxNode, accounts: ReadonlySet<string>): Member[] {
+  const found: Member[] = [];
+  for (const [node] of walk(program)) {
+    const at = node.at ?? "";
+    const name = text(node, "Identifier");
+    if (node.node === "IdentifierExpression" && name === "Account") found.push({ name: "Account(…)", at });
+    if (node.node !== "MemberExpression") continue;
+    const receiver = child(node, "Expression");
+    const receiverName = text(receiver, "Identifier");
+    if (RULING.has(name) || BLIND.has(name)) found.push({ name, at });
+    else if (name === "account" && receiver?.node === "MemberExpression" && receiverName === "capabilities")
+      found.push({ name: "capabilities.account", at });
+    else if (receiver?.node === "IdentifierExpression" && accounts.has(receiverName) && !ACCOUNT_MEMBERS.has(name))
+      found.push({ name, at });
+  }
+  return found;
+}

@@ -1,0 +1,57 @@
+import { FixedClock } from "@countersign/service-kit";
+import { expect, it } from "vitest";
+import { createKnownScripts } from "./known-scripts.ts";
+import { notUnderstood } from "./syntax.ts";
+
+const fine = notUnderstood("");
+
+function reading(answer = async () => fine) {
+  const read: string[] = [];
+  const facts = (script: string) => {
+    read.push(script);
+    return answer();
+  };
+  return { read, facts };
+}
+
+it("forgets the least used, and never knows more than it may", async () => {
+  const reader = reading();
+  const scripts = createKnownScripts({ reader, clock: new FixedClock(), capacity: 3 });
+  for (const each of ["a", "b", "c"]) await scripts.learn(each, each);
+  scripts.known("a");
+  await scripts.learn("d", "d");
+  expect(["a", "b", "c", "d"].filter((each) => scripts.known(each))).toEqual(["a", "c", "d"]);
+  for (let i = 0; i < 100; i += 1) await scripts.learn(`x${i}`, "x");
+  expect(scripts.size).toBe(3);
+});
+
+it("reads once for all who ask at the same time", async () => {
+  const reader = reading();
+  const scripts = createKnownScripts({ reader, clock: new FixedClock() });
+  await Promise.all([1, 2, 3].map(() => scripts.learn("a", "a")));
+  expect(reader.read).toEqual(["a"]);
+});
+
+it("tries again later what was not understood", async () => {
+  const clock = new FixedClock();
+  const scripts = createKnownScripts({ reader: reading(async () => notUnderstood("too slow")), clock });
+  await scripts.learn("a", "a");
+  expect(scripts.known("a")?.problem).toBe("too slow");
+  clock.advance(61_000);
+  expect(scripts.known("a")).toBeUndefined();
+  expect(scripts.size).toBe(0);
+});
+
+it("keeps nothing of a reader that failed", async () => {
+  const scripts = createKnownScripts({
+    reader: reading(async () => Promise.reject(new Error("full"))),
+    clock: new FixedClock(),
+  });
+  await expect(scripts.learn("a", "a")).rejects.toThrow("full");
+  expect(scripts.known("a")).toBeUndefined();
+});
+
+it("without a parser understands nothing", async () => {
+  const scripts = createKnownScripts({ reader: undefined, clock: new FixedClock() });
+  expect((await scripts.learn("a", "a")).problem).toBe("the signer has no parser");
+});

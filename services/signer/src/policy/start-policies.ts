@@ -1,0 +1,41 @@
+import type { ServiceProcess } from "@countersign/service-kit";
+import { Counter, Gauge } from "prom-client";
+import type { PolicySource } from "./policy.ts";
+import { watchPolicyFile } from "./policy-file.ts";
+
+/** The process's policy: of the file, reloaded when it changes and on SIGHUP. A new file that is no policy changes nothing, and alerts. */
+export function startPolicies(
+  file: string | undefined,
+  { logger, metrics, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "onClose">,
+): PolicySource {
+  const registers = [metrics.registry];
+  const refused = new Counter({
+    name: "countersign_signer_policy_refused_total",
+    help: "Policy files that were none; the old policy stayed",
+    registers,
+  });
+  const version = new Gauge({
+    name: "countersign_signer_policy",
+    help: "1 for the policy that decides",
+    labelNames: ["version"] as const,
+    registers,
+  });
+  const source = watchPolicyFile({
+    file,
+    onLoaded: (policy) => {
+      version.reset();
+      version.set({ version: policy.version }, 1);
+      logger.info({ event: "policy-loaded", policyVersion: policy.version }, "policy in effect");
+    },
+    onRefused: (err) => {
+      refused.inc();
+      logger.error({ err, event: "policy-refused" }, "the new policy file is refused, the old policy stays");
+    },
+  });
+  process.on("SIGHUP", source.reload);
+  onClose("policy", () => {
+    process.off("SIGHUP", source.reload);
+    source.close();
+  });
+  return source;
+}
