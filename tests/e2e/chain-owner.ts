@@ -70,24 +70,3 @@ export async function runAsOwner(
   const id = await access.submit(signed);
   return { id, result: await access.waitForSeal(id, { signal: AbortSignal.timeout(SEAL_MS) }) };
 }
-
-/** The chain grows by so many blocks: the emulator makes one for each transaction. */
-export async function growBy(blocks: number): Promise<void> {
-  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(serviceAddress, 0)]);
-  const payer = service();
-  const grown = async () => (await access.latestSealedBlock()).height - block.height;
-  for (let next = key.sequenceNumber; (await grown()) < blocks; next++) {
-    const empty: FlowTransaction = {
-      script: "transaction { prepare(account: &Account) {} }",
-      arguments: [],
-      referenceBlockId: block.id,
-      gasLimit: 100n,
-      proposalKey: { address: serviceAddress, keyId: 0, sequenceNumber: next },
-      payer: serviceAddress,
-      authorizers: [serviceAddress],
-      payloadSignatures: [],
-      envelopeSignatures: [],
-    };
-    await access.submit(withEnvelopeSignature(empty, payer));
-  }
-}

@@ -63,4 +63,21 @@ describe("people are told", () => {
     await following;
     expect(deviceLog()).not.toContain(email);
   });
+
+  it("of a device that was let in, by push and by mail", async () => {
+    const { client, email } = await signUpPerson();
+    await client.updateDevice({ pushToken: `token-of-${email}` });
+    const start = deviceLog().length;
+    const phone = newPhone();
+    const asked = await phone.client.requestTwoFactor({ login: await logIn(email), chainName });
+    await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
+    await phone.client.waitForTwoFactor(asked);
+    const told = () => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`);
+    const news = ["push: notice.new-device", "mail: A new device was added to your account"];
+    const expected = [...news, "push: two-factor.approved", "push: two-factor.finished"];
+    await expect.poll(told, { timeout: 5_000 }).toEqual(expect.arrayContaining(expected));
+    // The sign-in that came with it is no second piece of news.
+    expect(told().filter((line) => line.includes("sign-in"))).toEqual([]);
+    expect(deviceLog()).not.toContain(email);
+  });
 });
