@@ -55,6 +55,7 @@ function ownSettings(name: ProgramName, stateDir: string, ports: Ports): Record<
   if (name === "gateway") return { AUTH_REQUIRE_LOGIN_TOKEN: "true" };
   // Nothing leaves this machine: pushes and mails are lines in the log.
   if (name === "device") return { DEVICE_PUSH: "log", DEVICE_MAIL: "log" };
+  if (name === "key") return { KEY_ALERT_AFTER_MS: "3000" };
   if (name === "signer") {
     return { SIGNER_KEYSTORE_FILE: files.keystore, SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase };
   }

@@ -86,7 +86,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       reopenTwoFactor: repeatable(twoFactor.reopenTwoFactor),
     },
     freezing: { freezeAccount: repeatable(access.freezeAccount), unfreezeAccount: once(access.unfreezeAccount) },
-    keys: { listKeys: repeatable(keys.listKeys) },
+    keys: { listKeys: repeatable(keys.listKeys), reportRevocation: repeatable(keys.reportRevocation) },
     accounts: { getMe: repeatable(accounts.getMe) },
     signing: !coalesceCalls
       ? { signTransaction: once(signer.signTransaction), signPaymaster: once(signer.signPaymaster) }

@@ -190,7 +190,11 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   }),
   plain(row("GET", "/device/v1/events", "watchEvents"), [200, "RateLimited"]),
   plain(row("POST", "/key/v1/recovery", "registerRecoveryKey"), ["InvalidRequest", "NotImplemented"]),
-  plain(row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"), ["InvalidPublicKey", "NotImplemented"]),
+  {
+    ...row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"),
+    answers: ["KeyNotFound"],
+    sample: () => ({ path: `/key/v1/keys/${attackerPhone().deviceKey.publicKey}?txId=${"ab".repeat(32)}` }),
+  },
   plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked", "NotImplemented"]),
   { ...plain(row("POST", "/account/v1/freeze", "freezeAccount"), [204]), asNobody: true },
   {

@@ -37,6 +37,13 @@ export const base64Bytes = (maxLength: number) =>
 /** A UUID of any version, as ids are. */
 export const uuid = () => z.uuid().transform((value) => value.toLowerCase());
 
+/** A transaction's id: 64 hex digits, in either case, with or without 0x; gives them in lower case. */
+export const transactionId = () =>
+  z
+    .string()
+    .regex(/^(?:0[xX])?[0-9a-fA-F]{64}$/, "Expected 64 hex digits")
+    .transform((value) => value.replace(/^0x/i, "").toLowerCase());
+
 /** A query parameter that is "true" or "false"; absent is false. */
 export const queryFlag = () =>
   z

@@ -1,13 +1,22 @@
-import type { ListKeysRequest, ListKeysResponse } from "@countersign/proto/key/v1/keys.ts";
+import type {
+  ListKeysRequest,
+  ListKeysResponse,
+  ReportRevocationRequest,
+  ReportRevocationResponse,
+} from "@countersign/proto/key/v1/keys.ts";
 import { z } from "zod";
 import { type Route, route } from "../http/route.ts";
-import { queryFlag } from "../http/validation.ts";
+import { queryFlag, transactionId } from "../http/validation.ts";
 import { keySchema, toKey } from "./resources/key.ts";
+import { algorithmSchema, guessPublicKey, publicKeySchema } from "./resources/public-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
 
 /** What of key these routes call. */
 export interface KeyClients {
-  keys: { listKeys: Rpc<ListKeysRequest, ListKeysResponse> };
+  keys: {
+    listKeys: Rpc<ListKeysRequest, ListKeysResponse>;
+    reportRevocation: Rpc<ReportRevocationRequest, ReportRevocationResponse>;
+  };
 }
 
 /** The keys of an account. */
@@ -26,6 +35,24 @@ export function keyRoutes({ keys }: KeyClients): Route[] {
         const request = { includeRevoked: query.include_revoked };
         const answer = await keys.listKeys(request, { call, deadlineMs: DEADLINES.unary });
         return { keys: answer.keys.map(toKey) };
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/key/v1/keys/{publicKey}",
+      operationId: "reportRevocation",
+      summary: "Reports that a transaction has revoked the key on chain",
+      token: "user",
+      request: {
+        params: z.object({ publicKey: publicKeySchema }),
+        query: z.object({ txId: transactionId(), algorithm: algorithmSchema.optional() }),
+      },
+      errors: ["InvalidPublicKey", "KeyNotFound", "TransactionPending", "TransactionMismatch", "ChainUnavailable"],
+      handler: async ({ params, query }, call) => {
+        const { bytes } = guessPublicKey(params.publicKey, query.algorithm, ["ES256", "ES256K"], "/publicKey");
+        const request = { publicKey: bytes, txId: query.txId };
+        await keys.reportRevocation(request, { call, deadlineMs: DEADLINES.unary });
+        return undefined;
       },
     }),
   ];

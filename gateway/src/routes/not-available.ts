@@ -6,7 +6,6 @@ type Row = [method: Method, path: string, operationId: string, summary: string, 
 
 const ROWS: Row[] = [
   ["post", "/key/v1/recovery", "registerRecoveryKey", "Reports a recovery key", "user"],
-  ["delete", "/key/v1/keys/{publicKey}", "reportRevocation", "Reports a revocation on chain", "user"],
   ["post", "/account/v1/parent", "linkParent", "Reads the parent link from the chain", "user"],
 ];
 

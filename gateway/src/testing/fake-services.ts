@@ -91,6 +91,7 @@ const key = {
   lastUsedAt: undefined,
   revokedAt: undefined,
   createdAt: when,
+  weight: 1,
 };
 
 const signature = { address: Buffer.from("01cf0e2f2f715450", "hex"), keyId: 2, signature: Buffer.alloc(64, 0xab) };
@@ -174,6 +175,7 @@ export function createFakeServices() {
           { ...key, recoverKey: { type: "cloud", cloudAccountName: "ada", pending: true }, keyIndex: -1 },
         ],
       }),
+      reportRevocation: rpc("reportRevocation", {}),
     },
     accounts: { getMe: rpc("getMe", { account }) },
     signing: {

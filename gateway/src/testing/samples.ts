@@ -26,6 +26,7 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
   endSession: { path: "/auth/v1/sessions/0197a1b2-0000-7000-8000-000000000001" },
   updateDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}`, body: { name: "Tablet" } },
   removeDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}` },
+  reportRevocation: { path: `/key/v1/keys/${SAMPLE_KEYS.p256}?txId=${"ab".repeat(32)}` },
   signTransaction: { body: { message: "464c4f57" } },
   signPaymaster: { body: { message: "464c4f57" } },
 };

@@ -239,6 +239,12 @@ export class CountersignClient {
     return (await this.#session.send<{ keys: Key[] }>({ method: "GET", path })).keys;
   }
 
+  /** Reports that a transaction has revoked a key, so that the list shows it at once; without it, it does within seconds. */
+  reportRevocation(publicKey: string, txId: string): Promise<void> {
+    const path = `/key/v1/keys/${encodeURIComponent(publicKey)}?txId=${encodeURIComponent(txId)}`;
+    return this.#session.send({ method: "DELETE", path });
+  }
+
   /**
    * What happens to the account, as it happens. Connects again by itself, from the last event on; ends with the signal, and throws
    * ProblemError when the session is over. A "stream.reset" says that events may be missing: read what is shown again.

@@ -101,6 +101,7 @@ export interface Key {
   type: "user-key" | "recover-key";
   name: string;
   keyIndex: number;
+  weight: number;
   userKey: { type: "device" | "passkey"; device: Device | null; app: App } | null;
   recoverKey: { type: string; cloudKey: { accountName: string } } | null;
   pending: boolean;

@@ -20,6 +20,11 @@ export const REASONS = {
   AccountNotFound: { grpc: "NOT_FOUND", http: 404, title: "There is no account for this identity" },
   AccountNotReady: { grpc: "FAILED_PRECONDITION", http: 409, title: "The account is not deployed yet" },
   AccountFrozen: { grpc: "PERMISSION_DENIED", http: 403, title: "The account is frozen" },
+  AccountLeft: { grpc: "PERMISSION_DENIED", http: 403, title: "The account has left the service" },
+  DelayRequired: { grpc: "PERMISSION_DENIED", http: 403, title: "This is granted after a delay only" },
+  DelayCancelled: { grpc: "PERMISSION_DENIED", http: 403, title: "A device of the account has cancelled this" },
+  DelayNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such delay" },
+  LoginTooOld: { grpc: "PERMISSION_DENIED", http: 403, title: "Sign in again first" },
   UnfreezeNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The device that froze cannot unfreeze" },
   DeploymentFailed: { grpc: "ABORTED", http: 502, title: "The chain refused the deployment" },
   IdempotencyKeyReused: {

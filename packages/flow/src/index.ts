@@ -8,6 +8,7 @@ export {
   type ChainEvent,
   type ChainKey,
   createAccessApi,
+  revokedKeys,
   type TransactionResult,
 } from "./access/access-api.ts";
 export {

@@ -20,6 +20,8 @@ const schema = sharedEnv.extend({
   ACCOUNT_MAX_USER_KEYS: z.coerce.number().int().positive().default(20),
   // Multiplies limits: the development stack lets load programs through.
   ACCOUNT_LIMIT_SCALE: z.coerce.number().int().positive().default(1),
+  /** Milliseconds between looks for key events on a chain. */
+  ACCOUNT_KEY_WATCH_MS: z.coerce.number().int().positive().default(500),
   AUTH_ISSUER: z.url(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_SIGNER_ADDRESS: dialAddress,
@@ -36,6 +38,7 @@ export function loadConfig(env: Env) {
     parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
     collectMs: settings.ACCOUNT_COLLECT_MS,
     maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
+    keyWatchMs: settings.ACCOUNT_KEY_WATCH_MS,
     issuer: settings.AUTH_ISSUER,
     authAddress: settings.CS_AUTH_ADDRESS,
     signerAddress: settings.CS_SIGNER_ADDRESS,

@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { createAccessApi } from "@countersign/flow";
 import { startOutboxPublisher } from "@countersign/outbox";
+import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
@@ -23,12 +24,16 @@ import { creationSigner, keyAdditionSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
 import { getAccount } from "./domain/get-account.ts";
+import { listAccountKeys } from "./domain/list-account-keys.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
 import { settleKeyAddition } from "./domain/settle-key-addition.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
 import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
+import { verifyKeyRevocation } from "./domain/verify-key-revocation.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
+import { startKeyWatcher } from "./jobs/key-watcher.ts";
+import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.ts";
 import { deployAccountRpc } from "./rpc/deploy-account.ts";
 import { getAccountRpc } from "./rpc/get-account.ts";
 import { getMeRpc } from "./rpc/get-me.ts";
@@ -40,6 +45,7 @@ import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccountStore } from "./store/prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./store/prisma-creation-store.ts";
 import { prismaKeyAdditionStore } from "./store/prisma-key-addition-store.ts";
+import { prismaKeyWatchStore } from "./store/prisma-key-watch-store.ts";
 import { rememberAccounts } from "./store/remembered-accounts.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
@@ -97,6 +103,15 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   });
   onClose("creation-runner", () => runner.close());
 
+  const watcher = startKeyWatcher({
+    store: prismaKeyWatchStore(prisma),
+    chains,
+    clock,
+    logger,
+    pollMs: config.keyWatchMs,
+  });
+  onClose("key-watcher", () => watcher.close());
+
   const waiters = createDeploymentWaiters();
   const deployments = listenPostgres({ databaseUrl, channel: "deployment", onNotify: waiters.notify, logger });
   onClose("deployment-listener", () => deployments.close());
@@ -149,6 +164,10 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       linkParent: async () => {
         throw new AppError("NotImplemented");
       },
+    })
+    .add(AccountKeysService, {
+      listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),
+      verifyKeyRevocation: verifyKeyRevocationRpc(verifyKeyRevocation({ accounts: remembered, chains })),
     })
     .add(KeyAdditionsService, {
       prepareKeyAddition: prepareKeyAdditionRpc(prepareKeyAddition(keyAdditions)),

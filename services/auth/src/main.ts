@@ -67,6 +67,7 @@ import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./store/prisma-two-factor-sign-in-store.ts";
 import { DEVICE_REMOVED_DURABLE, DEVICE_REMOVED_SUBJECT, onDeviceRemoved } from "./subscribers/device-removed.ts";
+import { KEY_EVENTS_DURABLE, KEY_EVENTS_SUBJECTS, onKeyEvent } from "./subscribers/key-events.ts";
 import {
   onTwoFactorChanged,
   TWO_FACTOR_CHANGED_DELIVERIES,
@@ -149,6 +150,15 @@ async function start(service: ServiceProcess) {
     handler: onDeviceRemoved(access),
   });
   onClose("device-removed", () => removals.close());
+  const revocations = startConsumer({
+    natsUrl: config.natsUrl,
+    tls,
+    logger,
+    durable: KEY_EVENTS_DURABLE,
+    filter: KEY_EVENTS_SUBJECTS,
+    handler: onKeyEvent(access),
+  });
+  onClose("key-events", () => revocations.close());
   const signIns = prismaTwoFactorSignInStore(prisma);
   const requests = twoFactorRequests(client(TwoFactorService, "device"));
   const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });
@@ -214,6 +224,8 @@ async function start(service: ServiceProcess) {
           clock,
           requireLoginToken: config.requireLoginToken,
           isKeyBlocked,
+          // Whoever has left counts as frozen too, so that everybody else costs no question.
+          hasLeft: async (accountId) => tokenState.isFrozen(accountId) && (await access.hasLeft(accountId)),
         }),
         createLimit(limiters, "challenge", config.limits.challenge),
       ),

@@ -19,6 +19,7 @@ import {
 import { keyAdditions } from "./clients/key-additions.ts";
 import { loadConfig } from "./config.ts";
 import { noteDeviceUsed } from "./domain/note-device-used.ts";
+import { retireDevice } from "./domain/retire-device.ts";
 import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
@@ -29,6 +30,7 @@ import { PrismaClient } from "./store/generated/client.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaDeviceStore } from "./store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
+import { KEY_REVOKED_DURABLE, KEY_REVOKED_SUBJECT, onKeyRevoked } from "./subscribers/key-revoked.ts";
 import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, signal, onClose, readyCheck }: ServiceProcess) {
@@ -55,6 +57,15 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     handler: onSessionCreated(noteDeviceUsed({ store, clock })),
   });
   onClose("session-created", () => consumer.close());
+  const revocations = startConsumer({
+    natsUrl,
+    tls,
+    logger,
+    durable: KEY_REVOKED_DURABLE,
+    filter: KEY_REVOKED_SUBJECT,
+    handler: onKeyRevoked(retireDevice({ store, clock })),
+  });
+  onClose("key-revoked", () => revocations.close());
 
   const accountEvents = startAccountEvents({ natsUrl, tls, logger, metrics, clock, stopping: signal });
   onClose("account-events", () => accountEvents.close());

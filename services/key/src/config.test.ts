@@ -8,6 +8,7 @@ describe("loadConfig", () => {
     CS_TLS_KEY: "key.key",
     CS_NATS_URL: "nats://127.0.0.1:4222",
     CS_AUTH_ADDRESS: "127.0.0.1:5001",
+    CS_ACCOUNT_ADDRESS: "127.0.0.1:5004",
     CS_DEVICE_ADDRESS: "127.0.0.1:5002",
     AUTH_ISSUER: "http://localhost:8080",
     KEY_DATABASE_URL: "postgresql://127.0.0.1/key",

@@ -7,11 +7,14 @@ const schema = z.object({
   ...sharedEnv.shape,
   CS_NATS_URL: z.string(),
   CS_AUTH_ADDRESS: dialAddress,
+  CS_ACCOUNT_ADDRESS: dialAddress,
   CS_DEVICE_ADDRESS: dialAddress,
   AUTH_ISSUER: z.url(),
   KEY_DATABASE_URL: z.string(),
   KEY_LISTEN: listenAddress.default("127.0.0.1:5003"),
   KEY_MAX_USER_KEYS: positive.default(20),
+  // A key that is on chain and that nobody has registered by then is told of.
+  KEY_ALERT_AFTER_MS: positive.default(60_000),
   // Multiplies limits: the development stack lets load programs through.
   KEY_LIMIT_SCALE: positive.default(1),
 });
@@ -20,6 +23,7 @@ export interface Config {
   listen: string;
   natsUrl: string;
   authAddress: string;
+  accountAddress: string;
   deviceAddress: string;
   peersFile: string;
   tls: { ca: string; cert: string; key: string };
@@ -27,6 +31,8 @@ export interface Config {
   tokenIssuer: string;
   /** The most active user keys of one account. */
   maxUserKeys: number;
+  /** Milliseconds. */
+  alertAfterMs: number;
   secrets: { databaseUrl: string };
 }
 
@@ -37,11 +43,13 @@ export function loadConfig(env: Env): Config {
     listen: settings.KEY_LISTEN,
     natsUrl: settings.CS_NATS_URL,
     authAddress: settings.CS_AUTH_ADDRESS,
+    accountAddress: settings.CS_ACCOUNT_ADDRESS,
     deviceAddress: settings.CS_DEVICE_ADDRESS,
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     tokenIssuer: settings.AUTH_ISSUER,
     maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
+    alertAfterMs: settings.KEY_ALERT_AFTER_MS,
     secrets: { databaseUrl: settings.KEY_DATABASE_URL },
   };
 }

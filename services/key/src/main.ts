@@ -1,4 +1,5 @@
 import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
@@ -14,12 +15,22 @@ import {
   uuidv7,
   watchTokenState,
 } from "@countersign/service-kit";
+import { chainDirectory } from "./clients/chain-directory.ts";
 import { deviceDirectory } from "./clients/device-directory.ts";
 import { loadConfig } from "./config.ts";
+import { followChain } from "./domain/follow-chain.ts";
 import { noteKeyUsed } from "./domain/note-key-used.ts";
+import { repairOnRead } from "./domain/repair-on-read.ts";
+import { tellStrangers } from "./domain/tell-strangers.ts";
+import { startStrangerAlarm } from "./jobs/stranger-alarm.ts";
 import { keysHandlers } from "./rpc/handlers.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaKeyStore } from "./store/prisma-key-store.ts";
+import {
+  KEYS_CHANGED_DURABLE,
+  KEYS_CHANGED_SUBJECT,
+  onAccountKeysChanged,
+} from "./subscribers/account-keys-changed.ts";
 import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
@@ -60,8 +71,32 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   onClose("token-state", () => tokenState.close());
   readyCheck("token-state", () => tokenState.current());
 
-  const devices = deviceDirectory(device);
+  const account = createRpcClient(AccountKeysService, {
+    ...connection,
+    address: config.accountAddress,
+    serverName: "account",
+  });
+  onClose("account", () => account.close());
+  const chain = chainDirectory(account);
   const newId = () => uuidv7(clock);
+  const follow = followChain({ store, chain, clock, newId, alertAfterMs: config.alertAfterMs });
+  const onProblem = (err: unknown) => logger.warn({ err }, "keys are answered without a look at the chain");
+  const repair = repairOnRead({ follow, clock, onProblem });
+  const changes = startConsumer({
+    natsUrl,
+    tls,
+    logger,
+    durable: KEYS_CHANGED_DURABLE,
+    filter: KEYS_CHANGED_SUBJECT,
+    concurrency: 10,
+    handler: onAccountKeysChanged(follow),
+  });
+  onClose("account-keys-changed", () => changes.close());
+  const alarm = startStrangerAlarm({ tell: tellStrangers({ store, clock }), logger });
+  onClose("stranger-alarm", () => alarm.close());
+
+  const devices = deviceDirectory(device);
+  const { maxUserKeys } = config;
   const server = createRpcServer({
     name,
     tls,
@@ -69,7 +104,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     tokenVerifier: createTokenVerifier(tokenState, { issuer: config.tokenIssuer, clock }),
     logger,
     metrics,
-  }).add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys: config.maxUserKeys, devices }));
+  }).add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair }));
   onClose("rpc", () => server.stop(drainMs));
   await server.listen(config.listen);
 }

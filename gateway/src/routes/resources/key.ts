@@ -14,6 +14,7 @@ export const keySchema = z.object({
   type: z.enum(["user-key", "recover-key"]),
   name: z.string(),
   keyIndex: z.int(),
+  weight: z.int(),
   userKey: z.object({ type: z.string(), device: deviceSchema.nullable(), app: appSchema }).nullable(),
   recoverKey: z.object({ type: z.string(), cloudKey: z.object({ accountName: z.string() }) }).nullable(),
   pending: z.boolean(),
@@ -34,6 +35,7 @@ export function toKey(key: Key): z.infer<typeof keySchema> {
     type: recoverKey === undefined ? "user-key" : "recover-key",
     name: key.name,
     keyIndex: key.keyIndex,
+    weight: key.weight,
     userKey: userKey
       ? {
           type: userKey.type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",

@@ -34,6 +34,8 @@ export interface ChainKey {
 export interface ChainEvent {
   readonly type: string;
   readonly transactionId: string;
+  /** Of its block, where events were asked for by height. */
+  readonly height?: bigint;
   /** The event's fields as plain data; see readCadence. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -250,7 +252,10 @@ export function createAccessApi({
     events: (type, from, to, signal) =>
       request(
         `/v1/events?type=${encodeURIComponent(type)}&start_height=${from}&end_height=${to}`,
-        (body) => wire.eventBlocks(body).flatMap((block) => block.events.map(readEvent)),
+        (body) =>
+          wire
+            .eventBlocks(body)
+            .flatMap(({ height, events }) => events.map((event) => ({ ...readEvent(event), height: BigInt(height) }))),
         signal,
       ),
   };
@@ -285,4 +290,14 @@ export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
         signatureAlgorithm: Number(key.signatureAlgorithm.rawValue),
       };
     });
+}
+
+/** The keys that events of a transaction revoked, in the events' order. The event calls the index `publicKey`. */
+export function revokedKeys(events: readonly ChainEvent[]): Pick<AddedKey, "address" | "keyIndex">[] {
+  return events
+    .filter((event) => event.type === "flow.AccountKeyRemoved")
+    .map(({ fields }) => ({
+      address: (fields.address as string).replace(/^0x/, ""),
+      keyIndex: Number(fields.publicKey),
+    }));
 }

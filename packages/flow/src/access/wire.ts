@@ -88,5 +88,9 @@ export function result(body: unknown): WireResult {
   };
 }
 
-export const eventBlocks = (body: unknown): { events: WireEvent[] }[] =>
-  array(body, "blocks").map((block) => ({ events: array(object(block, "block").events ?? [], "events").map(event) }));
+export const eventBlocks = (body: unknown): { height: string; events: WireEvent[] }[] =>
+  array(body, "blocks").map((each) => {
+    const block = object(each, "block");
+    const events = array(block.events ?? [], "events").map(event);
+    return { height: digits(block.block_height, "block_height"), events };
+  });

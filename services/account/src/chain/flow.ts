@@ -8,9 +8,11 @@ import {
   evmAddressesScript,
   HASH_ALGORITHM,
   KEY_ROLES,
+  revokedKeys,
 } from "@countersign/flow";
 import type { Network } from "@countersign/service-kit";
 import type { KeyAdditionChain } from "../domain/key-addition.ts";
+import type { KeyEvent, KeyWatchChain } from "../domain/watch-keys.ts";
 import type { Chain, DeployedAccount } from "./chain.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
@@ -25,7 +27,7 @@ const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
     .map(({ address, publicKey, keyIndex }) => ({ address, serverKey: publicKey, serverKeyIndex: keyIndex }));
 
 /** A Flow network through the Access API. */
-export function createFlowChain(network: Network, access: AccessApi): Chain & KeyAdditionChain {
+export function createFlowChain(network: Network, access: AccessApi): Chain & KeyAdditionChain & KeyWatchChain {
   const { chainName, evmChainId, creator, evmContract, paymaster } = network;
   return {
     chainName,
@@ -86,9 +88,29 @@ export function createFlowChain(network: Network, access: AccessApi): Chain & Ke
       const next = block && (await access.blockAt(block.height + 1n, signal));
       const events = result.events.map((event) => {
         const [addedKey] = addedKeys([event]);
-        return { type: event.type, ...(addedKey && { addedKey }) };
+        const [revokedKey] = revokedKeys([event]);
+        return { type: event.type, ...(addedKey && { addedKey }), ...(revokedKey && { revokedKey }) };
       });
       return { status: "sealed", ...(block && { height: block.height }), ...(next && { before: next.time }), events };
+    },
+
+    maxEventBlocks: EVENT_BLOCKS,
+    async keyEvents(from, to, signal) {
+      const [added, revoked] = await Promise.all([
+        access.events("flow.AccountKeyAdded", from, to, signal),
+        access.events("flow.AccountKeyRemoved", from, to, signal),
+      ]);
+      const eventOf = (kind: KeyEvent["kind"], event: ChainEvent): KeyEvent[] =>
+        (kind === "added" ? addedKeys([event]) : revokedKeys([event])).map(({ address, keyIndex }) => ({
+          address,
+          keyIndex,
+          kind,
+          height: event.height ?? to,
+        }));
+      return [
+        ...added.flatMap((event) => eventOf("added", event)),
+        ...revoked.flatMap((event) => eventOf("revoked", event)),
+      ];
     },
 
     transactionUrl: (id) => network.explorerTransactionUrl.replace("{id}", id),

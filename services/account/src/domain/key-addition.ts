@@ -38,6 +38,7 @@ export interface AccountKey {
   /** 128 hex digits. */
   readonly publicKey: string;
   readonly weight: number;
+  readonly signatureAlgorithm: string;
   readonly hashAlgorithm: string;
   readonly sequenceNumber: bigint;
   readonly revoked: boolean;
@@ -66,6 +67,7 @@ export interface KeyAdditionEvent {
     readonly weight: number;
     readonly hashAlgorithm: number;
   };
+  readonly revokedKey?: { readonly address: string; readonly keyIndex: number };
 }
 
 /** What adding keys needs of a chain. */

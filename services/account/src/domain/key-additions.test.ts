@@ -31,6 +31,7 @@ const key = (index: number, publicKey: string, change: Partial<AccountKey> = {})
   index,
   publicKey,
   weight: 1,
+  signatureAlgorithm: "ECDSA_P256",
   hashAlgorithm: "SHA2_256",
   sequenceNumber: 0n,
   revoked: false,

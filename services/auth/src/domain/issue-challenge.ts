@@ -27,11 +27,13 @@ export interface IssueChallengeOptions {
   /** False only in development: then the key alone says whose challenge it is. */
   readonly requireLoginToken: boolean;
   isKeyBlocked(accountId: string, key: PublicKey): boolean;
+  /** Whether the account's server key is gone from every chain. */
+  hasLeft(accountId: string): Promise<boolean>;
 }
 
 /**
  * Issues a challenge for a key that is registered for the identity's account. A key that is somebody else's answers the same as one that is nobody's.
- * Errors: InvalidLoginToken, UnknownChain, PleaseRegisterKey.
+ * Errors: InvalidLoginToken, UnknownChain, PleaseRegisterKey, AccountLeft.
  */
 export const issueChallenge =
   (options: IssueChallengeOptions) =>
@@ -46,6 +48,7 @@ export const issueChallenge =
       : await identities.accountByKey(publicKey);
     if (!accountId) throw new AppError("PleaseRegisterKey");
     const { accountKey, deviceKey } = await findSignInKey(accountId, chainName, publicKey);
+    if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
     if (options.isKeyBlocked(accountId, accountKey) || options.isKeyBlocked(accountId, deviceKey)) {
       throw new AppError("PleaseRegisterKey");
     }

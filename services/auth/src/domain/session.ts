@@ -34,7 +34,13 @@ export interface Credentials {
   readonly refreshToken: string;
 }
 
-export type EndCause = "signed-out" | "ended-by-user" | "refresh-token-reused" | "device-removed" | "key-revoked";
+export type EndCause =
+  | "signed-out"
+  | "ended-by-user"
+  | "refresh-token-reused"
+  | "device-removed"
+  | "key-revoked"
+  | "account-left";
 
 /** A session that begins now. */
 export function beginSession(

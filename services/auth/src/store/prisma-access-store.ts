@@ -1,5 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
+import type { LeaveStore, RevokedKeyStore } from "../domain/follow-keys.ts";
 import type { AccessStore } from "../domain/remove-device.ts";
+import { ACCESS_TOKEN_MS } from "../domain/session.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { blockedKeySubject, endSession, lockAccess } from "./prisma-session-store.ts";
 import { toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
@@ -13,9 +15,50 @@ async function blockKey(tx: Prisma.TransactionClient, accountId: string, key: Pu
     ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = NULL, txid = EXCLUDED.txid`;
 }
 
+/** Clocks of other services may be behind ours. */
+const SKEW_MS = 60_000;
+
+/** Blocks a key for as long as a sign-in that is under way, or its token, may last; a block for good stays one. */
+async function blockKeyForAWhile(tx: Prisma.TransactionClient, accountId: string, key: PublicKey, from: Date) {
+  const until = new Date(from.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
+  await tx.$executeRaw`
+    INSERT INTO token_state_entry AS t (kind, subject, active, until, txid)
+    VALUES ('key', ${blockedKeySubject(accountId, key)}, true, ${until}, pg_current_xact_id()::text::bigint)
+    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid
+    WHERE NOT t.active OR t.until < EXCLUDED.until`;
+}
+
 /** What is taken away, in Postgres. */
-export function prismaAccessStore(prisma: PrismaClient): AccessStore {
+export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKeyStore & LeaveStore {
   return {
+    endRevoked: ({ accountId, accountKey, revokedAt, requestId }) =>
+      prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
+        const ofKey = { accountId, accountKey: accountKey.publicKey, accountKeyAlgorithm: accountKey.algorithm };
+        await blockKeyForAWhile(tx, accountId, accountKey, revokedAt);
+        const where = { ...ofKey, endedAt: null, createdAt: { lte: revokedAt } };
+        for (const row of await tx.session.findMany({ where, orderBy: { id: "asc" } })) {
+          await endSession(tx, toSession(row), "key-revoked", revokedAt, requestId);
+        }
+        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+      }),
+
+    leave: ({ accountId, leftAt, requestId }) =>
+      prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
+        await tx.leftAccount.createMany({ data: [{ accountId, leftAt }], skipDuplicates: true });
+        // As a freeze that nobody lifts: the signer refuses everything from the moment that it hears of it.
+        await tx.$executeRaw`
+          INSERT INTO token_state_entry (kind, subject, active, until, txid)
+          VALUES ('account', ${accountId}, true, NULL, pg_current_xact_id()::text::bigint)
+          ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = NULL, txid = EXCLUDED.txid`;
+        const rows = await tx.session.findMany({ where: { accountId, endedAt: null }, orderBy: { id: "asc" } });
+        for (const row of rows) await endSession(tx, toSession(row), "account-left", leftAt, requestId);
+        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+      }),
+
+    hasLeft: async (accountId) => (await prisma.leftAccount.findUnique({ where: { accountId } })) !== null,
+
     cutOff: ({ accountId, deviceKey, removedAt, requestId }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(tx, accountId);

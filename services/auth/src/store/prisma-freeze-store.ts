@@ -36,6 +36,8 @@ export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
         if (!row) return "not-frozen" as const;
         const same = row.deviceKeyAlgorithm === deviceKey.algorithm && row.deviceKey === deviceKey.publicKey;
         if (same) return "same-device" as const;
+        // Nothing is signed for it again, whoever asks.
+        if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null) return "same-device" as const;
         await tx.frozenAccount.delete({ where: { accountId } });
         await tellServices(tx, accountId, false, now);
         await publishAccountFrozen(tx, { accountId, frozen: false, requestId }, now);

@@ -32,7 +32,8 @@ export async function insertSession(tx: Tx, session: Session, requestId: string)
   const written = await tx.$executeRaw`
     WITH free AS (
       SELECT 1 WHERE NOT EXISTS (
-        SELECT 1 FROM token_state_entry WHERE kind = 'key' AND subject = ANY(${keys}::text[]) AND active)),
+        SELECT 1 FROM token_state_entry WHERE kind = 'key' AND subject = ANY(${keys}::text[]) AND active
+          AND (until IS NULL OR until > ${createdAt}::timestamptz))),
     begun AS (
       INSERT INTO session (id, account_id, app_id, app_name, device_key_algorithm, device_key, account_key_algorithm, account_key,
         auth_time, created_at, last_used_at, expires_at, refresh_id, refresh_expires_at, proof_required)

@@ -38,7 +38,12 @@ describe("what devices see of an event", () => {
     ],
     ["account.account-updated", { accountUpdated: {} }, "account.updated", { accountId, change: "changed" }],
     ["key.key-registered", { keyRegistered: onChain }, "key.added", seenKey],
-    ["key.key-revoked", { keyRevoked: onChain }, "key.revoked", seenKey],
+    [
+      "key.key-revoked",
+      { keyRevoked: { ...onChain, deviceKey: accountKey, lastOfDevice: true } },
+      "key.revoked",
+      seenKey,
+    ],
     [
       "device.device-registered",
       { deviceRegistered: { deviceId: "d", deviceKey: accountKey } },

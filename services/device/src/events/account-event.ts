@@ -1,4 +1,4 @@
-import type { Event, KeyRegistered, KeyRevoked } from "@countersign/proto/events/v1/events.ts";
+import type { Event, KeyDiscovered, KeyRegistered, KeyRevoked } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/service-kit";
 
 /** One event as an account's devices see it. */
@@ -14,7 +14,7 @@ export interface AccountEvent {
 
 type Seen = Pick<AccountEvent, "type" | "data">;
 
-const keyOf = (key: KeyRegistered | KeyRevoked) => {
+const keyOf = (key: KeyRegistered | KeyRevoked | KeyDiscovered) => {
   const { algorithm, publicKey } = publicKeyFromProto(key.accountKey);
   return { publicKey, algorithm, chainName: key.chainName, keyIndex: key.keyIndex };
 };
@@ -47,6 +47,19 @@ const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
   "account.account-updated": ({ accountId, accountUpdated }) => accountUpdated && updatedAccount(accountId, "changed"),
   "key.key-registered": ({ keyRegistered }) => keyRegistered && { type: "key.added", data: keyOf(keyRegistered) },
   "key.key-revoked": ({ keyRevoked }) => keyRevoked && { type: "key.revoked", data: keyOf(keyRevoked) },
+  "key.key-discovered": ({ keyDiscovered }) => keyDiscovered && { type: "key.discovered", data: keyOf(keyDiscovered) },
+  "key.account-left": ({ accountId, accountLeft }) => accountLeft && updatedAccount(accountId, "left"),
+  "signer.delay-started": ({ delayStarted }) =>
+    delayStarted && {
+      type: "delay.started",
+      data: {
+        id: delayStarted.id,
+        operation: delayStarted.operation,
+        availableAt: delayStarted.availableAt?.toISOString() ?? "",
+      },
+    },
+  "signer.delay-cancelled": ({ delayCancelled }) =>
+    delayCancelled && { type: "delay.cancelled", data: { id: delayCancelled.id, operation: delayCancelled.operation } },
   "device.device-registered": ({ deviceRegistered }) =>
     deviceRegistered && updatedDevice(deviceRegistered.deviceId, "registered"),
   "device.device-updated": ({ deviceUpdated }) => deviceUpdated && updatedDevice(deviceUpdated.deviceId, "changed"),

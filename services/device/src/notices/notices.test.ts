@@ -82,6 +82,7 @@ const signedIn = (key = first) =>
       app: undefined,
       deviceKey: publicKeyToProto(key),
       accountKey: publicKeyToProto(key),
+      recovery: false,
     },
   });
 const frozen = (name: "frozen" | "unfrozen") =>

@@ -10,7 +10,21 @@ export const NOTICES_SUBJECTS = [
   "cs.v1.auth.*.account-frozen",
   "cs.v1.auth.*.account-unfrozen",
   "cs.v1.device.*.device-registered",
+  "cs.v1.key.*.key-discovered",
+  "cs.v1.key.*.account-left",
+  "cs.v1.signer.*.delay-started",
+  "cs.v1.signer.*.delay-cancelled",
 ];
+
+/** Events that are news whatever else is known, and what they must carry. */
+const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof Event]>> = {
+  "auth.account-frozen": ["frozen", "accountFrozen"],
+  "auth.account-unfrozen": ["unfrozen", "accountFrozen"],
+  "key.key-discovered": ["unknown-key", "keyDiscovered"],
+  "key.account-left": ["account-left", "accountLeft"],
+  "signer.delay-started": ["delay-started", "delayStarted"],
+  "signer.delay-cancelled": ["delay-cancelled", "delayCancelled"],
+};
 export const NOTICES_DURABLE = "device-notices";
 
 /** The sign-in that comes with a registration is told by that. */
@@ -37,16 +51,16 @@ export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
   };
 
   const kindOf = async (name: string, event: Event): Promise<NoticeKind | undefined> => {
-    const { accountId, deviceRegistered, sessionCreated, accountFrozen } = event;
+    const { accountId, deviceRegistered, sessionCreated } = event;
     if (name === "device.device-registered" && deviceRegistered !== undefined) {
       return (await isLaterDevice(accountId, deviceRegistered.deviceId)) ? "new-device" : undefined;
     }
     if (name === "auth.session-created" && sessionCreated !== undefined) {
+      if (sessionCreated.recovery) return "recovery-sign-in";
       return (await isOldDevice(event)) ? "new-sign-in" : undefined;
     }
-    if (accountFrozen === undefined) return undefined;
-    if (name === "auth.account-frozen") return "frozen";
-    return name === "auth.account-unfrozen" ? "unfrozen" : undefined;
+    const [kind, payload] = (Object.hasOwn(ALWAYS, name) && ALWAYS[name]) || [];
+    return payload !== undefined && event[payload] !== undefined ? kind : undefined;
   };
 
   return async ({ subject, event }: DeliveredEvent): Promise<void> => {

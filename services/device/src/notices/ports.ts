@@ -1,5 +1,14 @@
 /** The kinds of notices; also the key of each one's text. */
-export type NoticeKind = "new-sign-in" | "new-device" | "frozen" | "unfrozen";
+export type NoticeKind =
+  | "new-sign-in"
+  | "new-device"
+  | "frozen"
+  | "unfrozen"
+  | "unknown-key"
+  | "account-left"
+  | "recovery-sign-in"
+  | "delay-started"
+  | "delay-cancelled";
 
 export interface DeliveryStore {
   /** Begins an event's notice: false where the account has had `limit` of its kind since then. True again for one that had begun. */

@@ -29,6 +29,33 @@ const SENTENCES: Readonly<Record<NoticeKind, { subject: string; what: string; ad
     what: "Your account was unfrozen: it signs again.",
     advice: NOT_YOU,
   },
+  "unknown-key": {
+    subject: "A key that we do not know is on your account",
+    what: "A key was added to your account on chain, and not through us. It does not sign in here, but it counts on chain.",
+    advice: NOT_YOU,
+  },
+  "account-left": {
+    subject: "Your account has left the service",
+    what: "The service's key was taken off your account on chain. We sign nothing for it any more, and your sessions have ended.",
+    advice:
+      "If this was not you, whoever did it holds your recovery key and a device of yours: move what is of value to you to another account at once.",
+  },
+  "recovery-sign-in": {
+    subject: "Somebody signed in with your recovery key",
+    what: "Your recovery key has signed in to your account. It may ask for a new device, which is let in after a delay only.",
+    advice: NOT_YOU,
+  },
+  "delay-started": {
+    subject: "A change to the keys of your account was asked for",
+    what: "Somebody asked to change how your account is recovered, or to let a new device in with its recovery key. It happens after a delay only, and any device that you had before can cancel it until then.",
+    advice:
+      "If this was not you, open the app on a device of yours and cancel it; then freeze the account and remove whatever you do not know.",
+  },
+  "delay-cancelled": {
+    subject: "A change to the keys of your account was cancelled",
+    what: "A change to the keys of your account that was waiting for its delay was cancelled on one of your devices.",
+    advice: NOT_YOU,
+  },
 };
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { KeyStore } from "./ports.ts";
-import { type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
+import { isActive, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
 
 export interface FindSignInKey {
   accountId: string;
@@ -17,7 +17,7 @@ export interface FindSignInKey {
 export function findSignInKey({ store }: { store: KeyStore }) {
   return async (query: FindSignInKey): Promise<Registration> => {
     const found = (await store.findByKey(query.accountId, query.chainName, query.publicKey)).filter(
-      (registration) => registration.revokedAt === null && SIGN_IN_ORIGINS.includes(registration.origin),
+      (registration) => isActive(registration) && SIGN_IN_ORIGINS.includes(registration.origin),
     );
     const registration =
       found.find(({ accountKey }) => samePublicKey(accountKey, query.publicKey)) ??

@@ -1,6 +1,6 @@
 import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { memoryKeyStore } from "../testing/memory-key-store.ts";
 import { someKey } from "../testing/samples.ts";
 import { listKeys } from "./list-keys.ts";
@@ -20,13 +20,16 @@ it("lists an account's keys with their devices, revoked ones only when asked", a
       return [{ publicKey: second.deviceKey, device: "the second's device" }];
     },
   };
-  const list = (includeRevoked: boolean) => listKeys({ store, devices })({ accountId, session: "s", includeRevoked });
+  const repair = vi.fn(async () => undefined);
+  const list = (includeRevoked: boolean) =>
+    listKeys({ store, devices, repair })({ accountId, session: "s", includeRevoked, requestId: "r" });
 
   expect(await list(false)).toEqual([
     { registration: first, device: undefined },
     { registration: second, device: "the second's device" },
   ]);
   expect(sessions).toEqual(["s"]);
+  expect(repair).toHaveBeenCalledExactlyOnceWith({ accountId, requestId: "r" });
   store.registrations[0]!.revokedAt = new Date();
   expect((await list(false)).map(({ registration }) => registration.id)).toEqual([second.id]);
   expect((await list(true)).map(({ registration }) => registration.id)).toEqual([first.id, second.id]);

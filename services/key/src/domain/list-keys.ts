@@ -1,4 +1,5 @@
 import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { FollowChain } from "./follow-chain.ts";
 import type { DeviceDirectory, KeyStore } from "./ports.ts";
 import type { Registration } from "./registration.ts";
 
@@ -7,6 +8,7 @@ export interface ListKeys<Session> {
   /** What opens the account's devices: the user's own session, passed on. */
   session: Session;
   includeRevoked: boolean;
+  requestId: string;
 }
 
 export interface ListedKey<D> {
@@ -15,10 +17,15 @@ export interface ListedKey<D> {
   device: D | undefined;
 }
 
-/** The account's keys on all chains, oldest first, each with its device. */
-export function listKeys<Session, D>(options: { store: KeyStore; devices: DeviceDirectory<Session, D> }) {
-  const { store, devices } = options;
-  return async ({ accountId, session, includeRevoked }: ListKeys<Session>): Promise<ListedKey<D>[]> => {
+/** The account's keys on all chains, oldest first, each with its device; brought in step with the chain by `repair`. */
+export function listKeys<Session, D>(options: {
+  store: KeyStore;
+  devices: DeviceDirectory<Session, D>;
+  repair(command: FollowChain): Promise<void>;
+}) {
+  const { store, devices, repair } = options;
+  return async ({ accountId, session, includeRevoked, requestId }: ListKeys<Session>): Promise<ListedKey<D>[]> => {
+    await repair({ accountId, requestId });
     const [registrations, owned] = await Promise.all([
       store.list(accountId, { includeRevoked }),
       devices.list(session),

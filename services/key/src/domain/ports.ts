@@ -4,12 +4,24 @@ import type { Registration } from "./registration.ts";
 /** Makes ids (UUIDv7). */
 export type NewId = () => string;
 
-/** A key signs in from now on; commits with the registration. */
+/**
+ * What happened to a key; commits with the change. key-registered: it signs in from now on. key-revoked: the chain shows it as revoked. key-discovered: it came
+ * onto the chain and nobody has registered it.
+ */
 export interface KeyEvent {
-  type: "key-registered";
+  type: "key-registered" | "key-revoked" | "key-discovered";
   registration: Registration;
+  /** For key-revoked: whether its device has no other active key of the account. */
+  lastOfDevice?: boolean;
   occurredAt: Date;
   requestId: string;
+}
+
+/** The account has no server key any more, on no chain. */
+export interface AccountLeft {
+  type: "account-left";
+  accountId: string;
+  occurredAt: Date;
 }
 
 /** One account's keys inside one transaction that nobody else shares. */
@@ -18,10 +30,17 @@ export interface AccountKeys {
   findActive(chainName: string, accountKey: string): Promise<Registration | undefined>;
   /** The registration at an index of the chain's account, active or revoked. */
   findAtIndex(chainName: string, keyIndex: number): Promise<Registration | undefined>;
-  /** Active user keys on all chains. */
+  /** All registrations of the account, revoked ones too, oldest first. */
+  all(): Promise<Registration[]>;
+  /** Active user keys on all chains that somebody registered. */
   countActive(): Promise<number>;
   insert(registration: Registration): Promise<void>;
-  publish(event: KeyEvent): Promise<void>;
+  /** Writes everything of the registration with this id. */
+  update(registration: Registration): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Notes that the account has left; false where that was known. */
+  leave(now: Date): Promise<boolean>;
+  publish(event: KeyEvent | AccountLeft): Promise<void>;
 }
 
 export interface KeyStore {
@@ -33,9 +52,39 @@ export interface KeyStore {
   list(accountId: string, options: { includeRevoked: boolean }): Promise<Registration[]>;
   /** Moves lastUsedAt of the active registrations of this account key forward, never backwards. */
   touch(accountId: string, accountKey: PublicKey, usedAt: Date): Promise<void>;
+  /** Accounts with a key that is to be told of by now. */
+  alertsDue(now: Date, limit: number): Promise<string[]>;
 }
 
 /** The devices of the account that `Session` signed in to; D is the device's own form, which nobody here looks into. */
 export interface DeviceDirectory<Session, D> {
   list(session: Session): Promise<{ publicKey: PublicKey; device: D }[]>;
+}
+
+/** A key of an account as its chain has it. */
+export interface ChainKey {
+  index: number;
+  publicKey: PublicKey;
+  weight: number;
+  /** other: of no role that the service gives. */
+  role: "server" | "user" | "recovery" | "other";
+  revoked: boolean;
+}
+
+/** An account's keys on one chain, at least as new as the block at `height`. */
+export interface ChainKeys {
+  chainName: string;
+  height: bigint;
+  keys: ChainKey[];
+}
+
+/** The account service, which alone reads chains. */
+export interface ChainDirectory<Session> {
+  /** Errors: AccountNotFound, ChainUnavailable, Unavailable. */
+  list(accountId: string): Promise<ChainKeys[]>;
+  /** Whether the transaction revoked the key. Errors: TransactionPending, TransactionMismatch. */
+  verifyRevocation(
+    revocation: { accountId: string; chainName: string; publicKey: PublicKey; transactionId: string },
+    session: Session,
+  ): Promise<void>;
 }

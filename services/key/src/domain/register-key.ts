@@ -3,9 +3,14 @@ import { samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { KeyStore, NewId } from "./ports.ts";
-import type { Registration } from "./registration.ts";
+import { OF_USER_KEY, type Registration } from "./registration.ts";
 
-export type RegisterKey = Omit<Registration, "id" | "createdAt" | "lastUsedAt" | "revokedAt"> & { requestId: string };
+export type RegisterKey = Omit<
+  Registration,
+  "id" | "createdAt" | "lastUsedAt" | "revokedAt" | keyof typeof OF_USER_KEY
+> & {
+  requestId: string;
+};
 
 export interface RegisterKeyOptions {
   store: KeyStore;
@@ -23,7 +28,14 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
   return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {
     const registered = await store.withAccount(command.accountId, async (keys) => {
       const active = await keys.findActive(command.chainName, command.accountKey.publicKey);
-      if (active && samePublicKey(active.accountKey, command.accountKey)) return active;
+      if (active && samePublicKey(active.accountKey, command.accountKey)) {
+        if (active.origin !== "chain" || active.keyIndex !== command.keyIndex) return active;
+        // The chain was faster than whoever let the key in.
+        const registration = { ...active, ...command, alertAt: null };
+        await keys.update(registration);
+        await keys.publish({ type: "key-registered", registration, occurredAt: clock.now(), requestId });
+        return registration;
+      }
 
       const atIndex = await keys.findAtIndex(command.chainName, command.keyIndex);
       if (atIndex && samePublicKey(atIndex.accountKey, command.accountKey)) return atIndex;
@@ -34,7 +46,14 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       if ((await keys.countActive()) >= maxUserKeys) throw new AppError("TooManyKeys");
 
       const now = clock.now();
-      const registration: Registration = { ...command, id: newId(), createdAt: now, lastUsedAt: null, revokedAt: null };
+      const registration: Registration = {
+        ...OF_USER_KEY,
+        ...command,
+        id: newId(),
+        createdAt: now,
+        lastUsedAt: null,
+        revokedAt: null,
+      };
       await keys.insert(registration);
       await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
       await faultPoint("before commit");

@@ -8,7 +8,10 @@ export type KeyOrigin = "sign-up" | "two-factor" | "recovery" | "chain";
 /** The origins that a person stands behind: only these keys sign in. */
 export const SIGN_IN_ORIGINS: readonly KeyOrigin[] = ["sign-up", "two-factor", "recovery"];
 
-/** A user key of an account on one chain. */
+/** What a key is for: devices and passkeys, or coming back when all of those are lost. */
+export type KeyKind = "user" | "recovery";
+
+/** A key of an account on one chain. */
 export interface Registration {
   /** UUIDv7. */
   id: string;
@@ -21,12 +24,33 @@ export interface Registration {
   /** The identity key of the device that holds it; often the same key. */
   deviceKey: PublicKey;
   name: string;
-  /** Index on chain. */
+  /** Index on chain; -1 for a recovery key that the chain does not show yet. */
   keyIndex: number;
   origin: KeyOrigin;
+  kind: KeyKind;
+  /** On chain; 0 while it was not read there. */
+  weight: number;
+  /** Of a recovery key; "" otherwise. */
+  cloudAccountName: string;
+  /** Until then the chain has to show a reported recovery key; null for every other. */
+  pendingUntil: Date | null;
+  /** When somebody is told of a key that nobody has registered; null once that is done, and for every other. */
+  alertAt: Date | null;
   createdAt: Date;
   /** null until a session was opened with it. */
   lastUsedAt: Date | null;
   /** null while the key is active. */
   revokedAt: Date | null;
 }
+
+/** What a key of a device or passkey has of the members that others need. */
+export const OF_USER_KEY = {
+  kind: "user",
+  weight: 0,
+  cloudAccountName: "",
+  pendingUntil: null,
+  alertAt: null,
+} as const satisfies Partial<Registration>;
+
+/** Whether a key is the account's now: neither revoked nor only reported. */
+export const isActive = ({ revokedAt, keyIndex }: Registration): boolean => revokedAt === null && keyIndex >= 0;

@@ -7,6 +7,7 @@ import type { Device } from "@countersign/proto/common/v1/types.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import {
+  type CallContext,
   createLogger,
   createMetrics,
   createPrismaAdapter,
@@ -25,6 +26,8 @@ import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
 import { deviceDirectory } from "../clients/device-directory.ts";
+import { followChain } from "../domain/follow-chain.ts";
+import type { ChainDirectory } from "../domain/ports.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaKeyStore } from "../store/prisma-key-store.ts";
 import { somePublicKey } from "../testing/samples.ts";
@@ -84,7 +87,18 @@ describe("key over gRPC with mutual TLS", () => {
       }),
     );
     const devices = deviceDirectory(clientOf(DevicesService, "key", "device"));
-    const options = { store: prismaKeyStore(prisma), clock, newId: v7, maxUserKeys: 20, devices };
+    const chain: ChainDirectory<CallContext> = {
+      list: async () => [],
+      verifyRevocation: async ({ accountId, chainName, publicKey }) => {
+        await prisma.registration.updateMany({
+          where: { accountId, chainName, accountKey: publicKey.publicKey },
+          data: { revokedAt: clock.now() },
+        });
+      },
+    };
+    const store = prismaKeyStore(prisma);
+    const follow = followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 });
+    const options = { store, clock, newId: v7, maxUserKeys: 20, devices, chain, follow, repair: follow };
     await serve("key", (server) => server.add(KeysService, keysHandlers(options)));
   });
   afterAll(async () => {
@@ -150,6 +164,19 @@ describe("key over gRPC with mutual TLS", () => {
     });
   });
 
+  it("takes the report of a revocation, and the same again", async () => {
+    const [auth, gateway] = [clientOf(KeysService, "auth", "key"), clientOf(KeysService, "gateway", "key")];
+    const accountId = v7();
+    const { accountKey, ...request } = registration(accountId);
+    await auth.registerKey({ accountKey, ...request });
+    const report = { publicKey: accountKey.bytes, txId: "ab".repeat(32) };
+    await gateway.reportRevocation(report, { token: accountId });
+    await gateway.reportRevocation(report, { token: accountId });
+    expect((await gateway.listKeys({ includeRevoked: false }, { token: accountId })).keys).toEqual([]);
+    const { keys } = await gateway.listKeys({ includeRevoked: true }, { token: accountId });
+    expect(keys).toMatchObject([{ accountKey, revokedAt: clock.now() }]);
+  });
+
   it("asks for the right caller and token, and says what is not available yet", async () => {
     const gateway = clientOf(KeysService, "gateway", "key");
     const refused = (reason: string) => expect.objectContaining({ reason });
@@ -157,7 +184,12 @@ describe("key over gRPC with mutual TLS", () => {
     await expect(gateway.listKeys({ includeRevoked: false })).rejects.toEqual(refused("Unauthenticated"));
     const unknown = gateway.listKeys({ includeRevoked: false }, { token: "stranger" });
     await expect(unknown).rejects.toEqual(refused("InvalidAccessToken"));
-    const revocation = gateway.reportRevocation({ publicKey: Buffer.alloc(64), txId: "" }, { token: v7() });
-    await expect(revocation).rejects.toEqual(refused("NotImplemented"));
+    const nobodys = { publicKey: Buffer.alloc(64), txId: "ab".repeat(32) };
+    await expect(gateway.reportRevocation({ ...nobodys, txId: "" }, { token: v7() })).rejects.toEqual(
+      refused("InvalidRequest"),
+    );
+    await expect(gateway.reportRevocation(nobodys, { token: v7() })).rejects.toEqual(refused("KeyNotFound"));
+    const recovery = { publicKey: publicKeyToProto(somePublicKey()), cloudAccountName: "" };
+    await expect(gateway.registerRecoveryKey(recovery, { token: v7() })).rejects.toEqual(refused("NotImplemented"));
   });
 });

@@ -2,20 +2,30 @@ import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import type { CallContext, Handlers } from "@countersign/service-kit";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
+import type { FollowChain } from "../domain/follow-chain.ts";
 import { listKeys } from "../domain/list-keys.ts";
-import type { DeviceDirectory } from "../domain/ports.ts";
+import type { ChainDirectory, DeviceDirectory } from "../domain/ports.ts";
 import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts";
+import { reportRevocation } from "../domain/report-revocation.ts";
 import { findSignInKeyRpc } from "./find-sign-in-key.ts";
 import { listKeysRpc } from "./list-keys.ts";
 import { notAvailableYet } from "./not-available-yet.ts";
 import { registerKeyRpc } from "./register-key.ts";
+import { reportRevocationRpc } from "./report-revocation.ts";
 
-export type KeysOptions = RegisterKeyOptions & { devices: DeviceDirectory<CallContext, Device> };
+export type KeysOptions = RegisterKeyOptions & {
+  devices: DeviceDirectory<CallContext, Device>;
+  chain: ChainDirectory<CallContext>;
+  /** See followChain and repairOnRead. */
+  follow(command: FollowChain): Promise<void>;
+  repair(command: FollowChain): Promise<void>;
+};
 
 /** The RPCs of key.v1.Keys over these ports. */
 export const keysHandlers = (options: KeysOptions): Handlers<KeysService> => ({
   registerKey: registerKeyRpc(registerKey(options)),
   findSignInKey: findSignInKeyRpc(findSignInKey(options)),
   listKeys: listKeysRpc(listKeys(options)),
+  reportRevocation: reportRevocationRpc(reportRevocation(options)),
   ...notAvailableYet,
 });

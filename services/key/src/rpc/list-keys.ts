@@ -9,6 +9,7 @@ export const listKeysRpc =
   (list: ReturnType<typeof listKeys<CallContext, Device>>) =>
   async (request: ListKeysRequest, call: CallContext): Promise<ListKeysResponse> => {
     const { includeRevoked } = request;
-    const keys = await list({ accountId: requireToken(call).accountId, session: call, includeRevoked });
+    const { accountId } = requireToken(call);
+    const keys = await list({ accountId, session: call, includeRevoked, requestId: call.requestId });
     return { keys: keys.map(({ registration, device }) => toWireKey(registration, device)) };
   };

@@ -69,17 +69,30 @@ export const toWireType = (type: UserKeyType): WireType => wireTypes[type];
 export const toWireOrigin = (origin: KeyOrigin): WireOrigin => wireOrigins[origin];
 
 export function toWireKey(registration: Registration, device: Device | undefined): Key {
-  const { accountId, chainName, app, name, keyIndex, createdAt } = registration;
+  const { accountId, chainName, app, name, keyIndex, createdAt, weight } = registration;
+  const kind: Pick<Key, "userKey" | "recoverKey"> =
+    registration.kind === "recovery"
+      ? {
+          recoverKey: {
+            type: "cloud",
+            cloudAccountName: registration.cloudAccountName,
+            pending: registration.pendingUntil !== null,
+          },
+        }
+      : {
+          userKey: { type: toWireType(registration.type), deviceKey: publicKeyToProto(registration.deviceKey), device },
+        };
   return {
     accountKey: publicKeyToProto(registration.accountKey),
     accountId,
     chainName,
     app,
-    userKey: { type: toWireType(registration.type), deviceKey: publicKeyToProto(registration.deviceKey), device },
+    ...kind,
     name,
     keyIndex,
     lastUsedAt: registration.lastUsedAt ?? undefined,
     revokedAt: registration.revokedAt ?? undefined,
     createdAt,
+    weight,
   };
 }

@@ -7,5 +7,4 @@ async function notAvailable(): Promise<never> {
 /** The RPCs of key.v1.Keys whose contract is settled and whose every call answers NotImplemented. */
 export const notAvailableYet = {
   registerRecoveryKey: notAvailable,
-  reportRevocation: notAvailable,
 };

@@ -2,13 +2,26 @@ import { type OutboxRow, outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/service-kit";
 import { v7 } from "uuid";
-import type { KeyEvent } from "../domain/ports.ts";
+import type { AccountLeft, KeyEvent } from "../domain/ports.ts";
+
+type Payload = Pick<Event, "keyRegistered" | "keyRevoked" | "keyDiscovered" | "accountLeft">;
+
+function payloadOf(event: KeyEvent | AccountLeft): Payload {
+  if (event.type === "account-left") return { accountLeft: {} };
+  const { chainName, keyIndex, weight, kind, deviceKey } = event.registration;
+  const key = { accountKey: publicKeyToProto(event.registration.accountKey), chainName, keyIndex };
+  if (event.type === "key-registered") return { keyRegistered: key };
+  if (event.type === "key-discovered") return { keyDiscovered: { ...key, weight } };
+  const device = kind === "user" ? publicKeyToProto(deviceKey) : undefined;
+  return { keyRevoked: { ...key, deviceKey: device, lastOfDevice: event.lastOfDevice ?? false } };
+}
 
 /** The outbox row of an event: subject cs.v1.key.<account id>.<type>. */
-export function keyEventRow({ type, registration, occurredAt, requestId }: KeyEvent): OutboxRow {
-  const { accountId, chainName, keyIndex } = registration;
+export function keyEventRow(event: KeyEvent | AccountLeft): OutboxRow {
+  const { type, occurredAt } = event;
+  const accountId = event.type === "account-left" ? event.accountId : event.registration.accountId;
+  const requestId = event.type === "account-left" ? "" : event.requestId;
   const id = v7();
-  const keyRegistered = { accountKey: publicKeyToProto(registration.accountKey), chainName, keyIndex };
-  const message = Event.encode({ id, occurredAt, accountId, requestId, keyRegistered }).finish();
+  const message = Event.encode({ id, occurredAt, accountId, requestId, ...payloadOf(event) }).finish();
   return outboxRow({ service: "key", accountId, event: type, message, id, createdAt: occurredAt });
 }

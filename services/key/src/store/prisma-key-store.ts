@@ -1,14 +1,14 @@
 import type { PublicKey } from "@countersign/keys";
 import { groupWrites } from "@countersign/service-kit";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
-import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
+import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
 import { keyEventRow } from "./key-event.ts";
 
 type Algorithm = PublicKey["algorithm"];
 
 function toRegistration(row: Row): Registration {
-  const { appId, appName, type, accountAlgorithm, accountKey, deviceAlgorithm, deviceKey, origin, ...rest } = row;
+  const { appId, appName, type, accountAlgorithm, accountKey, deviceAlgorithm, deviceKey, origin, kind, ...rest } = row;
   return {
     ...rest,
     app: { appId, appName },
@@ -16,6 +16,7 @@ function toRegistration(row: Row): Registration {
     accountKey: { algorithm: accountAlgorithm as Algorithm, publicKey: accountKey },
     deviceKey: { algorithm: deviceAlgorithm as Algorithm, publicKey: deviceKey },
     origin: origin as KeyOrigin,
+    kind: kind as KeyKind,
   };
 }
 
@@ -38,9 +39,27 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
       const row = await tx.registration.findFirst({ where: { accountId, chainName, keyIndex } });
       return row ? toRegistration(row) : undefined;
     },
-    countActive: () => tx.registration.count({ where: { accountId, revokedAt: null } }),
+    async all() {
+      const rows = await tx.registration.findMany({
+        where: { accountId },
+        orderBy: [{ createdAt: "asc" }, { id: "asc" }],
+      });
+      return rows.map(toRegistration);
+    },
+    countActive: () =>
+      tx.registration.count({ where: { accountId, revokedAt: null, kind: "user", origin: { not: "chain" } } }),
     async insert(registration) {
       await tx.registration.create({ data: toRow(registration) });
+    },
+    async update(registration) {
+      await tx.registration.update({ where: { id: registration.id, accountId }, data: toRow(registration) });
+    },
+    async remove(id) {
+      await tx.registration.deleteMany({ where: { id, accountId } });
+    },
+    async leave(now) {
+      const { count } = await tx.leftAccount.createMany({ data: [{ accountId, leftAt: now }], skipDuplicates: true });
+      return count === 1;
     },
     async publish(event) {
       await tx.outbox.create({ data: keyEventRow(event) });
@@ -86,8 +105,9 @@ export function prismaKeyStore(prisma: PrismaClient): KeyStore {
       const rows = await prisma.$queryRaw<Row[]>`
         SELECT id, account_id AS "accountId", chain_name AS "chainName", app_id AS "appId", app_name AS "appName", type,
           account_algorithm AS "accountAlgorithm", account_key AS "accountKey", device_algorithm AS "deviceAlgorithm",
-          device_key AS "deviceKey", key_index AS "keyIndex", origin, name, created_at AS "createdAt",
-          last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"
+          device_key AS "deviceKey", key_index AS "keyIndex", origin, kind, weight, name, created_at AS "createdAt",
+          last_used_at AS "lastUsedAt", revoked_at AS "revokedAt", pending_until AS "pendingUntil", alert_at AS "alertAt",
+          cloud_account_name AS "cloudAccountName"
         FROM registration
         WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND revoked_at IS NULL
           AND ((account_algorithm = ${algorithm} AND account_key = ${publicKey})
@@ -103,5 +123,14 @@ export function prismaKeyStore(prisma: PrismaClient): KeyStore {
       return rows.map(toRegistration);
     },
     touch: (accountId, key, usedAt) => touch({ accountId, key, usedAt }),
+    async alertsDue(now, limit) {
+      const rows = await prisma.registration.findMany({
+        where: { alertAt: { lte: now } },
+        select: { accountId: true },
+        distinct: ["accountId"],
+        take: limit,
+      });
+      return rows.map(({ accountId }) => accountId);
+    },
   };
 }

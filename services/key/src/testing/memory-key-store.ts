@@ -1,16 +1,17 @@
 import { samePublicKey } from "@countersign/keys";
-import type { KeyEvent, KeyStore } from "../domain/ports.ts";
+import type { AccountLeft, KeyEvent, KeyStore } from "../domain/ports.ts";
 import type { Registration } from "../domain/registration.ts";
 
 export interface MemoryKeyStore extends KeyStore {
   registrations: Registration[];
-  events: KeyEvent[];
+  events: (KeyEvent | AccountLeft)[];
 }
 
 /** Registrations in memory, for tests of commands; one command at a time. */
 export function memoryKeyStore(): MemoryKeyStore {
   const registrations: Registration[] = [];
-  const events: KeyEvent[] = [];
+  const events: (KeyEvent | AccountLeft)[] = [];
+  const left = new Set<string>();
   const ofAccount = (accountId: string) => registrations.filter((registration) => registration.accountId === accountId);
   const active = (accountId: string) => ofAccount(accountId).filter(({ revokedAt }) => revokedAt === null);
   return {
@@ -22,8 +23,20 @@ export function memoryKeyStore(): MemoryKeyStore {
           active(accountId).find((found) => found.chainName === chainName && found.accountKey.publicKey === key),
         findAtIndex: async (chainName, keyIndex) =>
           ofAccount(accountId).find((found) => found.chainName === chainName && found.keyIndex === keyIndex),
-        countActive: async () => active(accountId).length,
+        all: async () => ofAccount(accountId).map((each) => ({ ...each })),
+        countActive: async () =>
+          active(accountId).filter(({ kind, origin }) => kind === "user" && origin !== "chain").length,
         insert: async (registration) => void registrations.push(registration),
+        update: async (registration) => {
+          registrations[registrations.findIndex(({ id }) => id === registration.id)] = registration;
+        },
+        remove: async (gone) => {
+          registrations.splice(
+            registrations.findIndex(({ id }) => id === gone),
+            1,
+          );
+        },
+        leave: async () => !left.has(accountId) && left.add(accountId).has(accountId),
         publish: async (event) => void events.push(event),
       }),
     findByKey: async (accountId, chainName, key) =>
@@ -33,6 +46,9 @@ export function memoryKeyStore(): MemoryKeyStore {
           (samePublicKey(found.accountKey, key) || samePublicKey(found.deviceKey, key)),
       ),
     list: async (accountId, { includeRevoked }) => (includeRevoked ? ofAccount(accountId) : active(accountId)),
+    alertsDue: async (now) => [
+      ...new Set(registrations.filter(({ alertAt }) => alertAt && alertAt <= now).map((each) => each.accountId)),
+    ],
     touch: async (accountId, key, usedAt) => {
       for (const found of active(accountId)) {
         if (samePublicKey(found.accountKey, key) && (found.lastUsedAt ?? 0) < usedAt) found.lastUsedAt = usedAt;

@@ -1,0 +1,36 @@
+import { AppError } from "@countersign/errors";
+import type { PublicKey } from "@countersign/keys";
+import { cadenceAddressOf, chainNamed } from "./account-on-chain.ts";
+import type { KeyAdditionChain } from "./key-addition.ts";
+import type { AccountStore } from "./ports.ts";
+
+export interface VerifyKeyRevocationCommand {
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly publicKey: PublicKey;
+  /** 64 hex digits. */
+  readonly transactionId: string;
+}
+
+const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
+
+/**
+ * Whether a transaction that a client names revoked this key of this account, and the key is gone now. What else the transaction did is the user's own
+ * business: a revocation only takes away. Errors: TransactionPending, TransactionMismatch, AccountNotFound, AccountNotReady, UnknownChain.
+ */
+export const verifyKeyRevocation =
+  ({ accounts, chains }: { accounts: Pick<AccountStore, "find">; chains: ReadonlyMap<string, KeyAdditionChain> }) =>
+  async (command: VerifyKeyRevocationCommand, signal: AbortSignal): Promise<void> => {
+    const chain = chainNamed(chains, command.chainName);
+    const address = await cadenceAddressOf(accounts, command.accountId, command.chainName);
+    const { status, events } = await chain.keyAdditionOutcome(command.transactionId, signal);
+    if (status === "unknown" || status === "pending")
+      throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+    if (status !== "sealed") throw mismatch("the transaction failed");
+    const revoked = events.flatMap(({ revokedKey }) => (revokedKey?.address === address ? [revokedKey.keyIndex] : []));
+    const same = (await chain.accountKeys(address, signal)).filter(
+      ({ publicKey }) => publicKey === command.publicKey.publicKey,
+    );
+    if (!same.some(({ index }) => revoked.includes(index))) throw mismatch("the transaction did not revoke this key");
+    if (same.some((key) => !key.revoked)) throw mismatch("the key is on the account still");
+  };

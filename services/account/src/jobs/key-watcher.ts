@@ -1,0 +1,48 @@
+import { type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/service-kit";
+import { type KeyWatchChain, type KeyWatchStore, watchKeys } from "../domain/watch-keys.ts";
+
+export interface KeyWatcherOptions {
+  readonly store: KeyWatchStore;
+  readonly chains: ReadonlyMap<string, KeyWatchChain>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Milliseconds between looks at a chain that has nothing new. */
+  readonly pollMs: number;
+}
+
+/** Only spares the others the work: the height alone decides what is told. Short, so that a restart goes on at once. */
+const LEASE_MS = 2_500;
+const RETRY_MS = 1_000;
+
+/** Follows the key events of every chain, in one of the replicas. */
+export function startKeyWatcher({ store, chains, clock, logger, pollMs }: KeyWatcherOptions) {
+  const owner = uuidv4();
+  const stop = new AbortController();
+
+  async function follow(chain: KeyWatchChain): Promise<void> {
+    let failed = false;
+    while (!stop.signal.aborted) {
+      const now = clock.now();
+      const lease = { owner, now, until: new Date(now.getTime() + LEASE_MS + pollMs) };
+      try {
+        const more = await watchKeys({ store, chain, lease }, stop.signal);
+        if (failed) logger.info({ component: "key-watcher" }, `reads ${chain.chainName} again`);
+        failed = false;
+        if (!more) await sleepUntil(pollMs, [stop.signal]);
+      } catch (err) {
+        // Once, and not each second of a node's absence.
+        if (!failed && !stop.signal.aborted) logger.warn({ err, component: "key-watcher" }, "key events wait");
+        failed = true;
+        await sleepUntil(RETRY_MS, [stop.signal]);
+      }
+    }
+  }
+  const following = Promise.all([...chains.values()].map(follow));
+
+  return {
+    async close() {
+      stop.abort();
+      await following;
+    },
+  };
+}

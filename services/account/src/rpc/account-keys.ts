@@ -1,0 +1,64 @@
+import { AppError } from "@countersign/errors";
+import { AccessApiError } from "@countersign/flow";
+import { hexToBytes } from "@countersign/keys";
+import { type AccountKeysService, AccountKeyRole as WireRole } from "@countersign/proto/account/v1/account_keys.ts";
+import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
+import { type Handler, isUuid, requireToken } from "@countersign/service-kit";
+import type { AccountKey } from "../domain/key-addition.ts";
+import { type AccountKeyRole, type listAccountKeys, roleOf } from "../domain/list-account-keys.ts";
+import type { verifyKeyRevocation } from "../domain/verify-key-revocation.ts";
+import { keyFrom } from "./key-additions.ts";
+
+const ROLES = {
+  server: WireRole.ACCOUNT_KEY_ROLE_SERVER,
+  user: WireRole.ACCOUNT_KEY_ROLE_USER,
+  recovery: WireRole.ACCOUNT_KEY_ROLE_RECOVERY,
+  other: WireRole.ACCOUNT_KEY_ROLE_OTHER,
+} as const satisfies Record<AccountKeyRole, WireRole>;
+
+const ALGORITHMS: Readonly<Record<string, KeyAlgorithm>> = {
+  ECDSA_P256: KeyAlgorithm.KEY_ALGORITHM_ES256,
+  ECDSA_secp256k1: KeyAlgorithm.KEY_ALGORITHM_ES256K,
+};
+
+const toWire = (key: AccountKey) => ({
+  index: key.index,
+  publicKey: {
+    algorithm: ALGORITHMS[key.signatureAlgorithm] ?? KeyAlgorithm.KEY_ALGORITHM_UNSPECIFIED,
+    bytes: Buffer.from(hexToBytes(key.publicKey)),
+  },
+  weight: key.weight,
+  role: ROLES[roleOf(key)],
+  revoked: key.revoked,
+});
+
+/** Errors: ChainUnavailable where the node did not answer. */
+async function fromChain<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof AccessApiError ? new AppError("ChainUnavailable", { cause: error }) : error;
+  }
+}
+
+/** account.v1.AccountKeys/ListAccountKeys */
+export const listAccountKeysRpc =
+  (list: ReturnType<typeof listAccountKeys>): Handler<AccountKeysService["listAccountKeys"]> =>
+  async ({ accountId }, call) => {
+    if (!isUuid(accountId)) throw new AppError("AccountNotFound");
+    const chains = await fromChain(list(accountId, call.signal));
+    return { chains: chains.map(({ keys, ...chain }) => ({ ...chain, keys: keys.map(toWire) })) };
+  };
+
+/** account.v1.AccountKeys/VerifyKeyRevocation: only for the token's own account. */
+export const verifyKeyRevocationRpc =
+  (verify: ReturnType<typeof verifyKeyRevocation>): Handler<AccountKeysService["verifyKeyRevocation"]> =>
+  async ({ accountId, chainName, publicKey, transactionId }, call) => {
+    if (accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
+    if (!/^[0-9a-f]{64}$/.test(transactionId)) {
+      throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
+    }
+    const key = keyFrom(publicKey, "/publicKey");
+    await fromChain(verify({ accountId, chainName, publicKey: key, transactionId }, call.signal));
+    return {};
+  };

@@ -1,0 +1,20 @@
+import type { DeliveredEvent } from "@countersign/outbox";
+import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import type { LeaveStore, RevokedKeyStore } from "../domain/follow-keys.ts";
+
+export const KEY_EVENTS_DURABLE = "auth-key-events";
+export const KEY_EVENTS_SUBJECTS = ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"];
+
+/** Takes access away from keys that were revoked on chain, and from accounts that have left. Events only take away, so a late or second one does no harm. */
+export const onKeyEvent =
+  (store: RevokedKeyStore & LeaveStore) =>
+  async ({ subject, event }: DeliveredEvent): Promise<void> => {
+    const { accountId, occurredAt, requestId, keyRevoked, accountLeft } = event;
+    if (!occurredAt || !isUuid(accountId)) return;
+    if (keyRevoked && subject.endsWith(".key-revoked")) {
+      const accountKey = publicKeyFromProto(keyRevoked.accountKey);
+      await store.endRevoked({ accountId, accountKey, revokedAt: occurredAt, requestId });
+    } else if (accountLeft && subject.endsWith(".account-left")) {
+      await store.leave({ accountId, leftAt: occurredAt, requestId });
+    }
+  };

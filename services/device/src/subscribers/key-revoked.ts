@@ -1,0 +1,16 @@
+import type { DeliveredEvent } from "@countersign/outbox";
+import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import type { retireDevice } from "../domain/retire-device.ts";
+
+export const KEY_REVOKED_SUBJECT = "cs.v1.key.*.key-revoked";
+export const KEY_REVOKED_DURABLE = "device-key-revoked";
+
+/** key's key-revoked: a device that has no other key of the account goes. Bears the same event twice, and late. */
+export const onKeyRevoked =
+  (retire: ReturnType<typeof retireDevice>) =>
+  async ({ event }: DeliveredEvent): Promise<void> => {
+    const { accountId, occurredAt, requestId, keyRevoked } = event;
+    if (!keyRevoked?.lastOfDevice || !keyRevoked.deviceKey || !occurredAt || !isUuid(accountId)) return;
+    const deviceKey = publicKeyFromProto(keyRevoked.deviceKey);
+    await retire({ accountId, deviceKey, revokedAt: occurredAt, requestId });
+  };

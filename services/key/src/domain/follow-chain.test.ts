@@ -1,0 +1,148 @@
+import { FixedClock } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type MemoryKeyStore, memoryKeyStore } from "../testing/memory-key-store.ts";
+import { someKey, somePublicKey } from "../testing/samples.ts";
+import { findSignInKey } from "./find-sign-in-key.ts";
+import { followChain } from "./follow-chain.ts";
+import type { ChainKey, ChainKeys } from "./ports.ts";
+import { registerKey } from "./register-key.ts";
+import { tellStrangers } from "./tell-strangers.ts";
+
+describe("following the chain", () => {
+  const clock = new FixedClock();
+  const key = someKey();
+  const { accountId, chainName } = key;
+  const server: ChainKey = { index: 0, publicKey: somePublicKey(), weight: 999, role: "server", revoked: false };
+  const first: ChainKey = { index: 1, publicKey: key.accountKey, weight: 1, role: "user", revoked: false };
+  const stranger: ChainKey = { index: 2, publicKey: somePublicKey(), weight: 1, role: "user", revoked: false };
+  let store: MemoryKeyStore;
+  let onChain: ChainKeys[];
+
+  const register = (changes = {}) => registerKey({ store, clock, newId: v7, maxUserKeys: 20 })({ ...key, ...changes });
+  const follow = (atLeast?: { chainName: string; height: bigint }) =>
+    followChain({ store, chain: { list: async () => onChain }, clock, newId: v7, alertAfterMs: 1000 })({
+      accountId,
+      requestId: "r",
+      ...(atLeast && { atLeast }),
+    });
+  const show = (...keys: ChainKey[]) => {
+    onChain = [{ chainName, height: 10n, keys }];
+  };
+  const types = () => store.events.map(({ type }) => type);
+
+  beforeEach(async () => {
+    store = memoryKeyStore();
+    await register();
+    store.events.length = 0;
+    show(server, first);
+  });
+
+  it("changes nothing where nothing changed, and reads the weight", async () => {
+    await follow();
+    await follow();
+    expect(store.registrations).toMatchObject([{ keyIndex: 1, weight: 1, revokedAt: null }]);
+    expect(types()).toEqual([]);
+  });
+
+  it("shows a revoked key as revoked, once, and lets nobody sign in with it", async () => {
+    show(server, { ...first, revoked: true });
+    await follow();
+    await follow();
+    expect(store.registrations[0]!.revokedAt).toEqual(clock.now());
+    expect(store.events).toMatchObject([{ type: "key-revoked", lastOfDevice: true }]);
+    const find = findSignInKey({ store })({ accountId, chainName, publicKey: key.accountKey });
+    await expect(find).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    show(server, first);
+    await follow();
+    expect(store.registrations[0]!.revokedAt).not.toBeNull();
+  });
+
+  it("knows whether a device has another key", async () => {
+    const other = someKey({ accountId, deviceKey: key.deviceKey, keyIndex: 2 });
+    await register(other);
+    store.events.length = 0;
+    show(server, { ...first, revoked: true }, { ...stranger, publicKey: other.accountKey });
+    await follow();
+    expect(store.events).toMatchObject([{ type: "key-revoked", lastOfDevice: false }]);
+  });
+
+  it("lists a stranger's key, tells of it in time, and lets nobody sign in with it", async () => {
+    show(server, first, stranger);
+    await follow();
+    await follow();
+    expect(store.registrations.map(({ origin }) => origin)).toEqual(["sign-up", "chain"]);
+    await tellStrangers({ store, clock })();
+    expect(types()).toEqual([]);
+    clock.advance(1000);
+    await tellStrangers({ store, clock })();
+    await tellStrangers({ store, clock })();
+    expect(types()).toEqual(["key-discovered"]);
+    const find = findSignInKey({ store })({ accountId, chainName, publicKey: stranger.publicKey });
+    await expect(find).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+  });
+
+  it("takes a key that the chain showed first for the one that is registered later", async () => {
+    show(server, first, stranger);
+    await follow();
+    const letIn = someKey({ accountId, accountKey: stranger.publicKey, keyIndex: 2, origin: "two-factor" });
+    await register(letIn);
+    expect(store.registrations[1]).toMatchObject({ origin: "two-factor", deviceKey: letIn.deviceKey, alertAt: null });
+    clock.advance(1000);
+    await tellStrangers({ store, clock })();
+    expect(types()).toEqual(["key-registered"]);
+  });
+
+  it("lists a key that was revoked and added again as another one", async () => {
+    show(server, { ...first, revoked: true }, { ...first, index: 2 });
+    await follow();
+    expect(store.registrations).toMatchObject([
+      { keyIndex: 1, origin: "sign-up", revokedAt: clock.now() },
+      { keyIndex: 2, origin: "chain", revokedAt: null },
+    ]);
+  });
+
+  it("lists a key that came and went while nobody looked, and tells nobody", async () => {
+    show(server, first, { ...stranger, revoked: true });
+    await follow();
+    await follow();
+    expect(store.registrations).toMatchObject([
+      { keyIndex: 1 },
+      { keyIndex: 2, revokedAt: clock.now(), alertAt: null },
+    ]);
+    expect(types()).toEqual([]);
+  });
+
+  it("lists the same key at two indexes once", async () => {
+    show(server, first, { ...first, index: 2 });
+    await follow();
+    expect(store.registrations).toHaveLength(1);
+  });
+
+  it("tells once that the account has left, and only where no chain has a server key", async () => {
+    onChain = [
+      { chainName, height: 10n, keys: [{ ...server, revoked: true }, first] },
+      { chainName: "other", height: 10n, keys: [server] },
+    ];
+    await follow();
+    expect(types()).toEqual([]);
+    onChain.pop();
+    await follow();
+    await follow();
+    expect(types()).toEqual(["account-left"]);
+  });
+
+  it("believes no answer that is older than the change", async () => {
+    show(server, { ...first, revoked: true });
+    await expect(follow({ chainName, height: 11n })).rejects.toThrow("not seen");
+    expect(types()).toEqual([]);
+    await follow({ chainName, height: 10n });
+    expect(types()).toEqual(["key-revoked"]);
+  });
+
+  it("says nothing where the account is on no chain yet", async () => {
+    onChain = [];
+    await follow();
+    expect(types()).toEqual([]);
+  });
+});

@@ -1,0 +1,130 @@
+import { samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { AccountKeys, ChainDirectory, ChainKey, ChainKeys, KeyStore, NewId } from "./ports.ts";
+import { isActive, OF_USER_KEY, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
+
+export interface FollowChainOptions {
+  store: KeyStore;
+  chain: Pick<ChainDirectory<never>, "list">;
+  clock: Clock;
+  newId: NewId;
+  /** Milliseconds that whoever lets a key in has to register it before it counts as a stranger's. */
+  alertAfterMs: number;
+}
+
+export interface FollowChain {
+  accountId: string;
+  requestId: string;
+  /** A change that must be seen: a node that lags behind has to be asked again. */
+  atLeast?: { chainName: string; height: bigint };
+}
+
+interface Round {
+  keys: AccountKeys;
+  accountId: string;
+  requestId: string;
+  now: Date;
+}
+
+/**
+ * Brings the account's registrations in step with its chains: revocations, indexes and weights follow, a reported recovery key becomes one, a key that nobody registered
+ * is listed. Doing it again changes nothing, and an old answer of a node brings nothing back. Errors: those of the account service; Error where the node lags behind.
+ */
+export function followChain({ store, chain, clock, newId, alertAfterMs }: FollowChainOptions) {
+  async function discover({ keys, accountId, now }: Round, chainName: string, found: ChainKey): Promise<void> {
+    const { publicKey, index: keyIndex, weight, role, revoked } = found;
+    await keys.insert({
+      ...OF_USER_KEY,
+      id: newId(),
+      accountId,
+      chainName,
+      app: { appId: "", appName: "" },
+      type: "device",
+      accountKey: publicKey,
+      deviceKey: publicKey,
+      name: "",
+      keyIndex,
+      weight,
+      kind: role === "recovery" ? "recovery" : "user",
+      origin: "chain",
+      // One that came and went while nobody looked is listed, and nothing to be afraid of.
+      alertAt: revoked ? null : new Date(now.getTime() + alertAfterMs),
+      createdAt: now,
+      lastUsedAt: null,
+      revokedAt: revoked ? now : null,
+    });
+  }
+
+  async function confirm({ keys, now, requestId }: Round, reported: Registration, found: ChainKey): Promise<void> {
+    const { index: keyIndex, weight } = found;
+    const registration: Registration = { ...reported, keyIndex, weight, pendingUntil: null };
+    await keys.update(registration);
+    await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
+  }
+
+  async function revoke({ keys, now, requestId }: Round, known: Registration, rest: Registration[]): Promise<void> {
+    const registration: Registration = { ...known, revokedAt: now, alertAt: null };
+    await keys.update(registration);
+    const others = rest.some(
+      (other) =>
+        isActive(other) && SIGN_IN_ORIGINS.includes(other.origin) && samePublicKey(other.deviceKey, known.deviceKey),
+    );
+    const lastOfDevice = known.kind === "user" && known.origin !== "chain" && !others;
+    await keys.publish({ type: "key-revoked", registration, lastOfDevice, occurredAt: now, requestId });
+  }
+
+  /** Revocations first: a key that was revoked and added again is another one. */
+  async function revocations(round: Round, { chainName, keys: onChain }: ChainKeys): Promise<void> {
+    const byIndex = new Map(onChain.map((key) => [key.index, key]));
+    for (const known of await round.keys.all()) {
+      const found = byIndex.get(known.keyIndex);
+      if (!found || known.chainName !== chainName || !isActive(known)) continue;
+      if (found.revoked) {
+        const rest = (await round.keys.all()).filter(({ id }) => id !== known.id);
+        await revoke(round, known, rest);
+      } else if (known.weight !== found.weight) await round.keys.update({ ...known, weight: found.weight });
+    }
+  }
+
+  async function additions(round: Round, { chainName, keys: onChain }: ChainKeys): Promise<void> {
+    for (const found of onChain) {
+      if (found.role === "server" || (await round.keys.findAtIndex(chainName, found.index))) continue;
+      if (found.revoked) {
+        await discover(round, chainName, found);
+        continue;
+      }
+      const same = await round.keys.findActive(chainName, found.publicKey.publicKey);
+      const reported = same?.pendingUntil != null && samePublicKey(same.accountKey, found.publicKey);
+      if (same && reported && found.role === "recovery") await confirm(round, same, found);
+      // The same bytes at two indexes are one key to its holder.
+      else if (!same) await discover(round, chainName, found);
+    }
+  }
+
+  async function expirePending({ keys, now }: Round): Promise<void> {
+    for (const { id, pendingUntil } of await keys.all()) {
+      if (pendingUntil !== null && pendingUntil <= now) await keys.remove(id);
+    }
+  }
+
+  const hasServerKey = ({ keys }: ChainKeys): boolean =>
+    keys.some(({ role, revoked }) => role === "server" && !revoked);
+
+  return async ({ accountId, requestId, atLeast }: FollowChain): Promise<void> => {
+    const chains = await chain.list(accountId);
+    const seen = chains.find(({ chainName }) => chainName === atLeast?.chainName);
+    if (atLeast && seen && seen.height < atLeast.height) throw new Error("the node has not seen the change yet");
+    await store.withAccount(accountId, async (keys) => {
+      const round = { keys, accountId, requestId, now: clock.now() };
+      for (const each of chains) {
+        await revocations(round, each);
+        await additions(round, each);
+      }
+      await expirePending(round);
+      const left = chains.length > 0 && !chains.some(hasServerKey);
+      if (left && (await keys.leave(round.now))) {
+        await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
+      }
+    });
+  };
+}

@@ -1,0 +1,39 @@
+import { AppError } from "@countersign/errors";
+import type { FollowChain } from "./follow-chain.ts";
+import type { ChainDirectory, KeyStore } from "./ports.ts";
+
+export interface ReportRevocation<Session> {
+  accountId: string;
+  /** Canonical hex; the algorithm follows from the registration. */
+  publicKey: string;
+  /** 64 hex digits. */
+  transactionId: string;
+  session: Session;
+  requestId: string;
+}
+
+/**
+ * A client says that a transaction revoked a key of its account: once the chain confirms, the list shows it at once. The same again changes nothing.
+ * Errors: KeyNotFound, TransactionPending, TransactionMismatch, ChainUnavailable.
+ */
+export function reportRevocation<Session>(options: {
+  store: KeyStore;
+  chain: ChainDirectory<Session>;
+  follow(command: FollowChain): Promise<void>;
+}) {
+  const { store, chain, follow } = options;
+  return async (command: ReportRevocation<Session>): Promise<void> => {
+    const { accountId, publicKey, transactionId, session, requestId } = command;
+    const named = async () =>
+      (await store.list(accountId, { includeRevoked: true })).filter(
+        ({ accountKey, keyIndex }) => accountKey.publicKey === publicKey && keyIndex >= 0,
+      );
+    const known = await named();
+    const active = known.find(({ revokedAt }) => revokedAt === null);
+    if (!active && known.length > 0) return;
+    if (!active) throw new AppError("KeyNotFound");
+    const { chainName, accountKey } = active;
+    await chain.verifyRevocation({ accountId, chainName, publicKey: accountKey, transactionId }, session);
+    await follow({ accountId, requestId });
+  };
+}

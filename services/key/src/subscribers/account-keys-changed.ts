@@ -1,0 +1,16 @@
+import type { DeliveredEvent } from "@countersign/outbox";
+import { isUuid } from "@countersign/service-kit";
+import type { FollowChain } from "../domain/follow-chain.ts";
+
+export const KEYS_CHANGED_SUBJECT = "cs.v1.account.*.account-keys-changed";
+export const KEYS_CHANGED_DURABLE = "key-account-keys-changed";
+
+/** account's account-keys-changed: looks at the chain itself, so the same event twice, or late, does no harm. */
+export const onAccountKeysChanged =
+  (follow: (command: FollowChain) => Promise<void>) =>
+  async ({ event }: DeliveredEvent): Promise<void> => {
+    const { accountId, requestId, accountKeysChanged } = event;
+    if (!accountKeysChanged || !isUuid(accountId)) return;
+    const { chainName, height } = accountKeysChanged;
+    await follow({ accountId, requestId, atLeast: { chainName, height } });
+  };

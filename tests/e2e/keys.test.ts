@@ -1,0 +1,93 @@
+import { type Key, sendKeyChange, type WantedKeyChange } from "@countersign/client";
+import { generateDeviceKey } from "@countersign/client/node";
+import type { PublicKey } from "@countersign/keys";
+import { describe, expect, it } from "vitest";
+import { call, chain, chainName, logIn, newPhone, type Person, type Phone, problemOf, signUpPerson } from "./person.ts";
+
+const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
+const change = ({ client }: Phone, wanted: WantedKeyChange) => sendKeyChange(client, { network, change: wanted });
+const plain = ({ publicKey, algorithm }: PublicKey): PublicKey => ({ publicKey, algorithm });
+
+/** A second phone of a person, let in by the first. */
+async function secondPhone(person: Person): Promise<Phone> {
+  const phone = newPhone();
+  const asked = await phone.client.requestTwoFactor({ login: await logIn(person.email), chainName });
+  await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
+  await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
+  return phone;
+}
+
+const keyOf = async ({ client }: Phone, { publicKey }: { publicKey: string }): Promise<Key | undefined> =>
+  (await client.keys({ includeRevoked: true })).find((key) => key.publicKey === publicKey);
+
+const patience = { timeout: 15_000, interval: 100 };
+
+describe("the list of keys follows the chain", () => {
+  it("a key that comes by another way is listed, told of, and does not sign in", async () => {
+    const person = await signUpPerson();
+    const events: string[] = [];
+    const abort = new AbortController();
+    void (async () => {
+      for await (const { type } of person.client.events({ signal: abort.signal })) events.push(type);
+    })().catch(() => undefined);
+    const stranger = newPhone();
+    await change(person, { template: "add-user-key", newKey: plain(stranger.deviceKey) });
+    await expect
+      .poll(() => keyOf(person, stranger.deviceKey), patience)
+      .toMatchObject({
+        type: "user-key",
+        keyIndex: 2,
+        weight: 1,
+        revokedAt: "",
+      });
+    const login = await logIn(person.email);
+    expect(await problemOf(stranger.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
+    await expect.poll(() => events, { timeout: 20_000 }).toContain("key.discovered");
+    abort.abort();
+  });
+
+  it("a key revoked on chain shows as revoked; its sessions end, its device goes, it signs in no more", async () => {
+    const person = await signUpPerson();
+    const lost = await secondPhone(person);
+    expect(await lost.client.keys()).toHaveLength(2);
+    await change(person, { template: "revoke-user-key", oldKey: lost.deviceKey.publicKey });
+    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    const { deviceKey } = lost;
+    expect(await keyOf(person, deviceKey)).toMatchObject({ keyIndex: 2, revokedAt: expect.stringMatching(/Z$/) });
+    expect((await person.client.keys()).map(({ publicKey }) => publicKey)).toEqual([person.deviceKey.publicKey]);
+    await expect.poll(async () => (await person.client.devices()).length, patience).toBe(1);
+    const login = await logIn(person.email);
+    expect(await problemOf(lost.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
+    expect(await person.client.me()).toMatchObject({ id: person.signedUp.account.id });
+  });
+
+  it("a revocation is reported with its transaction, and with no other", async () => {
+    const person = await signUpPerson();
+    const stranger = generateDeviceKey();
+    const added = await change(person, { template: "add-user-key", newKey: plain(stranger) });
+    await expect.poll(() => keyOf(person, stranger), patience).toBeDefined();
+    const { client } = person;
+    const wrong = await problemOf(client.reportRevocation(stranger.publicKey, added.id));
+    expect(wrong).toMatchObject({ status: 422, error: "TransactionMismatch" });
+    const unknown = await problemOf(client.reportRevocation(stranger.publicKey, "ab".repeat(32)));
+    expect(unknown).toMatchObject({ status: 409, error: "TransactionPending" });
+    const nobodys = generateDeviceKey().publicKey;
+    expect(await problemOf(client.reportRevocation(nobodys, added.id))).toMatchObject({ error: "KeyNotFound" });
+    const token = client.credentials!.accessToken;
+    const bare = await call("DELETE", `/key/v1/keys/${stranger.publicKey}`, { token });
+    expect(bare).toMatchObject({ status: 400, body: { errors: [{ pointer: "/txId" }] } });
+
+    const revoked = await change(person, { template: "revoke-user-key", oldKey: stranger.publicKey });
+    await client.reportRevocation(stranger.publicKey, revoked.id);
+    await client.reportRevocation(stranger.publicKey, revoked.id);
+    expect(await keyOf(person, stranger)).toMatchObject({ revokedAt: expect.stringMatching(/Z$/) });
+  });
+
+  it("the last user key stays: the template refuses on chain", async () => {
+    const person = await signUpPerson();
+    await expect(change(person, { template: "revoke-user-key", oldKey: person.deviceKey.publicKey })).rejects.toThrow(
+      "the last user key",
+    );
+    expect(await person.client.keys()).toMatchObject([{ revokedAt: "" }]);
+  });
+});
