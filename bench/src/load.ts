@@ -50,6 +50,9 @@ export interface LoadOptions {
   seconds: number;
   /** Before it: caches fill, code gets compiled. */
   warmUpSeconds: number;
+  /** Called when the measuring begins and when it ends. */
+  begins?(): void;
+  ends?(): void;
 }
 
 /** As much as it takes: each user does one operation after the other. */
@@ -61,9 +64,11 @@ export async function closedLoop(users: readonly Operation[], options: LoadOptio
   });
   await sleep(options.warmUpSeconds * 1000);
   recorder.recording = true;
+  options.begins?.();
   const started = performance.now();
   await sleep(options.seconds * 1000);
   recorder.recording = false;
+  options.ends?.();
   const elapsed = (performance.now() - started) / 1000;
   running = false;
   await Promise.all(work);
@@ -71,9 +76,14 @@ export async function closedLoop(users: readonly Operation[], options: LoadOptio
 }
 
 /** Each user's operation once (tokens that are good for one use only): the rate is that of the whole. */
-export async function eachOnce(users: readonly Operation[], concurrency: number): Promise<Measured> {
+export async function eachOnce(
+  users: readonly Operation[],
+  concurrency: number,
+  options: Pick<LoadOptions, "begins" | "ends">,
+): Promise<Measured> {
   const recorder = new Recorder();
   recorder.recording = true;
+  options.begins?.();
   const queue = users.values();
   const started = performance.now();
   await Promise.all(
@@ -81,6 +91,7 @@ export async function eachOnce(users: readonly Operation[], concurrency: number)
       for (const operation of queue) await recorder.run(operation, performance.now());
     }),
   );
+  options.ends?.();
   return recorder.measured((performance.now() - started) / 1000);
 }
 

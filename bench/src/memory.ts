@@ -12,7 +12,10 @@ export function residentMiB(pid: number): number {
 
 const statOf = (pid: number): string[] => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
 
-/** Seconds of processor time that a process and the children it has now have used so far (Postgres works in children); NaN where /proc does not tell. */
+/**
+ * Seconds of processor time that a process and the children it has now have used so far (Postgres works in children); NaN where /proc does not tell.
+ * Of this process only its own: its children are the stack.
+ */
 export function cpuSeconds(pid: number): number {
   try {
     const tasks = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
@@ -20,7 +23,8 @@ export function cpuSeconds(pid: number): number {
     for (const task of tasks) {
       try {
         const stat = statOf(Number(task));
-        if (Number(task) === pid || Number(stat[1]) === pid) ticks += Number(stat[11]) + Number(stat[12]);
+        if (Number(task) === pid || (Number(stat[1]) === pid && pid !== process.pid))
+          ticks += Number(stat[11]) + Number(stat[12]);
       } catch {
         // It ended meanwhile.
       }

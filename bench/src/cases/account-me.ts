@@ -17,7 +17,7 @@ export const accountMe: Case = async (bench) => {
   const floor = await startFloor("bare-express");
   const bare = await closedLoop(users(`http://${floor.address}`), bench);
   floor.stop();
-  const ours = await withCpu(stack, () => closedLoop(users(stack.gateway), bench));
+  const ours = await withCpu(stack, bench, (timed) => closedLoop(users(stack.gateway), timed));
   return [
     { name: "bare express", measured: bare },
     { name: "account/me", ...ours, floor: "bare express", goal: 0.3 },

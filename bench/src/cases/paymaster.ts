@@ -71,10 +71,10 @@ export const paymaster: Case = async (bench) => {
   viaStream.stop();
   signer.stop();
 
-  const gateway = await withCpu(stack, () => closedLoop(overHttp(stack.gateway), bench));
+  const gateway = await withCpu(stack, bench, (timed) => closedLoop(overHttp(stack.gateway), timed));
   const half = await fixedRate(overHttp(stack.gateway), gateway.measured.perSecond / 2, bench);
   const { users, close } = grpcUsers(bench, people);
-  const unary = await withCpu(stack, () => closedLoop(users, bench));
+  const unary = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
   close();
   return [
     { name: "bare grpc-js unary, signing", measured: bareUnary },

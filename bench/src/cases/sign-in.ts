@@ -21,6 +21,6 @@ export const signIn: Case = async (bench) => {
       expectOk(await connection.send({ method: "POST", path: "/auth/v1/signin/challenge/respond", body }));
     };
   });
-  const ours = await withCpu(stack, () => closedLoop(users, bench));
+  const ours = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
   return [{ name: "challenge + respond", ...ours, goalPerSecond: 1000 }];
 };

@@ -19,5 +19,5 @@ export const tokenRefresh: Case = async (bench) => {
       };
     }),
   );
-  return [{ name: "token refresh", ...(await withCpu(stack, () => closedLoop(users, bench))) }];
+  return [{ name: "token refresh", ...(await withCpu(stack, bench, (timed) => closedLoop(users, timed))) }];
 };

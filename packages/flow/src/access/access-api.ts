@@ -84,8 +84,13 @@ const base64 = (bytes: Uint8Array): string => {
   return btoa(binary);
 };
 const utf8 = (text: string): string => base64(new TextEncoder().encode(text));
-const fromBase64 = (text: string): string =>
-  new TextDecoder().decode(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+const fromBase64 = (text: string): string => {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  // A loop, not Uint8Array.from: a creation's events are half a megabyte, and mapping an iterable takes ten times as long.
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return new TextDecoder().decode(bytes);
+};
 
 const signatureBody = (entry: TransactionSignature) => ({
   address: entry.address,

@@ -1,74 +1,77 @@
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { AccountAddress, AccountDeployment } from "../domain/account.ts";
+import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
+import type { PrismaClient } from "./generated/client.ts";
 
-const include = (chainName: string) =>
-  ({
-    addresses: { orderBy: [{ chainName: "asc" }, { chainType: "asc" }] },
-    deployments: { where: { chainName }, include: { creation: { select: { transactionId: true } } } },
-  }) satisfies Prisma.AccountInclude;
-
-type Row = Prisma.AccountGetPayload<{ include: ReturnType<typeof include> }>;
-
-function toAccountDeployment({ deployments: [deployment], addresses, ...account }: Row): AccountDeployment {
-  return {
-    account: {
-      ...account,
-      addresses: addresses.map(({ chainName, chainType, address, chainId }) => ({
-        chainName,
-        chainType: chainType as AccountAddress["chainType"],
-        address,
-        chainId,
-      })),
-    },
-    deployment: deployment && {
-      accountId: deployment.accountId,
-      chainName: deployment.chainName,
-      userKey: { algorithm: deployment.userKeyAlgorithm as PublicKey["algorithm"], publicKey: deployment.userKey },
-      state: deployment.state as "queued" | "assigned" | "deployed" | "failed",
-      transactionId: deployment.creation?.transactionId ?? "",
-      lastError: deployment.lastError,
-    },
-  };
+interface Row {
+  id: string;
+  profile_image_url: string;
+  created_at: Date;
+  updated_at: Date;
+  addresses: AccountAddress[];
+  /** Null, as are the other columns of the deployment, where there is none. */
+  state: DeploymentState | null;
+  user_key_algorithm: PublicKey["algorithm"];
+  user_key: string;
+  last_error: string;
+  transaction_id: string | null;
 }
+
+const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => ({
+  account: {
+    id: row.id,
+    profileImageUrl: row.profile_image_url,
+    addresses: row.addresses,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  },
+  deployment:
+    row.state === null
+      ? undefined
+      : {
+          accountId: row.id,
+          chainName,
+          userKey: { algorithm: row.user_key_algorithm, publicKey: row.user_key },
+          state: row.state,
+          transactionId: row.transaction_id ?? "",
+          lastError: row.last_error,
+        },
+});
 
 /** Accounts in Postgres. */
 export function prismaAccountStore(prisma: PrismaClient): AccountStore {
   const find: AccountStore["find"] = async (accountId, chainName) => {
-    const row = await prisma.account.findUnique({ where: { id: accountId }, include: include(chainName) });
-    return row ? toAccountDeployment(row) : undefined;
+    // One statement, one snapshot: between two, a deployment could come to its end, and be told without its addresses.
+    const [row] = await prisma.$queryRaw<Row[]>`
+      SELECT a.id, a.profile_image_url, a.created_at, a.updated_at,
+        (SELECT coalesce(json_agg(json_build_object('chainName', chain_name, 'chainType', chain_type, 'address', address,
+            'chainId', chain_id) ORDER BY chain_name, chain_type), '[]')
+          FROM address WHERE account_id = a.id) AS addresses,
+        d.state, d.user_key_algorithm, d.user_key, d.last_error, c.transaction_id
+      FROM account AS a
+      LEFT JOIN deployment AS d ON d.account_id = a.id AND d.chain_name = ${chainName}
+      LEFT JOIN creation AS c ON c.id = d.creation_id
+      WHERE a.id = ${accountId}::uuid`;
+    return row && toAccountDeployment(row, chainName);
   };
 
   return {
     find,
     async queue({ accountId, chainName, userKey, profileImageUrl }, now) {
-      await prisma.$transaction(async (tx) => {
-        await tx.account.createMany({
-          data: [{ id: accountId, profileImageUrl, createdAt: now, updatedAt: now }],
-          skipDuplicates: true,
-        });
-        const { count: added } = await tx.deployment.createMany({
-          data: [
-            {
-              accountId,
-              chainName,
-              userKeyAlgorithm: userKey.algorithm,
-              userKey: userKey.publicKey,
-              state: "queued",
-              batchLimit: MAX_ACCOUNTS_PER_CREATION,
-              queuedAt: now,
-            },
-          ],
-          skipDuplicates: true,
-        });
-        const { count: again } = await tx.deployment.updateMany({
-          where: { accountId, chainName, state: "failed", userKey: userKey.publicKey },
-          data: { state: "queued", queuedAt: now, creationId: null },
-        });
-        if (added + again > 0) await tx.$executeRaw`SELECT pg_notify('creation', '')`;
-      });
+      await prisma.$executeRaw`
+        WITH new_account AS (
+          INSERT INTO account (id, profile_image_url, created_at, updated_at)
+          VALUES (${accountId}::uuid, ${profileImageUrl}, ${now}, ${now})
+          ON CONFLICT DO NOTHING),
+        queued AS (
+          INSERT INTO deployment AS d (account_id, chain_name, user_key_algorithm, user_key, state, batch_limit, queued_at)
+          VALUES (${accountId}::uuid, ${chainName}, ${userKey.algorithm}, ${userKey.publicKey}, 'queued',
+            ${MAX_ACCOUNTS_PER_CREATION}, ${now})
+          ON CONFLICT (account_id, chain_name) DO UPDATE SET state = 'queued', queued_at = EXCLUDED.queued_at, creation_id = NULL
+            WHERE d.state = 'failed' AND d.user_key = EXCLUDED.user_key
+          RETURNING 1)
+        SELECT pg_notify('creation', '') FROM queued`;
       return (await find(accountId, chainName))!;
     },
   };

@@ -18,10 +18,9 @@ async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof
   await tx.outbox.create({ data: eventRow(...event) });
 }
 
-export const publishSignUpCompleted = (tx: Prisma.TransactionClient, saga: SignUpSaga, now: Date) => {
-  const { accountId, chainName, app } = saga;
-  return publish(tx, "sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
-};
+/** The outbox row of a sign-up's end, for the statement that writes it. */
+export const signUpCompletedRow = ({ accountId, chainName, app }: SignUpSaga, now: Date) =>
+  eventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 
 /** The outbox row of a session's beginning, for the statement that writes the session. */
 export const sessionCreatedRow = (session: Session, requestId: string) => {

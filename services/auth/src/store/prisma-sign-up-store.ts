@@ -2,10 +2,11 @@ import { samePublicKey } from "@countersign/keys";
 import type { IdentityStore, SignUpClaim, SignUpStore, SignUpWish } from "../domain/ports.ts";
 import { isOwnFurtherChain } from "../domain/sign-up.ts";
 import type { SignUpSaga } from "../domain/sign-up-saga.ts";
-import { publishSignUpCompleted } from "./events.ts";
+import type { SignUpStep } from "../domain/sign-up-steps.ts";
+import { signUpCompletedRow } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findClaim, insertClaim } from "./idempotency.ts";
-import { STEP_COLUMNS, toSaga } from "./rows.ts";
+import { toSaga } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
 
@@ -90,17 +91,28 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
         return judged;
       }),
 
-    mark: ({ accountId, chainName }, step, now) =>
-      prisma.$transaction(async (tx) => {
-        const where = { accountId_chainName: { accountId, chainName } };
-        const row = await tx.signUp.update({ where, data: { [STEP_COLUMNS[step]]: now } });
-        if (Object.values(STEP_COLUMNS).some((column) => row[column] === null)) return;
-        const { count } = await tx.signUp.updateMany({
-          where: { accountId, chainName, completedAt: null },
-          data: { completedAt: now },
-        });
-        if (count === 1) await publishSignUpCompleted(tx, toSaga(row), now);
-      }),
+    async mark(saga, step, now) {
+      const { accountId, chainName } = saga;
+      const at = (each: SignUpStep) => (each === step ? now : null);
+      const event = signUpCompletedRow(saga, now);
+      // One statement: the step, and with the last one the end and its event. The row is locked first, so that of two steps at once one sees the other.
+      await prisma.$executeRaw`
+        WITH held AS (
+          SELECT account_id, chain_name, completed_at,
+            coalesce(deployed_at, ${at("DeployAccount")}::timestamptz) AS deployed_at,
+            coalesce(key_registered_at, ${at("RegisterKey")}::timestamptz) AS key_registered_at,
+            coalesce(device_registered_at, ${at("RegisterDevice")}::timestamptz) AS device_registered_at
+          FROM sign_up WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} FOR UPDATE),
+        marked AS (
+          UPDATE sign_up AS s SET deployed_at = held.deployed_at, key_registered_at = held.key_registered_at,
+            device_registered_at = held.device_registered_at,
+            completed_at = CASE WHEN held.deployed_at IS NOT NULL AND held.key_registered_at IS NOT NULL
+              AND held.device_registered_at IS NOT NULL THEN coalesce(held.completed_at, ${now}) END
+          FROM held WHERE s.account_id = held.account_id AND s.chain_name = held.chain_name
+          RETURNING held.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes)
+        INSERT INTO outbox (id, subject, payload, created_at)
+        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM marked WHERE completes`;
+    },
 
     async giveUp({ accountId, chainName }) {
       await prisma.signUp.updateMany({ where: { accountId, chainName }, data: { leaseUntil: FAR_FUTURE } });

@@ -16,7 +16,7 @@ const key = (algorithm: string, publicKey: string): PublicKey => ({
 });
 
 /** The column that holds when a step was done. */
-export const STEP_COLUMNS = {
+const STEP_COLUMNS = {
   DeployAccount: "deployedAt",
   RegisterKey: "keyRegisteredAt",
   RegisterDevice: "deviceRegisteredAt",

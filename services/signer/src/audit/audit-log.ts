@@ -9,19 +9,24 @@ export interface AuditHead {
   hash: string;
 }
 
-/** What is committed as one transaction: the batch decides who is over the limit, so records are made from its answer. */
+/** Signatures of a batch that count towards their accounts' limits in one minute. */
+export interface CountedSignatures {
+  readonly minute: Date;
+  readonly counts: ReadonlyMap<string, number>;
+  /** The most that an account may come to. */
+  readonly limit: number;
+}
+
+/** Whether a batch was committed; if not, what the counts of its accounts have come to. */
+export type AuditCommit = { readonly committed: true } | { readonly committed: false; readonly reached: Counts };
+type Counts = ReadonlyMap<string, number>;
+
 export interface AuditStore {
   startChain(head: AuditHead, startedAt: Date): Promise<void>;
   /**
-   * Counts `counts` signatures per account in the minute, calls `build` with the counts reached, and commits the records and the new head; fails
-   * when the head is not `head` any more.
+   * Adds the counts and, where no account is over its limit then, commits the records and the new head. Fails when the head is not `head` any more.
    */
-  commit(
-    head: AuditHead,
-    minute: Date,
-    counts: ReadonlyMap<string, number>,
-    build: (reached: ReadonlyMap<string, number>) => AuditRecord[],
-  ): Promise<AuditRecord[]>;
+  commit(head: AuditHead, records: readonly AuditRecord[], counted?: CountedSignatures): Promise<AuditCommit>;
 }
 
 export interface AuditLogOptions {
@@ -73,27 +78,34 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
     return started;
   }
 
+  /** Most batches have nobody who is over the limit: then records are written as they were decided, and else with what the counts came to. */
+  async function write(current: AuditHead, entries: readonly AuditEntry[], minute: Date): Promise<AuditRecord[]> {
+    const counts = new Map<string, number>();
+    const limited = ({ verdict, accountId }: AuditEntry) => verdict === "signed" && accountId !== "";
+    for (const entry of entries)
+      if (limited(entry)) counts.set(entry.accountId, (counts.get(entry.accountId) ?? 0) + 1);
+    const records = chainRecords(current, entries);
+    const first = await store.commit(current, records, { minute, counts, limit: signaturesPerMinute });
+    if (first.committed) return records;
+
+    const before = new Map([...counts].map(([id, count]) => [id, (first.reached.get(id) ?? count) - count]));
+    const judged = entries.map((entry): AuditEntry => {
+      if (!limited(entry)) return entry;
+      const count = before.get(entry.accountId)! + 1;
+      before.set(entry.accountId, count);
+      return count > signaturesPerMinute ? { ...entry, verdict: "RateLimited" } : entry;
+    });
+    const again = chainRecords(current, judged);
+    await store.commit(current, again);
+    return again;
+  }
+
   async function commit(batch: readonly Waiting[]): Promise<void> {
     const now = clock.now();
     const minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
-    const counts = new Map<string, number>();
-    const limited = ({ entry }: Waiting) => entry.verdict === "signed" && entry.accountId !== "";
-    for (const waiting of batch) {
-      const { accountId } = waiting.entry;
-      if (limited(waiting)) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
-    }
     head ??= await begin();
-    const current = head;
-    const records = await store.commit(current, minute, counts, (reached) => {
-      const before = new Map([...counts].map(([id, count]) => [id, (reached.get(id) ?? count) - count]));
-      const entries = batch.map((waiting): AuditEntry => {
-        if (!limited(waiting)) return waiting.entry;
-        const count = before.get(waiting.entry.accountId)! + 1;
-        before.set(waiting.entry.accountId, count);
-        return count > signaturesPerMinute ? { ...waiting.entry, verdict: "RateLimited" } : waiting.entry;
-      });
-      return chainRecords(current, entries);
-    });
+    const entries = batch.map(({ entry }) => entry);
+    const records = await write(head, entries, minute);
     const last = records.at(-1)!;
     head = { chainId: last.chainId, sequence: last.sequence, hash: last.hash };
     const retryAfterSeconds = Math.max(1, Math.ceil((minute.getTime() + MINUTE_MS - now.getTime()) / 1000));
@@ -109,6 +121,8 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
 
   async function drain(): Promise<void> {
     running = true;
+    // Who came with the first one, in the same message of a stream, shares its commit.
+    await new Promise(setImmediate);
     while (queue.length > 0) {
       const batch = queue.splice(0, BATCH);
       try {

@@ -55,19 +55,20 @@ function memoryStore() {
     async startChain(first) {
       chains.set(first.chainId, { head: first, records: [] });
     },
-    async commit(current, _minute, added, build) {
+    async commit(current, records, counted) {
       await new Promise(setImmediate);
       state.commits += 1;
       if (state.failNext) {
         state.failNext = false;
         throw new Error("the database is away");
       }
-      for (const [id, count] of added) counts.set(id, (counts.get(id) ?? 0) + count);
-      const built = build(counts);
+      for (const [id, count] of counted?.counts ?? []) counts.set(id, (counts.get(id) ?? 0) + count);
+      const over = [...(counted?.counts.keys() ?? [])].some((id) => counts.get(id)! > counted!.limit);
+      if (over) return { committed: false, reached: counts };
       const chain = chains.get(current.chainId)!;
-      chain.records.push(...built);
-      chain.head = { chainId: current.chainId, sequence: built.at(-1)!.sequence, hash: built.at(-1)!.hash };
-      return built;
+      chain.records.push(...records);
+      chain.head = { chainId: current.chainId, sequence: records.at(-1)!.sequence, hash: records.at(-1)!.hash };
+      return { committed: true };
     },
   };
   return { store, state };

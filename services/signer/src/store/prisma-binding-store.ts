@@ -1,3 +1,4 @@
+import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import type { BindingStore } from "../domain/ports.ts";
@@ -28,20 +29,29 @@ export function prismaBindingStore(prisma: PrismaClient): BindingStore {
     },
 
     async insert(binding, { now, requestId }) {
-      const { accountId, chainName, address } = binding;
-      return prisma.$transaction(async (tx) => {
-        const { count } = await tx.binding.createMany({ data: [{ ...binding, createdAt: now }], skipDuplicates: true });
-        if (count === 1) {
-          const id = uuidv7({ now: () => now });
-          const event: Event = { id, occurredAt: now, accountId, requestId, addressBound: { chainName, address } };
-          const payload = Uint8Array.from(Event.encode(event).finish());
-          await tx.outbox.create({ data: { id, subject: `cs.v1.signer.${accountId}.address-bound`, payload } });
-          cache.delete(accountId);
-          return binding;
-        }
-        const row = await tx.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
-        return row ? toBinding(row) : undefined;
-      });
+      const { accountId, chainName, address, serverKeyIndex, serverKeyVersion } = binding;
+      const id = uuidv7({ now: () => now });
+      const message = Event.encode({
+        id,
+        occurredAt: now,
+        accountId,
+        requestId,
+        addressBound: { chainName, address },
+      }).finish();
+      const event = outboxRow({ service: "signer", accountId, event: "address-bound", message, id, createdAt: now });
+      const inserted = await prisma.$executeRaw`
+        WITH bound AS (
+          INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
+          VALUES (${accountId}::uuid, ${chainName}, ${address}, ${serverKeyIndex}, ${serverKeyVersion}, ${now})
+          ON CONFLICT DO NOTHING RETURNING 1)
+        INSERT INTO outbox (id, subject, payload, created_at)
+        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM bound`;
+      if (inserted === 1) {
+        cache.delete(accountId);
+        return binding;
+      }
+      const row = await prisma.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
+      return row ? toBinding(row) : undefined;
     },
 
     async bound(chainName, accountIds) {

@@ -124,7 +124,7 @@ describe("the audit log on Postgres", () => {
     const store = prismaAuditStore(prisma);
     const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     await store.startChain(first, clock.now());
-    const commit = () => store.commit(first, clock.now(), new Map(), () => chainRecords(first, [entry()]));
+    const commit = () => store.commit(first, chainRecords(first, [entry()]));
     const results = await Promise.allSettled([commit(), commit()]);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { records, head } = await storedChain(chainId);
