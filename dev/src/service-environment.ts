@@ -42,7 +42,7 @@ export function stateFiles(stateDir: string) {
 }
 
 /** What only one process is told. */
-function ownSettings(name: ProgramName, stateDir: string, ports: Ports): Record<string, string> {
+function ownSettings(name: ProgramName, process: string, stateDir: string, ports: Ports): Record<string, string> {
   const files = stateFiles(stateDir);
   if (name === "auth") {
     return {
@@ -57,7 +57,11 @@ function ownSettings(name: ProgramName, stateDir: string, ports: Ports): Record<
   if (name === "device") return { DEVICE_PUSH: "log", DEVICE_MAIL: "log" };
   if (name === "key") return { KEY_ALERT_AFTER_MS: "3000" };
   if (name === "signer") {
-    return { SIGNER_KEYSTORE_FILE: files.keystore, SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase };
+    return {
+      SIGNER_KEYSTORE_FILE: files.keystore,
+      SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
+      SIGNER_AUDIT_CHECKPOINT_FILE: join(stateDir, "audit", `${process}.checkpoints`),
+    };
   }
   return {};
 }
@@ -129,7 +133,7 @@ export async function serviceEnvironment(
     CS_TLS_KEY: tls.key,
     CS_NETWORKS_FILE: await networksFileFor(process, input),
     CS_PEERS_FILE: join(root, "deploy/peers.json"),
-    ...ownSettings(name, stateDir, ports),
+    ...ownSettings(name, process, stateDir, ports),
     ...input.extraEnvironment?.(process),
   };
 }

@@ -22,6 +22,10 @@ const schema = sharedEnv.extend({
   SIGNER_PARSER_WORKERS: z.coerce.number().int().min(1).max(16).default(2),
   /** Milliseconds that reading one script may take. */
   SIGNER_PARSER_TIME_LIMIT_MS: z.coerce.number().int().min(50).max(10_000).default(1000),
+  /** Checkpoints of the audit log are appended to it, by this process alone. */
+  SIGNER_AUDIT_CHECKPOINT_FILE: z.string().optional(),
+  /** Between the beginnings of two looks for something new to make a checkpoint of. */
+  SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
   SIGNER_LIMIT_SIGNATURES_PER_MINUTE: z.coerce.number().int().positive().default(120),
   /** Multiplies the limit; for development. */
   SIGNER_LIMIT_SCALE: z.coerce.number().positive().default(1),
@@ -43,6 +47,8 @@ export function loadConfig(env: Env) {
   return {
     listen: settings.SIGNER_LISTEN,
     keystoreFile: settings.SIGNER_KEYSTORE_FILE,
+    checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
+    checkpointMs: settings.SIGNER_AUDIT_CHECKPOINT_MS,
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
     policyFile: settings.SIGNER_POLICY_FILE,
     parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },

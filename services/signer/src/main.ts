@@ -15,14 +15,18 @@ import {
   watchTokenState,
 } from "@countersign/service-kit";
 import { createAuditLog } from "./audit/audit-log.ts";
+import { openCheckpointFile } from "./audit/checkpoint-file.ts";
+import { startCheckpointer } from "./audit/checkpointer.ts";
 import { loadConfig } from "./config.ts";
 import { bindAddress } from "./domain/bind-address.ts";
 import { createDecide } from "./domain/decide.ts";
 import { deriveServerKeys } from "./domain/derive-server-keys.ts";
 import { explain } from "./domain/explain.ts";
+import { getAuditProof } from "./domain/get-audit-proof.ts";
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
+import { createAuditAlarms } from "./metrics.ts";
 import { startReader } from "./parser/start-reader.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
@@ -34,12 +38,15 @@ import { signPaymasterRpc } from "./rpc/sign-paymaster.ts";
 import { signStreamRpc } from "./rpc/sign-stream.ts";
 import { signTransactionRpc } from "./rpc/sign-transaction.ts";
 import { PrismaClient } from "./store/generated/client.ts";
+import { prismaAuditReader } from "./store/prisma-audit-reader.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
+import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
 import { createKeystoreVault, readKeystore } from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
+const AUDIT_KEY = { role: "audit" } as const;
 
 await runService({
   name: "signer",
@@ -65,6 +72,18 @@ await runService({
       logger,
       signaturesPerMinute: config.signaturesPerMinute,
     });
+    const alarms = createAuditAlarms(metrics);
+    const checkpointer = startCheckpointer({
+      store: prismaCheckpointStore(prisma),
+      signer: { version: () => vault.version(AUDIT_KEY), sign: (text) => vault.sign(AUDIT_KEY, text) },
+      ownHead: audit.head,
+      ...(config.checkpointFile && { file: openCheckpointFile(config.checkpointFile) }),
+      intervalMs: config.checkpointMs,
+      onAlarm: () => alarms.inc(),
+      clock,
+      logger,
+    });
+    onClose("checkpoints", () => checkpointer.close());
     const publisher = startOutboxPublisher({
       databaseUrl: config.secrets.databaseUrl,
       natsUrl: config.natsUrl,
@@ -115,7 +134,14 @@ await runService({
         signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain })),
         bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
       })
-      .add(InformationService, informationRpcs(vault, explain({ policies, scripts, chains: config.chains })));
+      .add(
+        InformationService,
+        informationRpcs(
+          vault,
+          explain({ policies, scripts, chains: config.chains }),
+          getAuditProof({ audit: prismaAuditReader(prisma) }),
+        ),
+      );
 
     const pruning = setInterval(() => {
       const before = new Date(clock.now().getTime() - PRUNE_MS);

@@ -49,6 +49,8 @@ export interface AuditLog {
   admit(accountId: string): void;
   /** Resolves once the record is durable. Errors: RateLimited where the account has its most signatures, Unavailable where nothing could be written. */
   append(entry: AuditEntry): Promise<AuditReceipt>;
+  /** Where this process's chain ends; undefined before its first record, and after a commit that failed. */
+  head(): AuditHead | undefined;
 }
 
 interface Waiting {
@@ -150,5 +152,6 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
         queue.push({ entry, resolve, reject });
         if (!running) void drain();
       }),
+    head: () => head,
   };
 }

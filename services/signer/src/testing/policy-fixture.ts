@@ -71,6 +71,7 @@ export const store: BindingStore = {
 };
 export const audit = {
   admit: () => undefined,
+  head: () => undefined,
   append: async (entry: AuditEntry) => {
     state.records.push(entry);
     return { chainId: "c", sequence: BigInt(state.records.length), hash: "" };

@@ -1,4 +1,4 @@
 // The only door to key material: what is not exported here stays in this folder.
-export { ensureKeystore, KeystoreError, readKeystore } from "./keystore-file.ts";
+export { ensureKeystore, KeystoreError, keyVersions, readKeystore } from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
-export type { KeyReference, Vault } from "./vault.ts";
+export type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";

@@ -20,6 +20,8 @@ const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 }
 /** What the keystore file holds once it is opened. The newest version of a key stands last. */
 export const keystoreContent = z.object({
   rootSecret: hex32,
+  /** Absent in a keystore that was made before there were checkpoints; `keys init` adds it. */
+  audit: versions.optional(),
   chains: z.record(z.string(), z.object({ creator: versions, paymaster: versions })),
 });
 export type KeystoreContent = z.output<typeof keystoreContent>;
@@ -96,18 +98,34 @@ function writeKeystore(file: string, passphrase: string, content: KeystoreConten
   closeSync(directory);
 }
 
-/** Opens the keystore, or makes one; adds keys for `chainName` where it has none. */
+/** Opens the keystore, or makes one; adds keys for `chainName` and the audit key where it has none. */
 export function ensureKeystore(file: string, passphrase: string, chainName: string): KeystoreContent {
   const first = () => [{ version: 1, scalar: newScalar() }];
   const keys = () => ({ creator: first(), paymaster: first() });
   if (!existsSync(file)) {
     const rootSecret = randomBytes(32).toString("hex");
-    writeKeystore(file, passphrase, { rootSecret, chains: { [chainName]: keys() } }, true);
+    writeKeystore(file, passphrase, { rootSecret, audit: first(), chains: { [chainName]: keys() } }, true);
   }
   const content = readKeystore(file, passphrase);
-  if (Object.hasOwn(content.chains, chainName)) return content;
+  const { chains, audit = first() } = content;
+  const hasChain = Object.hasOwn(chains, chainName);
+  if (hasChain && content.audit) return content;
   // Not for two at once: of two chains added at the same moment the later stays.
-  writeKeystore(file, passphrase, { ...content, chains: { ...content.chains, [chainName]: keys() } }, false);
+  const added = hasChain ? chains : { ...chains, [chainName]: keys() };
+  writeKeystore(file, passphrase, { ...content, audit, chains: added }, false);
   // What stands in the file, not what was meant to.
   return readKeystore(file, passphrase);
+}
+
+/** Which versions there are of which keys; no key material. */
+export function keyVersions({ audit = [], chains }: KeystoreContent) {
+  const numbers = (keys: readonly { version: number }[]) => keys.map(({ version }) => version);
+  return {
+    audit: numbers(audit),
+    chains: Object.entries(chains).map(([chainName, { creator, paymaster }]) => ({
+      chainName,
+      creator: numbers(creator),
+      paymaster: numbers(paymaster),
+    })),
+  };
 }

@@ -1,29 +1,37 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/errors";
 import { publicKeyOf, signMessage } from "@countersign/keys/node";
-import type { KeystoreContent } from "./keystore-file.ts";
+import { type KeystoreContent, KeystoreError } from "./keystore-file.ts";
 import { p256PrivateKey } from "./p256.ts";
 import { deriveServerScalar } from "./server-key.ts";
-import type { KeyReference, Vault } from "./vault.ts";
+import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
 
 const CACHED_KEYS = 10_000;
+
+function chainKeys({ chains }: KeystoreContent, chainName: string) {
+  const keys = Object.hasOwn(chains, chainName) ? chains[chainName] : undefined;
+  if (!keys) throw new AppError("UnknownChain");
+  return keys;
+}
 
 /** The embedded vault: private keys of an opened keystore file, held in this process only. */
 export function createKeystoreVault(content: KeystoreContent): Vault {
   const rootSecret = Buffer.from(content.rootSecret, "hex");
   const cache = new Map<string, KeyObject>();
 
-  const newest = (key: KeyReference & { role: "creator" | "paymaster" }) => {
-    const keys = Object.hasOwn(content.chains, key.chainName) ? content.chains[key.chainName] : undefined;
-    if (!keys) throw new AppError("UnknownChain");
-    return keys[key.role].at(-1)!;
+  /** The keys that stand in the file, found by version or the newest. */
+  const stored = (key: AuditKeyReference | (KeyReference & { role: "creator" | "paymaster" })) => {
+    const keys = key.role === "audit" ? (content.audit ?? []) : chainKeys(content, key.chainName)[key.role];
+    const found = key.version === undefined ? keys.at(-1) : keys.find(({ version }) => version === key.version);
+    if (!found) throw new KeystoreError(`the keystore has no such ${key.role} key`);
+    return found;
   };
-  const scalarOf = (key: KeyReference): Buffer =>
+  const scalarOf = (key: KeyReference | AuditKeyReference): Buffer =>
     key.role === "server"
       ? deriveServerScalar(rootSecret, key.chainName, key.accountId, key.version)
-      : Buffer.from(newest(key).scalar, "hex");
+      : Buffer.from(stored(key).scalar, "hex");
 
-  const keyOf = (key: KeyReference): KeyObject => {
+  const keyOf = (key: KeyReference | AuditKeyReference): KeyObject => {
     const id = JSON.stringify(key);
     let found = cache.get(id);
     if (found)
@@ -36,7 +44,7 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
 
   return {
     publicKey: async (key) => publicKeyOf(keyOf(key)),
-    version: (key) => (key.role === "server" ? key.version : newest(key).version),
-    sign: async (key, message) => signMessage(keyOf(key), message, "sha3-256"),
+    version: (key) => (key.role === "server" ? key.version : stored(key).version),
+    sign: async (key, message) => signMessage(keyOf(key), message, key.role === "audit" ? "sha256" : "sha3-256"),
   };
 }

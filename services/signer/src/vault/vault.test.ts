@@ -30,7 +30,8 @@ describe("server keys", () => {
   });
 });
 
-describe("the keystore file", () => {
+// The passphrase is made slow to try on purpose.
+describe("the keystore file", { timeout: 60_000 }, () => {
   let directory: string;
   let file: string;
   beforeAll(() => {

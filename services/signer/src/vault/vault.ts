@@ -2,15 +2,26 @@ import type { PublicKey } from "@countersign/keys";
 
 /** Which key signs. Server keys are derived, one per account, chain and version; the others are the service's own. */
 export type KeyReference =
-  | { readonly role: "creator" | "paymaster"; readonly chainName: string }
+  | {
+      readonly role: "creator" | "paymaster";
+      readonly chainName: string;
+      /** Default the newest. */
+      readonly version?: number;
+    }
   | { readonly role: "server"; readonly chainName: string; readonly accountId: string; readonly version: number };
+
+/** The key that signs checkpoints of the audit log and is on no chain. `version`: default the newest. */
+export interface AuditKeyReference {
+  readonly role: "audit";
+  readonly version?: number;
+}
 
 /** Where private keys live. Every kind of vault answers public keys and signatures, never key material. */
 export interface Vault {
   /** P-256. Errors: UnknownChain for a chain that the vault holds no keys of. */
-  publicKey(key: KeyReference): Promise<PublicKey>;
+  publicKey(key: KeyReference | AuditKeyReference): Promise<PublicKey>;
   /** The version that `sign` uses; for the audit record. */
-  version(key: KeyReference): number;
-  /** Raw r||s, 64 bytes, ECDSA on P-256 over the SHA3-256 of `message`. */
-  sign(key: KeyReference, message: Uint8Array): Promise<Uint8Array>;
+  version(key: KeyReference | AuditKeyReference): number;
+  /** Raw r||s, 64 bytes, ECDSA on P-256 over the SHA3-256 of `message`, with the audit key over its SHA-256. */
+  sign(key: KeyReference | AuditKeyReference, message: Uint8Array): Promise<Uint8Array>;
 }

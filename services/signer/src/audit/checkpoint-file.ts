@@ -1,0 +1,89 @@
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { checkpointHash, FIRST_PREVIOUS_HASH, parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
+
+/** A file of checkpoints, one a line, outside of the database. */
+export interface CheckpointFile {
+  /** The last line's checkpoint; sequence 0 where there is none. */
+  last(): { readonly sequence: number; readonly hash: string };
+  /** Writes the lines and waits for the disk. Errors: Error where they do not continue the file. */
+  append(checkpoints: readonly SignedCheckpoint[]): Promise<void>;
+}
+
+const line = z.object({ text: z.string(), signature: z.string() });
+export const checkpointLine = ({ text, signature }: SignedCheckpoint): string => JSON.stringify({ text, signature });
+
+/** One line of a file; undefined where it is none. */
+export function parseCheckpointLine(source: string): SignedCheckpoint | undefined {
+  try {
+    return line.parse(JSON.parse(source));
+  } catch {
+    return undefined;
+  }
+}
+
+const CHUNK = 65_536;
+const NEWLINE = 10;
+
+/** The last whole line, and where it ends: a crash may have left part of another behind it. */
+function lastLine(descriptor: number): { text: string; end: number } {
+  const { size } = fstatSync(descriptor);
+  let tail = Buffer.alloc(0);
+  for (let from = size; from > 0; ) {
+    const length = Math.min(CHUNK, from);
+    from -= length;
+    const chunk = Buffer.alloc(length);
+    readSync(descriptor, chunk, 0, length, from);
+    tail = Buffer.concat([chunk, tail]);
+    const end = tail.lastIndexOf(NEWLINE);
+    const start = end > 0 ? tail.lastIndexOf(NEWLINE, end - 1) : -1;
+    if (start >= 0 || (from === 0 && end >= 0)) {
+      return { text: tail.subarray(start + 1, end).toString("utf8"), end: from + end + 1 };
+    }
+  }
+  return { text: "", end: 0 };
+}
+
+/** Opens the file, or makes it. One process writes it; its directory is made too. Errors: Error where the last line is no checkpoint. */
+export function openCheckpointFile(path: string): CheckpointFile {
+  mkdirSync(dirname(path), { recursive: true });
+  const descriptor = openSync(path, "a+", 0o640);
+  let last = { sequence: 0, hash: FIRST_PREVIOUS_HASH };
+  try {
+    const { text, end } = lastLine(descriptor);
+    ftruncateSync(descriptor, end);
+    fsyncSync(descriptor);
+    if (text !== "") {
+      const signed = parseCheckpointLine(text);
+      const checkpoint = signed && parseCheckpoint(signed.text);
+      if (!checkpoint) throw new Error(`the last line of ${path} is no checkpoint`);
+      last = { sequence: checkpoint.sequence, hash: checkpointHash(signed.text) };
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+
+  return {
+    last: () => last,
+    async append(checkpoints) {
+      let end = last;
+      for (const { text } of checkpoints) {
+        const checkpoint = parseCheckpoint(text);
+        if (checkpoint?.sequence !== end.sequence + 1 || checkpoint.previousHash !== end.hash) {
+          throw new Error(`checkpoint ${end.sequence + 1} of the database does not continue ${path}`);
+        }
+        end = { sequence: checkpoint.sequence, hash: checkpointHash(text) };
+      }
+      const file = await open(path, "a", 0o640);
+      try {
+        await file.writeFile(checkpoints.map((each) => `${checkpointLine(each)}\n`).join(""));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      last = end;
+    },
+  };
+}

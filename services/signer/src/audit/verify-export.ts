@@ -1,0 +1,205 @@
+import { hash } from "node:crypto";
+import type { AuditPublicKeys, SignedCheckpoint, SignedHead } from "./checkpoint.ts";
+import { parseCheckpointLine } from "./checkpoint-file.ts";
+import { genesisHash } from "./record.ts";
+import { EMPTY_TREE, growTree, type Tree, treeRoot } from "./tree.ts";
+import { type KnownCheckpoints, verifyCheckpoints } from "./verify-checkpoints.ts";
+
+export interface AuditReport {
+  /** Empty: everything is as it was signed. */
+  readonly problems: readonly string[];
+  readonly records: number;
+  readonly chains: number;
+  readonly checkpoints: number;
+  /** Whole records that no checkpoint covers yet. */
+  readonly uncovered: number;
+  /** The newest checkpoint's time. */
+  readonly until: Date | undefined;
+}
+
+export interface VerifyOptions {
+  /** Checkpoints kept elsewhere: without them, who rewrites records and checkpoints of the database together is not found out by a missing tail. */
+  readonly elsewhere?: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[];
+  readonly keys: AuditPublicKeys;
+}
+
+const CHECKPOINT = "checkpoint ";
+const NEWLINE = 10;
+const HASH_DIGITS = 64;
+const BATCH = 1024;
+
+/** A chain while its records go by. */
+interface Passing {
+  readonly chainId: string;
+  readonly prefix: string;
+  readonly headSize: number;
+  readonly headHash: string;
+  /** What checkpoints say of it, and which of them comes next. */
+  readonly heads: readonly SignedHead[];
+  nextHead: number;
+  sequence: number;
+  previousHash: string;
+  /** Record hashes that are not in the tree yet. */
+  waiting: Buffer[];
+  tree: Tree;
+  broken: boolean;
+}
+
+/**
+ * Checks an export (`signer audit export`) against checkpoints: a record changed, removed, moved or added, a tail or a chain that is missing, checkpoints
+ * that contradict each other. Reads it once, in memory of the checkpoints' size.
+ */
+export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: VerifyOptions): Promise<AuditReport> {
+  const problems: string[] = [];
+  const exported: SignedCheckpoint[] = [];
+  const seen = new Set<string>();
+  let known: KnownCheckpoints | undefined;
+  let chain: Passing | undefined;
+  let [records, uncovered, lines, ended] = [0, 0, 0, false];
+
+  const judgeCheckpoints = () => {
+    known ??= verifyCheckpoints(
+      [{ name: "export", checkpoints: exported }, ...(options.elsewhere ?? [])],
+      options.keys,
+    );
+    return known;
+  };
+  const judge = (passing: Passing, problem: string): void => {
+    if (problem === "") return;
+    problems.push(`chain ${passing.chainId}: ${problem}`);
+    passing.broken = true;
+  };
+
+  const begin = (line: string): void => {
+    const match = /^chain ([0-9a-f-]{36}) (\d{1,15}) ([0-9a-f]{64})$/.exec(line);
+    if (!match) return void problems.push(`line ${lines} is unreadable`);
+    const [, chainId, size, headHash] = match as unknown as [string, string, string, string];
+    if (seen.has(chainId)) problems.push(`chain ${chainId} is there twice`);
+    seen.add(chainId);
+    chain = {
+      chainId,
+      prefix: `["countersign-audit-1","${chainId}","`,
+      headSize: Number(size),
+      headHash,
+      heads: judgeCheckpoints().heads.get(chainId) ?? [],
+      nextHead: 0,
+      sequence: 0,
+      previousHash: genesisHash(chainId),
+      waiting: [],
+      tree: EMPTY_TREE,
+      broken: false,
+    };
+  };
+
+  const pass = (passing: Passing, line: Buffer): void => {
+    records += 1;
+    if (!passing.broken) judge(passing, takeRecord(passing, line));
+  };
+  const finish = (passing: Passing): void => {
+    if (passing.broken) return;
+    judge(passing, endProblem(passing));
+    if (!passing.broken) uncovered += passing.sequence - (passing.heads.at(-1)?.size ?? 0);
+  };
+
+  const take = (line: Buffer): void => {
+    lines += 1;
+    if (lines === 1) return;
+    if (ended) problems.push(`line ${lines} stands behind the end`);
+    else if (line[HASH_DIGITS] === 32 && chain && line[HASH_DIGITS + 1] === 91) pass(chain, line);
+    else {
+      const text = line.toString();
+      if (chain) finish(chain);
+      chain = undefined;
+      if (text === "end") ended = true;
+      else if (text.startsWith("chain ")) begin(text);
+      else {
+        const signed = text.startsWith(CHECKPOINT) ? parseCheckpointLine(text.slice(CHECKPOINT.length)) : undefined;
+        if (signed && !known) exported.push(signed);
+        else problems.push(`line ${lines} is unreadable`);
+      }
+    }
+  };
+
+  for await (const some of splitLines(chunks)) {
+    if (lines === 0 && some[0]?.toString() !== "countersign-audit-export-1") {
+      return { ...NOTHING, problems: ["this is no export of an audit log"] };
+    }
+    for (const line of some) take(line);
+  }
+  if (chain) finish(chain);
+  if (!ended) problems.push("the export is cut off: its last line is not `end`");
+  const { problems: wrong, heads, count, last } = judgeCheckpoints();
+  for (const chainId of heads.keys()) if (!seen.has(chainId)) problems.push(`chain ${chainId} is missing`);
+  return {
+    problems: [...wrong, ...problems],
+    records,
+    chains: seen.size,
+    checkpoints: count,
+    uncovered,
+    until: last?.time,
+  };
+}
+
+const NOTHING = { records: 0, chains: 0, checkpoints: 0, uncovered: 0, until: undefined };
+
+function growBy(passing: Passing): void {
+  passing.tree = growTree(passing.tree, passing.waiting).tree;
+  passing.waiting = [];
+}
+
+/** Puts the next record of a chain behind those before; gives "" or what is wrong with it. */
+function takeRecord(passing: Passing, line: Buffer): string {
+  const sequence = passing.sequence + 1;
+  const text = line.subarray(HASH_DIGITS + 1);
+  // Bytes are compared, not parsed: JSON writes a quote within a string with a backslash, so both ends can only be the fields meant.
+  const { prefix, previousHash } = passing;
+  if (!hasAt(text, 0, prefix)) return `record ${sequence} is of another chain`;
+  if (!hasAt(text, prefix.length, `${sequence}",`)) return `record ${sequence} is missing or moved`;
+  if (text.toString("latin1", text.length - HASH_DIGITS - 4) !== `,"${previousHash}"]`)
+    return `record ${sequence} does not follow the one before`;
+  const digest = hash("sha256", text, "hex");
+  if (line.toString("latin1", 0, HASH_DIGITS) !== digest) return `record ${sequence} was changed`;
+  passing.sequence = sequence;
+  passing.previousHash = digest;
+  const head = passing.heads[passing.nextHead];
+  if (!head) return "";
+  passing.waiting.push(Buffer.from(digest, "hex"));
+  if (head.size === sequence) return meetHead(passing, head);
+  if (passing.waiting.length === BATCH) growBy(passing);
+  return "";
+}
+
+/** The records so far against the checkpoint that names this very place. */
+function meetHead(passing: Passing, head: SignedHead): string {
+  passing.nextHead += 1;
+  growBy(passing);
+  if (passing.previousHash !== head.hash) return `the records up to ${head.size} are not those signed for`;
+  const root = treeRoot(passing.tree).toString("hex");
+  return root === head.root ? "" : `the signed root at record ${head.size} is not that of the records`;
+}
+
+function endProblem({ sequence, headSize, headHash, heads, previousHash }: Passing): string {
+  const should = Math.max(heads.at(-1)?.size ?? 0, headSize);
+  if (sequence < should) return `records ${sequence + 1} to ${should} are missing`;
+  return sequence > headSize || previousHash !== headHash ? "its head is not its last record" : "";
+}
+
+const hasAt = (bytes: Buffer, at: number, text: string): boolean =>
+  bytes.toString("latin1", at, at + text.length) === text;
+
+/** Lines without their ends, as many at once as there are; a last one without an end is given too. */
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = Buffer.concat([rest, chunk]);
+    const lines: Buffer[] = [];
+    let from = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+      lines.push(bytes.subarray(from, end));
+      from = end + 1;
+    }
+    rest = bytes.subarray(from);
+    yield lines;
+  }
+  if (rest.length > 0) yield [rest];
+}

@@ -1,0 +1,56 @@
+import { type AuditPublicKeys, parseCheckpoint, verifyCheckpoint } from "./checkpoint.ts";
+import { sha256 } from "./record.ts";
+import { verifyInclusion } from "./tree.ts";
+
+/** signer.v1.GetAuditProofResponse as text and hex. */
+export interface ProofToVerify {
+  readonly record: string;
+  readonly checkpoint: string;
+  /** Hex. */
+  readonly checkpointSignature: string;
+  readonly path: readonly Uint8Array[];
+}
+
+/** What a good proof tells of the signature. */
+export interface ProvenRecord {
+  readonly chainId: string;
+  readonly sequence: number;
+  readonly time: string;
+  readonly messageHash: string;
+  readonly verdict: string;
+  readonly checkpoint: number;
+  readonly checkpointTime: string;
+}
+
+const UNREADABLE = "the record is none";
+
+/** Checks a proof with nothing but the audit key's public halves. Gives what it proves, or what is wrong with it. */
+export function verifyProof(proof: ProofToVerify, keys: AuditPublicKeys): ProvenRecord | string {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(proof.record);
+  } catch {
+    return UNREADABLE;
+  }
+  if (!Array.isArray(fields) || fields[0] !== "countersign-audit-1") return UNREADABLE;
+  const [, chainId, sequenceText, time, , , , , , messageHash, , verdict] = fields.map(String) as string[];
+  const sequence = Number(sequenceText);
+  const checkpoint = parseCheckpoint(proof.checkpoint);
+  if (!checkpoint) return "the checkpoint is none";
+  const signed = { text: proof.checkpoint, signature: proof.checkpointSignature };
+  if (!verifyCheckpoint(signed, checkpoint.keyVersion, keys)) return "the audit key has not signed the checkpoint";
+  const head = checkpoint.heads.find((each) => each.chainId === chainId);
+  if (!head) return "the checkpoint does not name the record's chain";
+  const recordHash = Buffer.from(sha256(proof.record), "hex");
+  if (!verifyInclusion(recordHash, sequence - 1, head.size, proof.path, Buffer.from(head.root, "hex")))
+    return "the path does not lead from the record to the checkpoint";
+  return {
+    chainId: head.chainId,
+    sequence,
+    time: time!,
+    messageHash: messageHash!,
+    verdict: verdict!,
+    checkpoint: checkpoint.sequence,
+    checkpointTime: checkpoint.time.toISOString(),
+  };
+}

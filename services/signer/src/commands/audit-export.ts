@@ -1,0 +1,41 @@
+import { open } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { createPrismaAdapter, loadEnv } from "@countersign/service-kit";
+import { z } from "zod";
+import { PrismaClient } from "../store/generated/client.ts";
+import { exportAudit } from "../store/prisma-audit-reader.ts";
+import { type Command, UsageError } from "./command.ts";
+
+const LINES = 1000;
+
+/** `signer audit export`: all checkpoints, chains and records of the database in one file. */
+export const auditExport: Command = {
+  usage: "audit export --out <file>",
+  async run({ args, env, print }) {
+    const { out } = parseArgs({ args: [...args], options: { out: { type: "string" } } }).values;
+    if (!out) throw new UsageError(auditExport.usage);
+    const { SIGNER_DATABASE_URL } = loadEnv(z.object({ SIGNER_DATABASE_URL: z.string() }), env);
+    const prisma = new PrismaClient({ adapter: createPrismaAdapter(SIGNER_DATABASE_URL) });
+    const file = await open(out, "w", 0o600);
+    let count = 0;
+    let lines: string[] = [];
+    const flush = async () => {
+      if (lines.length > 0) await file.writeFile(`${lines.join("\n")}\n`);
+      count += lines.length;
+      lines = [];
+    };
+    try {
+      for await (const line of exportAudit(prisma)) {
+        lines.push(line);
+        if (lines.length === LINES) await flush();
+      }
+      await flush();
+      await file.sync();
+    } finally {
+      await file.close();
+      await prisma.$disconnect();
+    }
+    print(`${count} lines in ${out}`);
+    return 0;
+  },
+};

@@ -1,0 +1,12 @@
+import { parsePublicKey } from "@countersign/keys";
+import { readJsonFile } from "@countersign/service-kit";
+import { z } from "zod";
+import type { AuditPublicKeys } from "../audit/checkpoint.ts";
+
+const file = z.object({ audit: z.array(z.object({ version: z.int().positive(), publicKey: z.string() })).min(1) });
+
+/** The audit key's public halves from what `signer keys export-public` printed. Errors: ConfigError, PublicKeyError. */
+export const readAuditKeys = (path: string): AuditPublicKeys =>
+  new Map(
+    readJsonFile(path, file).audit.map(({ version, publicKey }) => [version, parsePublicKey(publicKey, "ES256")]),
+  );

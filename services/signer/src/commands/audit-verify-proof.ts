@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { GetAuditProofResponse } from "@countersign/proto/signer/v1/information.ts";
+import { verifyProof } from "../audit/verify-proof.ts";
+import { readAuditKeys } from "./audit-keys.ts";
+import { type Command, UsageError } from "./command.ts";
+
+/** `signer audit verify-proof`: a third party's check that a signature stands in the log. Needs the proof and the audit key's public half. */
+export const auditVerifyProof: Command = {
+  usage:
+    "audit verify-proof --proof <JSON of GetAuditProofResponse> --public-key <file> [--message <file of the signed message>]",
+  async run({ args, print }) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { proof: { type: "string" }, "public-key": { type: "string" }, message: { type: "string" } },
+    });
+    if (!values.proof || !values["public-key"]) throw new UsageError(auditVerifyProof.usage);
+    const response = GetAuditProofResponse.fromJSON(JSON.parse(readFileSync(values.proof, "utf8")));
+    const proof = {
+      record: response.record.toString("utf8"),
+      checkpoint: response.checkpoint.toString("utf8"),
+      checkpointSignature: response.checkpointSignature.toString("hex"),
+      path: response.path,
+    };
+    const proven = verifyProof(proof, readAuditKeys(values["public-key"]));
+    const problem = typeof proven === "string" ? proven : notThisMessage(proven.messageHash, values.message);
+    if (problem) print(`WRONG  ${problem}`);
+    else print(JSON.stringify(proven));
+    return problem ? 1 : 0;
+  },
+};
+
+function notThisMessage(messageHash: string, file: string | undefined): string {
+  if (!file) return "";
+  const found = createHash("sha256").update(readFileSync(file)).digest("hex");
+  return found === messageHash ? "" : "the record is about another message";
+}

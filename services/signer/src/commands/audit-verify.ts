@@ -1,0 +1,48 @@
+import { createReadStream, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { SignedCheckpoint } from "../audit/checkpoint.ts";
+import { parseCheckpointLine } from "../audit/checkpoint-file.ts";
+import { verifyExport } from "../audit/verify-export.ts";
+import { readAuditKeys } from "./audit-keys.ts";
+import { type Command, UsageError } from "./command.ts";
+
+const CHUNK = 4 * 1024 * 1024;
+const SHOWN = 100;
+
+/** A file that a signer appended its checkpoints to. A line that is none counts as an unreadable checkpoint. */
+function readCheckpoints(path: string): { name: string; checkpoints: SignedCheckpoint[] } {
+  const lines = readFileSync(path, "utf8").split("\n");
+  // What stands behind the last line end is what a crash left of a line.
+  lines.pop();
+  return { name: path, checkpoints: lines.map((line) => parseCheckpointLine(line) ?? { text: "", signature: "" }) };
+}
+
+/** `signer audit verify`: needs files only. Ends with 0 where all is as it was signed, else with 1 and what is wrong. */
+export const auditVerify: Command = {
+  usage: "audit verify --export <file> --public-key <file of keys export-public> [--checkpoints <file>]…",
+  async run({ args, print }) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        export: { type: "string" },
+        "public-key": { type: "string" },
+        checkpoints: { type: "string", multiple: true, default: [] },
+      },
+    });
+    if (!values.export || !values["public-key"]) throw new UsageError(auditVerify.usage);
+    const elsewhere = values.checkpoints.map(readCheckpoints);
+    const keys = readAuditKeys(values["public-key"]);
+    const report = await verifyExport(createReadStream(values.export, { highWaterMark: CHUNK }), { elsewhere, keys });
+    const { problems, records, chains, checkpoints, uncovered, until } = report;
+    for (const problem of problems.slice(0, SHOWN)) print(`WRONG  ${problem}`);
+    if (problems.length > SHOWN) print(`WRONG  and ${problems.length - SHOWN} more`);
+    print(
+      `${records} records in ${chains} chains under ${checkpoints} checkpoints${until ? ` until ${until.toISOString()}` : ""}`,
+    );
+    if (uncovered > 0) print(`${uncovered} records at the end are under no checkpoint yet`);
+    if (elsewhere.length === 0)
+      print("compared with the export's own checkpoints only: give --checkpoints to see that none was taken away");
+    print(problems.length === 0 ? "whole" : "NOT WHOLE");
+    return problems.length === 0 ? 0 : 1;
+  },
+};

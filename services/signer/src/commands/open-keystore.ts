@@ -1,0 +1,8 @@
+import { type Env, readSecretFile } from "@countersign/service-kit";
+import { required } from "./command.ts";
+
+/** Where the keystore is and what opens it: SIGNER_KEYSTORE_FILE and SIGNER_KEYSTORE_PASSPHRASE_FILE, as for the service. */
+export const keystorePlace = (env: Env) => ({
+  file: required(env, "SIGNER_KEYSTORE_FILE"),
+  passphrase: readSecretFile(required(env, "SIGNER_KEYSTORE_PASSPHRASE_FILE")),
+});

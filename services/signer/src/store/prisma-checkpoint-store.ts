@@ -1,0 +1,137 @@
+import { outboxRow } from "@countersign/outbox";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { uuidv7 } from "@countersign/service-kit";
+import { checkpointHash } from "../audit/checkpoint.ts";
+import type { CheckpointBasis, CheckpointStore, NewCheckpoint } from "../audit/checkpointer.ts";
+import { EMPTY_TREE } from "../audit/tree.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+
+type Transaction = Prisma.TransactionClient;
+
+const HASH_BYTES = 32;
+const PAGE = 50_000;
+/** A chain of millions that is under no checkpoint yet takes its time. */
+const TIMEOUT_MS = 120_000;
+
+/** Hex digits or bytes, put one behind the other, as hashes. */
+export function splitHashes(joined: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(joined.buffer, joined.byteOffset, joined.byteLength);
+  return Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>
+    bytes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
+  );
+}
+
+/** The record hashes of a chain behind leaf `from`, up to leaf `to`. */
+export async function readRecordHashes(
+  client: Pick<Transaction, "$queryRaw">,
+  chainId: string,
+  from: number,
+  to: number,
+): Promise<Buffer[]> {
+  const hashes: Buffer[] = [];
+  for (let at = from; at < to; at += PAGE) {
+    const [row] = await client.$queryRaw<{ joined: string | null }[]>`
+      SELECT string_agg(hash, '' ORDER BY sequence) AS joined FROM audit_record
+      WHERE chain_id = ${chainId}::uuid AND sequence > ${at} AND sequence <= ${Math.min(at + PAGE, to)}`;
+    hashes.push(...splitHashes(Buffer.from(row?.joined ?? "", "hex")));
+  }
+  return hashes;
+}
+
+interface ChainRow {
+  id: string;
+  head_sequence: bigint | null;
+  head_hash: string | null;
+  size: bigint | null;
+  hash: string | null;
+}
+
+async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
+  const last = await tx.auditCheckpoint.findFirst({
+    orderBy: { sequence: "desc" },
+    select: { sequence: true, hash: true },
+  });
+  const rows = await tx.$queryRaw<ChainRow[]>`
+    SELECT coalesce(c.id, t.chain_id) AS id, c.head_sequence, c.head_hash, t.size, t.hash
+    FROM audit_chain c FULL JOIN audit_tree t ON t.chain_id = c.id ORDER BY 1`;
+  return {
+    last: last ? { sequence: Number(last.sequence), hash: last.hash } : undefined,
+    chains: rows.map((row) => ({
+      chainId: row.id,
+      head: row.head_hash === null ? undefined : { size: Number(row.head_sequence), hash: row.head_hash },
+      covered: row.hash === null ? undefined : { size: Number(row.size), hash: row.hash },
+    })),
+    async tree(chainId) {
+      const row = await tx.auditTree.findUnique({ where: { chainId } });
+      return row ? { size: Number(row.size), frontier: splitHashes(row.frontier) } : EMPTY_TREE;
+    },
+    recordHashes: (chainId, from, to) => readRecordHashes(tx, chainId, from, to),
+  };
+}
+
+async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: NewCheckpoint): Promise<void> {
+  const { time, keyVersion } = checkpoint;
+  const sequence = BigInt(checkpoint.sequence);
+  await tx.auditCheckpoint.create({ data: { sequence, time, hash: checkpointHash(signed.text), ...signed } });
+  await tx.auditTreeBlock.createMany({
+    data: grown.flatMap(({ head, blocks }) =>
+      blocks.map(({ index, root }) => ({ chainId: head.chainId, index, root: Uint8Array.from(root) })),
+    ),
+  });
+  await tx.auditCheckpointHead.createMany({
+    data: grown.map(({ head }) => ({ chainId: head.chainId, size: BigInt(head.size), checkpoint: sequence })),
+  });
+  for (const { head, tree } of grown) {
+    const covered = {
+      size: BigInt(head.size),
+      hash: head.hash,
+      frontier: Uint8Array.from(Buffer.concat(tree.frontier)),
+    };
+    const { chainId } = head;
+    await tx.auditTree.upsert({ where: { chainId }, create: { chainId, ...covered }, update: covered });
+  }
+  const id = uuidv7({ now: () => time });
+  const text = Buffer.from(signed.text);
+  const auditCheckpoint = { text, signature: Buffer.from(signed.signature, "hex"), keyVersion };
+  const message = Event.encode({ id, occurredAt: time, accountId: "", requestId: "", auditCheckpoint }).finish();
+  // About no account: the subject's place for one says so.
+  const row = outboxRow({
+    service: "signer",
+    accountId: "all",
+    event: "audit-checkpoint",
+    message,
+    id,
+    createdAt: time,
+  });
+  await tx.outbox.create({ data: row });
+}
+
+/** Checkpoints in Postgres: one process at a time makes the next one, the others leave it to that one. */
+export function prismaCheckpointStore(prisma: PrismaClient): CheckpointStore {
+  return {
+    async write(build) {
+      const [news] = await prisma.$queryRaw<{ some: boolean }[]>`
+        SELECT EXISTS (SELECT 1 FROM audit_chain c FULL JOIN audit_tree t ON t.chain_id = c.id
+          WHERE coalesce(c.head_sequence, 0) <> coalesce(t.size, 0)) AS some`;
+      if (!news?.some) return;
+      await prisma.$transaction(
+        async (tx) => {
+          const [lock] = await tx.$queryRaw<{ taken: boolean }[]>`
+            SELECT pg_try_advisory_xact_lock(hashtext('countersign-audit-checkpoint')) AS taken`;
+          if (!lock?.taken) return;
+          const made = await build(await readBasis(tx));
+          if (made) await writeCheckpoint(tx, made);
+        },
+        { timeout: TIMEOUT_MS },
+      );
+    },
+    async after(sequence, limit) {
+      const rows = await prisma.auditCheckpoint.findMany({
+        where: { sequence: { gt: BigInt(sequence) } },
+        orderBy: { sequence: "asc" },
+        take: limit,
+      });
+      return rows.map(({ text, signature }) => ({ text, signature }));
+    },
+  };
+}

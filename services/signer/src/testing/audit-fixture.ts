@@ -1,0 +1,95 @@
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import {
+  allHeadsHash,
+  type Checkpoint,
+  checkpointHash,
+  checkpointText,
+  FIRST_PREVIOUS_HASH,
+  type SignedCheckpoint,
+} from "../audit/checkpoint.ts";
+import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, recordText } from "../audit/record.ts";
+import { EMPTY_TREE, growTree, type Tree, treeRoot } from "../audit/tree.ts";
+
+export const auditKey = generateKeyPair();
+export const auditKeys = new Map([[1, auditKey.publicKey]]);
+const time = new Date("2026-11-20T10:00:00Z");
+
+export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
+  time,
+  caller: "gateway",
+  accountId: "01900000-0000-7000-8000-000000000001",
+  sessionId: "01900000-0000-7000-8000-000000000002",
+  operation: "transaction",
+  chainName: "flow-emulator",
+  messageHash: "a".repeat(64),
+  scriptHash: "b".repeat(64),
+  verdict: "signed",
+  policyVersion: "header-2",
+  keyVersion: 1,
+  ...change,
+});
+
+export const chainIdOf = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+
+/** Chains and checkpoints in memory, as signers would have made them. */
+export function auditWorld() {
+  const chains = new Map<string, { records: AuditRecord[]; tree: Tree }>();
+  const checkpoints: SignedCheckpoint[] = [];
+  let previousHash = FIRST_PREVIOUS_HASH;
+  const headOf = (chainId: string) => {
+    const { records } = chains.get(chainId)!;
+    return { chainId, size: records.length, hash: records.at(-1)?.hash ?? genesisHash(chainId) };
+  };
+  return {
+    chains,
+    checkpoints,
+    write(n: number, count: number, change: (i: number) => Partial<AuditEntry> = () => ({})): void {
+      const chainId = chainIdOf(n);
+      if (!chains.has(chainId)) chains.set(chainId, { records: [], tree: EMPTY_TREE });
+      const { size, hash } = headOf(chainId);
+      const entries = Array.from({ length: count }, (_, i) => auditEntry(change(size + i)));
+      const added = chainRecords({ chainId, sequence: BigInt(size), hash }, entries);
+      const { records } = chains.get(chainId)!;
+      for (const record of added) records.push(record);
+    },
+    checkpoint(sign = auditKey): void {
+      const heads = [];
+      for (const [chainId, chain] of chains) {
+        if (chain.records.length === chain.tree.size) continue;
+        const added = chain.records.slice(chain.tree.size).map(({ hash }) => Buffer.from(hash, "hex"));
+        chain.tree = growTree(chain.tree, added).tree;
+        heads.push({ ...headOf(chainId), root: treeRoot(chain.tree).toString("hex") });
+      }
+      const checkpoint: Checkpoint = {
+        sequence: checkpoints.length + 1,
+        time,
+        previousHash,
+        keyVersion: 1,
+        chainCount: chains.size,
+        headsHash: allHeadsHash([...chains.keys()].map(headOf)),
+        heads,
+      };
+      const text = checkpointText(checkpoint);
+      const signature = Buffer.from(signMessage(sign.privateKey, Buffer.from(text), "sha256")).toString("hex");
+      checkpoints.push({ text, signature });
+      previousHash = checkpointHash(text);
+    },
+    /** The lines of an export. */
+    export(): string[] {
+      const lines = ["countersign-audit-export-1"];
+      for (const signed of checkpoints) lines.push(`checkpoint ${JSON.stringify(signed)}`);
+      for (const [chainId, { records }] of chains) {
+        const { size, hash } = headOf(chainId);
+        lines.push(`chain ${chainId} ${size} ${hash}`);
+        for (const record of records) lines.push(`${record.hash} ${recordText(record)}`);
+      }
+      return [...lines, "end"];
+    },
+  };
+}
+
+/** The lines as a file would be read: in chunks that end anywhere. */
+export async function* chunksOf(lines: readonly string[], size = 1000): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(`${lines.join("\n")}\n`);
+  for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size);
+}

@@ -1,0 +1,103 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createAccessApi, payloadMessage } from "@countersign/flow";
+import { GetAuditProofResponse, InformationService } from "@countersign/proto/signer/v1/information.ts";
+import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import { createRpcClient, loadTls } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { chain, chainName, signUpPerson, stack } from "./person.ts";
+
+const { ca, clients } = stack.tls;
+const options = {
+  address: stack.processes.signer!.grpc!,
+  tls: loadTls({ ca, ...clients["demo-backend"]! }),
+  serverName: "signer",
+  deadlineMs: 5000,
+};
+const information = createRpcClient(InformationService, options);
+const signing = createRpcClient(SigningService, options);
+const directory = mkdtempSync(join(tmpdir(), "countersign-audit-"));
+const place = (name: string) => join(directory, name);
+const checkpointFile = join(stack.stateDir, "audit", "signer.checkpoints");
+
+const run = promisify(execFile);
+const signer = async (...args: string[]) => {
+  const env = {
+    PATH: process.env.PATH,
+    SIGNER_DATABASE_URL: stack.databases.signer,
+    SIGNER_KEYSTORE_FILE: join(stack.stateDir, "keys/signer-keystore.json"),
+    SIGNER_KEYSTORE_PASSPHRASE_FILE: join(stack.stateDir, "keys/signer-keystore.passphrase"),
+  };
+  return run(process.execPath, ["services/signer/src/cli.ts", ...args], { env }).then(
+    ({ stdout }) => ({ code: 0, stdout }),
+    ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
+  );
+};
+
+let message: Uint8Array;
+let proof: GetAuditProofResponse;
+beforeAll(async () => {
+  const { client, address } = await signUpPerson();
+  const access = createAccessApi({ baseUrl: chain.accessNode });
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
+  message = payloadMessage({
+    script: "transaction { prepare(a: &Account) {} }",
+    arguments: [],
+    referenceBlockId: block.id,
+    gasLimit: 999n,
+    proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber },
+    payer: chain.paymaster.replace("0x", ""),
+    authorizers: [address],
+  });
+  const { accessToken: token } = client.credentials!;
+  const { audit: receipt } = await signing.signTransaction({ message: Buffer.from(message), chainName }, { token });
+  // Until a checkpoint covers it, the proof is not there yet.
+  proof = await vi.waitFor(() => information.getAuditProof({ receipt }), { timeout: 20_000, interval: 200 });
+  writeFileSync(place("proof.json"), JSON.stringify(GetAuditProofResponse.toJSON(proof)));
+  writeFileSync(place("message"), message);
+  writeFileSync(place("public.json"), (await signer("keys", "export-public")).stdout);
+});
+afterAll(() => {
+  information.close();
+  signing.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+describe("the audit log of a running signer", () => {
+  it("proves a signature to somebody who has the audit key's public half only", async () => {
+    const args = ["--proof", place("proof.json"), "--public-key", place("public.json")];
+    const { code, stdout } = await signer("audit", "verify-proof", ...args, "--message", place("message"));
+    expect(JSON.parse(stdout)).toMatchObject({ verdict: "signed" });
+    expect(code).toBe(0);
+    writeFileSync(place("other"), "another message");
+    expect(await signer("audit", "verify-proof", ...args, "--message", place("other"))).toMatchObject({ code: 1 });
+    const changed = { ...proof, record: Buffer.from(proof.record.toString().replace('"signed"', '"GasLimit"')) };
+    writeFileSync(place("proof.json"), JSON.stringify(GetAuditProofResponse.toJSON(changed)));
+    expect(await signer("audit", "verify-proof", ...args)).toMatchObject({ code: 1 });
+  });
+
+  it("proves no receipt of anybody's invention", async () => {
+    const [, chainId] = JSON.parse(proof.record.toString()) as string[];
+    const invented = { chainId: chainId!, sequence: 1n, recordHash: Buffer.alloc(32) };
+    await expect(information.getAuditProof({ receipt: invented })).rejects.toMatchObject({ reason: "InvalidRequest" });
+    const nonsense = { ...invented, chainId: "x" };
+    await expect(information.getAuditProof({ receipt: nonsense })).rejects.toMatchObject({ reason: "InvalidRequest" });
+  });
+
+  it("is whole when it is exported and held against the signer's file of checkpoints", async () => {
+    expect(await signer("audit", "export", "--out", place("export"))).toMatchObject({ code: 0 });
+    const args = ["--export", place("export"), "--public-key", place("public.json"), "--checkpoints", checkpointFile];
+    const { code, stdout } = await signer("audit", "verify", ...args);
+    expect(stdout).toMatch(/\nwhole\n$/);
+    expect(code).toBe(0);
+    const lines = readFileSync(place("export"), "utf8").split("\n");
+    const removed = lines.findIndex((line) => /^[0-9a-f]{64} /.test(line));
+    writeFileSync(place("export"), lines.toSpliced(removed, 1).join("\n"));
+    const again = await signer("audit", "verify", ...args);
+    expect(again.stdout).toMatch(/WRONG .*record 1 is missing or moved/);
+    expect(again.code).toBe(1);
+  });
+});
