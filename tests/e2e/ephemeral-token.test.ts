@@ -110,6 +110,13 @@ describe("the ephemeral token of a request that is over", () => {
     expect(await sign(token, messageOf(newcomer))).toMatchObject(expired);
     expect(await finish(token, idOf(newcomer))).toMatchObject(expired);
     expect((await sign(ephemeralAccessToken, messageOf(newcomer))).status, "the one that is not").toBe(200);
+
+    // It ends together with its request: asked a moment later, finishing still says what became of that.
+    await query("device", "UPDATE two_factor SET expires_at = now() WHERE id = $1", [idOf(newcomer)]);
+    await expect.poll(async () => (await owner.client.twoFactor(idOf(newcomer))).status).toBe("expired");
+    expect(await finish(token, idOf(newcomer))).toMatchObject({ status: 410, body: { error: "TwoFactorAuthExpired" } });
+    const longAgo = signJwt(header, { ...claims, iat: now - 601, exp: now - 301 }, privateKey);
+    expect(await finish(longAgo, idOf(newcomer))).toMatchObject(expired);
   });
 
   it("signs its message three times, and then no more", async () => {

@@ -195,6 +195,14 @@ describe("what was taken away", () => {
     expect(finishing.verify(ephemeral).twoFactorId).toBe(sessionId);
     // Of a full session an end is an end.
     expect(() => finishing.verify(held)).toThrow("InvalidAccessToken");
+    clock.advance(900_000 + 299_999);
+    heartbeat();
+    for (const each of [() => verifier.verify(ephemeral), () => finishing.verify(held)]) {
+      expect(each).toThrow("AccessTokenExpired");
+    }
+    expect(finishing.verify(ephemeral).expiresAt.getTime()).toBeLessThan(clock.now().getTime());
+    clock.advance(1);
+    expect(() => finishing.verify(ephemeral)).toThrow("AccessTokenExpired");
   });
 
   test("a blocked key, of this account only", () => {

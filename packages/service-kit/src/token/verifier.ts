@@ -40,8 +40,8 @@ export interface TokenVerifierOptions {
   /** Refuses the tokens of frozen accounts with AccountFrozen: for the signer. Elsewhere a person must be able to unfreeze. */
   refuseFrozen?: boolean;
   /**
-   * Takes the ephemeral token of a request that is over, so that finishing can still say how it ended: for the gateway and auth. Elsewhere, as at the signer,
-   * it is worth nothing any more.
+   * Takes the ephemeral token of a request that is over, and for five minutes one that is over itself, so that finishing can still say how the request ended: for the
+   * gateway and auth, who must look at `expiresAt` before they grant. Elsewhere, as at the signer, it is worth nothing any more.
    */
   acceptEndedRequests?: boolean;
   /** What is thrown without a current state. Default Unavailable; the signer says SignerNotCurrent. */
@@ -58,6 +58,8 @@ interface Remembered {
 }
 
 const SKEW_MS = 30_000;
+/** How long a request's end is told to a token that ended with it. */
+const END_IS_TOLD_MS = 5 * 60_000;
 
 /**
  * Verifies access tokens (RFC 9068: `typ` at+jwt, ES256) by the state that auth streams. A signature is checked once per token;
@@ -101,8 +103,9 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       const fresh = known !== undefined && known.keysVersion === state.keysVersion();
       const verified = fresh ? known : checkSignature(raw);
       const { token } = verified;
+      const learnsItsEnd = options.acceptEndedRequests === true && token.scope === "sign";
       const now = clock.now().getTime();
-      if (now >= token.expiresAt.getTime()) {
+      if (now >= token.expiresAt.getTime() + (learnsItsEnd ? END_IS_TOLD_MS : 0)) {
         cache.delete(digest);
         throw new AppError("AccessTokenExpired");
       }
@@ -110,7 +113,6 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       if (!fresh) remember(digest, verified);
       const blocked =
         state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
-      const learnsItsEnd = options.acceptEndedRequests === true && token.scope === "sign";
       const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);
       if (blocked || ended) throw new AppError("InvalidAccessToken");
       if (options.refuseFrozen === true && state.isFrozen(token.accountId)) throw new AppError("AccountFrozen");

@@ -48,6 +48,24 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toEqual([]);
   });
 
+  it.each<[Partial<Admission>, string]>([
+    [{ status: "expired" }, "TwoFactorAuthExpired"],
+    [{ status: "rejected" }, "TwoFactorAuthRejected"],
+    [{}, "AccessTokenExpired"],
+    [{ status: "approved" }, "AccessTokenExpired"],
+  ])("tells a token that is over how its request ended, and nothing else (%#)", async (to, reason) => {
+    world.decide(id, to);
+    await expect(world.finish(await token({ expiresAt: world.clock.now() }), id)).rejects.toEqual(refused(reason));
+  });
+
+  it("opens nothing to a token that is over, though its request was approved", async () => {
+    world.seal(id);
+    const late = world.finish(await token({ expiresAt: world.clock.now() }), id);
+    await expect(late).rejects.toEqual(refused("AccessTokenExpired"));
+    expect(world.registrations).toEqual([]);
+    expect(world.store.sessions).toEqual([]);
+  });
+
   it("tells when to ask again", async () => {
     await expect(finish()).rejects.toMatchObject({ reason: "TwoFactorAuthPending", retryAfterSeconds: 1 });
     expect(world.polls()).toBe(1);

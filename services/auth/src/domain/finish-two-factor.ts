@@ -36,11 +36,8 @@ export interface LetIn {
   readonly credentials: Credentials;
 }
 
-const pending = () => new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
-
-/** Why a request cannot be finished, in each state; undefined where it may be. */
-const refusalOf = ({ status, sealed }: Admission): AppError | undefined => {
-  if (status === "pending" || (status === "approved" && !sealed)) return pending();
+/** Why a request never will be finished, in each state; undefined where it may be. */
+const endOf = ({ status }: Admission): AppError | undefined => {
   if (status === "rejected") return new AppError("TwoFactorAuthRejected");
   if (status === "expired") return new AppError("TwoFactorAuthExpired");
   if (status === "failed") return new AppError("TwoFactorAuthFailed");
@@ -70,18 +67,22 @@ export const finishTwoFactor = ({ signIns, requests, admit, clock, limit, issue 
     const signIn = await signIns.find(accountId, twoFactorId);
     if (!signIn) throw new AppError("TwoFactorAuthNotFound");
     if (signIn.finishedAt) throw new AppError("TwoFactorAuthFinished");
-    const refusal = refusalOf(admission);
-    if (refusal) throw refusal;
+    const end = endOf(admission);
+    if (end) throw end;
+    const now = clock.now();
+    // A token that is over tells how its request ended, and opens nothing.
+    if (token.expiresAt <= now) throw new AppError("AccessTokenExpired");
+    const { status, sealed } = admission;
+    if (status === "pending" || !sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
     await admit(signIn, admission, context);
     await markFinished(signIn, context);
 
     const { app, userKey: accountKey, deviceKey, authTime, chainName } = signIn;
-    const now = clock.now();
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       now,
     );
     if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
-    return { accountId, chainName, transaction: admission.sealed!.transaction, credentials: await issue(session) };
+    return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
 };
