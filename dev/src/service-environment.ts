@@ -35,6 +35,7 @@ export function stateFiles(stateDir: string) {
   return {
     networks: join(stateDir, "networks.json"),
     providers: join(stateDir, "auth-providers.json"),
+    passkeys: join(stateDir, "passkeys.json"),
     tokenKeyEncryptionKey: join(stateDir, "keys", "auth-token-key-encryption.key"),
     keystore: join(stateDir, "keys", "signer-keystore.json"),
     keystorePassphrase: join(stateDir, "keys", "signer-keystore.passphrase"),
@@ -132,6 +133,7 @@ export async function serviceEnvironment(
     CS_TLS_CERT: tls.cert,
     CS_TLS_KEY: tls.key,
     CS_NETWORKS_FILE: await networksFileFor(process, input),
+    CS_PASSKEYS_FILE: stateFiles(stateDir).passkeys,
     CS_PEERS_FILE: join(root, "deploy/peers.json"),
     ...ownSettings(name, process, stateDir, ports),
     ...input.extraEnvironment?.(process),

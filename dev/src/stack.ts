@@ -11,6 +11,7 @@ import { generate } from "./generate.ts";
 import { authProviders, developmentClients, startIdentityProvider } from "./identity-provider.ts";
 import { migrate } from "./migrate.ts";
 import { startNats } from "./nats.ts";
+import { developmentPasskeys } from "./passkeys.ts";
 import { root, type ServiceName, services } from "./paths.ts";
 import { startPostgres } from "./postgres.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
@@ -166,6 +167,9 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const files = stateFiles(stateDir);
   for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase]) ensureSecret(path);
   writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients), null, 2)}\n`);
+
+  const gateways = replicas.map((own) => `http://localhost:${own.gateway}`);
+  writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys(gateways), null, 2)}\n`);
 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
     ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),

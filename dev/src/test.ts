@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { ensureCadenceParser } from "./cadence-parser.ts";
+import { ensureChromium } from "./chromium.ts";
 import { generate } from "./generate.ts";
 import { root } from "./paths.ts";
 import { ensureTools } from "./tools.ts";
@@ -11,8 +12,17 @@ export async function test(args: string[]): Promise<void> {
   // Built here and not in the set-up of the tests, where a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
   await ensureCadenceParser((line) => console.log(line));
+  if (browserIsNeeded(args)) await ensureChromium((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+}
+
+/** Whether vitest with these arguments runs the end-to-end tests: of all projects, or of named ones. */
+export function browserIsNeeded(args: readonly string[]): boolean {
+  const named = args.flatMap((arg, at) =>
+    arg === "--project" ? [args[at + 1] ?? ""] : arg.split("--project=").slice(1),
+  );
+  return named.length === 0 || named.some((project) => !["unit", "service", "faults"].includes(project));
 }

@@ -6,6 +6,7 @@ import { ensureServiceKey } from "../emulator.ts";
 import { reportFailure } from "../fail.ts";
 import { authProviders, developmentClients, providerConfig } from "../identity-provider.ts";
 import { natsConfig } from "../nats.ts";
+import { developmentPasskeys } from "../passkeys.ts";
 import { services } from "../paths.ts";
 import { ensureSecret, readTrimmed } from "../secrets.ts";
 import { stateFiles } from "../service-environment.ts";
@@ -57,6 +58,8 @@ async function prepare(): Promise<void> {
   const issuer = required("CS_PROVIDER_ISSUER");
   const clients = developmentClients(required("AUTH_ISSUER"));
   put(placeOf("auth", "providers.json"), JSON.stringify(authProviders(issuer, clients), null, 2));
+  const passkeys = JSON.stringify(developmentPasskeys([required("AUTH_ISSUER")]), null, 2);
+  for (const service of ["auth", "device", "account", "signer"]) put(placeOf(service, "passkeys.json"), passkeys);
   const provider = {
     issuer,
     ...requiredAddress("CS_PROVIDER_LISTEN"),

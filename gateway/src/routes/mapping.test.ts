@@ -126,9 +126,46 @@ describe("sign-up", () => {
 });
 
 describe("sign-in", () => {
-  it("answers NotImplemented to passkeys", async () => {
-    const challenge = { ...GOOD_REQUESTS.issueChallenge!.body, challengeType: "passKey", publicKey: undefined };
-    expect(await gateway.send("POST", "/auth/v1/signin/challenge", { body: challenge })).toMatchObject({ status: 501 });
+  it("asks for a challenge of a passkey, or of any passkey of a name", async () => {
+    const ask = (change: object) => {
+      const body = { ...GOOD_REQUESTS.issueChallenge!.body, challengeType: "passKey", ...change };
+      return gateway.send("POST", "/auth/v1/signin/challenge", { body });
+    };
+    await ask({ publicKey: undefined, passKey: { username: "ada@example.com" } });
+    expect(gateway.calls.at(-1)!.request).toMatchObject({ challengeType: 2, passkeyUsername: "ada@example.com" });
+    expect((gateway.calls.at(-1)!.request as { publicKey?: unknown }).publicKey).toBeUndefined();
+    await ask({ passKey: { username: "ada@example.com" } });
+    expect(gateway.calls.at(-1)!.request).toMatchObject({ publicKey: expect.anything(), passkeyUsername: "" });
+    for (const change of [{ publicKey: undefined }, { publicKey: undefined, passKey: { username: "" } }]) {
+      expect(await ask(change)).toMatchObject({ status: 400, json: { errors: [{ pointer: "/publicKey" }] } });
+    }
+    const asDevice = { challengeType: "deviceKey", publicKey: undefined, passKey: { username: "ada@example.com" } };
+    expect(await ask(asDevice)).toMatchObject({ status: 400, json: { errors: [{ pointer: "/publicKey" }] } });
+  });
+
+  it("passes a passkey's answer on as bytes, however it was written", async () => {
+    const json = '{"type":"webauthn.get"}';
+    const [authenticatorData, signature] = [Buffer.alloc(37, 0xfb), Buffer.alloc(70, 0xff)];
+    const respond = (passKey: object) => {
+      const body = { challengeType: "passKey", challengeData: "ab".repeat(16), passKey };
+      return gateway.send("POST", "/auth/v1/signin/challenge/respond", { body });
+    };
+    for (const form of ["base64", "base64url"] as const) {
+      const text = { authenticatorData: authenticatorData.toString(form), signature: signature.toString(form) };
+      for (const clientDataJSON of [json, Buffer.from(json).toString(form)]) {
+        expect(await respond({ clientDataJSON, ...text })).toMatchObject({ status: 200 });
+        expect(gateway.calls.at(-1)!.request).toEqual({
+          challengeType: 2,
+          challengeData: Buffer.alloc(16, 0xab),
+          passkey: { clientDataJson: Buffer.from(json), authenticatorData, signature },
+        });
+      }
+    }
+    const missing = { challengeType: "passKey", challengeData: "ab".repeat(16), deviceKey: { signature: "ab" } };
+    expect(await gateway.send("POST", "/auth/v1/signin/challenge/respond", { body: missing })).toMatchObject({
+      status: 400,
+      json: { errors: [{ pointer: "/passKey" }] },
+    });
   });
 
   it("does without a login token only where development says so", async () => {

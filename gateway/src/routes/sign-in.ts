@@ -10,6 +10,7 @@ import { z } from "zod";
 import { type Route, route } from "../http/route.ts";
 import { base64Bytes, hexBytes, requiredText, text, toHex, toTimestamp } from "../http/validation.ts";
 import { signedInSchema, toSignedIn } from "./resources/account.ts";
+import { clientDataSchema, toClientData } from "./resources/client-data.ts";
 import { fromLogin, loginMembers, optionalLoginMembers } from "./resources/login.ts";
 import { algorithmSchema, fromPublicKey, publicKeySchema } from "./resources/public-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
@@ -32,7 +33,7 @@ function challengeBody(requireLoginToken: boolean) {
     request: z.object({ ...login, chainName: requiredText(64) }),
     publicKey: publicKeySchema.optional(),
     algorithm: algorithmSchema.optional(),
-    passKey: z.object({ username: text(320).optional() }).nullish(),
+    passKey: z.object({ username: text().optional() }).nullish(),
   });
 }
 
@@ -42,7 +43,7 @@ const respondBody = z.object({
   deviceKey: z.object({ signature: hexBytes(256) }).nullish(),
   passKey: z
     .object({
-      clientDataJSON: requiredText(8_192),
+      clientDataJSON: clientDataSchema,
       authenticatorData: base64Bytes(4_096),
       signature: base64Bytes(512),
     })
@@ -74,14 +75,17 @@ export function signInRoutes(
         "KeyBindingRequired",
       ],
       handler: async ({ body }, call) => {
-        if (body.challengeType === "passKey") throw passkeysNotYet();
-        if (body.publicKey === undefined) throw missing("/publicKey");
+        const isPasskey = body.challengeType === "passKey";
+        const passkeyUsername = (isPasskey && body.passKey?.username) || "";
+        const { publicKey } = body;
+        if (publicKey === undefined && passkeyUsername === "") throw missing("/publicKey");
         const request = {
-          challengeType: ChallengeType.CHALLENGE_TYPE_DEVICE_KEY,
+          challengeType: toChallengeType(body.challengeType),
           login: fromLogin(body.request),
           chainName: body.request.chainName,
-          publicKey: fromPublicKey(body.publicKey, body.algorithm, "/publicKey"),
-          passkeyUsername: "",
+          // Who names a key means that one, also where a name comes along.
+          publicKey: publicKey === undefined ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
+          passkeyUsername: publicKey === undefined ? passkeyUsername : "",
         };
         const answer = await signIn.issueChallenge(request, { call, deadlineMs: DEADLINES.unary });
         return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
@@ -104,20 +108,27 @@ export function signInRoutes(
         "PleaseRegisterKey",
       ],
       handler: async ({ body }, call) => {
-        if (body.challengeType === "passKey") throw passkeysNotYet();
-        if (!body.deviceKey) throw missing("/deviceKey");
-        const request = {
-          challengeType: ChallengeType.CHALLENGE_TYPE_DEVICE_KEY,
-          challengeData: body.challengeData,
-          deviceKey: { signature: body.deviceKey.signature },
-        };
+        const request = fromAnswer(body);
         return toSignedIn(await signIn.respondChallenge(request, { call, deadlineMs: DEADLINES.unary }));
       },
     }),
   ];
 }
 
-const passkeysNotYet = () => new AppError("NotImplemented", { detail: "Passkey challenges are not available yet" });
+const toChallengeType = (type: z.output<typeof challengeType>): ChallengeType =>
+  type === "passKey" ? ChallengeType.CHALLENGE_TYPE_PASSKEY : ChallengeType.CHALLENGE_TYPE_DEVICE_KEY;
+
+/** Errors: InvalidRequest where the type's own part is missing. */
+function fromAnswer({ challengeType, challengeData, ...body }: z.output<typeof respondBody>): RespondChallengeRequest {
+  const request = { challengeType: toChallengeType(challengeType), challengeData };
+  if (challengeType === "deviceKey") {
+    if (!body.deviceKey) throw missing("/deviceKey");
+    return { ...request, deviceKey: { signature: body.deviceKey.signature } };
+  }
+  if (!body.passKey) throw missing("/passKey");
+  const { clientDataJSON, authenticatorData, signature } = body.passKey;
+  return { ...request, passkey: { clientDataJson: toClientData(clientDataJSON), authenticatorData, signature } };
+}
 
 const missing = (pointer: string) =>
   new AppError("InvalidRequest", {

@@ -135,7 +135,6 @@ export function twoFactorRoutes({ twoFactor }: TwoFactorClients): Route[] {
         "AccountFrozen",
         "AccountNotReady",
         "ChainUnavailable",
-        "NotImplemented",
       ],
       handler: async ({ params, body }, call) => {
         const request = fromApproval(params.id, body);

@@ -25,7 +25,7 @@ import {
 import pg from "pg";
 import { removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
-import { findSignInKey, signUpSteps } from "./clients/sign-up-steps.ts";
+import { findSignInKey, listPasskeys, signUpSteps } from "./clients/sign-up-steps.ts";
 import { admissionSteps, twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
 import { loadConfig } from "./config.ts";
@@ -83,7 +83,7 @@ async function start(service: ServiceProcess) {
   const config = loadConfig(env);
   const { databaseUrl } = config.secrets;
   const tls = loadTls(config.tls);
-  const { chains, issuer } = config;
+  const { chains, issuer, passkeys } = config;
 
   const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
   onClose("database", () => prisma.$disconnect());
@@ -137,6 +137,7 @@ async function start(service: ServiceProcess) {
   const challenges = prismaChallengeStore(prisma);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const findKey = findSignInKey(registrations);
+  const listKeys = listPasskeys(registrations);
   const { issue, issueEphemeral, readRefreshToken } = tokens;
   const { isKeyBlocked } = tokenState;
 
@@ -209,7 +210,7 @@ async function start(service: ServiceProcess) {
   })
     .add(SignUpService, {
       signUp: signUpRpc(
-        signUp({ verifyLogin, store, sessions, steps, chains, clock, issue }),
+        signUp({ verifyLogin, store, sessions, steps, chains, passkeys, clock, issue }),
         createLimit(limiters, "sign-up", config.limits.signUp),
       ),
     })
@@ -220,6 +221,7 @@ async function start(service: ServiceProcess) {
           identities: store,
           challenges,
           findSignInKey: findKey,
+          listPasskeys: listKeys,
           chains,
           clock,
           requireLoginToken: config.requireLoginToken,
@@ -230,7 +232,15 @@ async function start(service: ServiceProcess) {
         createLimit(limiters, "challenge", config.limits.challenge),
       ),
       respondChallenge: respondChallengeRpc(
-        respondChallenge({ challenges, findSignInKey: findKey, clock, isKeyBlocked, issue }),
+        respondChallenge({
+          challenges,
+          findSignInKey: findKey,
+          listPasskeys: listKeys,
+          passkeys,
+          clock,
+          isKeyBlocked,
+          issue,
+        }),
         accounts,
         signIns.additionOf,
       ),
@@ -242,6 +252,7 @@ async function start(service: ServiceProcess) {
           requests,
           findSignInKey: findKey,
           chains,
+          passkeys,
           clock,
           issueEphemeral,
         }),

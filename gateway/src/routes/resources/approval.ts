@@ -1,6 +1,7 @@
 import type { ApproveTwoFactorRequest } from "@countersign/proto/device/v1/two_factor.ts";
 import { z } from "zod";
-import { base64Bytes, hexBytes, requiredText, toHex } from "../../http/validation.ts";
+import { base64Bytes, hexBytes, toHex } from "../../http/validation.ts";
+import { clientDataSchema, toClientData } from "./client-data.ts";
 
 /** Whichever form: a transaction's 32 bytes, or what a key signed. Lengths of what hex stands for are in bytes. */
 const members = z.object({
@@ -9,7 +10,7 @@ const members = z.object({
     .optional(),
   /** Raw r||s or DER, as hex, also a passkey's. */
   signature: hexBytes(72).optional(),
-  clientDataJSON: requiredText(8_192).optional(),
+  clientDataJSON: clientDataSchema.optional(),
   authenticatorData: base64Bytes(4_096).optional(),
 });
 
@@ -33,12 +34,8 @@ export function fromApproval(id: string, body: z.output<typeof approvalBody>): A
     id,
     signature: {
       signature: body.signature,
-      clientDataJson: clientData(body.clientDataJSON ?? ""),
+      clientDataJson: toClientData(body.clientDataJSON ?? ""),
       authenticatorData: body.authenticatorData ?? Buffer.alloc(0),
     },
   };
 }
-
-/** JSON text or base64(url): JSON begins with a character that base64 does not have. */
-const clientData = (text: string): Buffer =>
-  text.trimStart().startsWith("{") ? Buffer.from(text) : Buffer.from(text, "base64");

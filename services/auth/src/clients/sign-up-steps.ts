@@ -2,9 +2,9 @@ import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts"
 import { type DeployAccountResponse, DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/service-kit";
-import type { FindSignInKey } from "../domain/ports.ts";
+import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/ports.ts";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up-saga.ts";
 
 export interface Deployment extends Deployed {
@@ -21,6 +21,10 @@ export interface StepClients {
   readonly keys: RpcClient<KeysService>;
   readonly devices: RpcClient<DevicesService>;
 }
+
+/** The wire's name for what a user key is. */
+export const userKeyTypeToProto = (type: "device" | "passkey"): UserKeyType =>
+  type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE;
 
 /** Margin above the wait for the chain, so that the answer "still pending" comes back in time. */
 const ANSWER_MS = 3_000;
@@ -43,7 +47,7 @@ export const signUpSteps = ({ accounts, keys, devices }: StepClients): SignUpSte
         accountId,
         chainName,
         app,
-        type: userKeyType === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE,
+        type: userKeyTypeToProto(userKeyType),
         accountKey: publicKeyToProto(userKey),
         deviceKey: publicKeyToProto(deviceKey),
         keyIndex: FIRST_USER_KEY_INDEX,
@@ -68,5 +72,17 @@ export const findSignInKey =
       { accountId, chainName, publicKey: publicKeyToProto(key) },
       { idempotent: true },
     );
-    return { accountKey: publicKeyFromProto(found.accountKey), deviceKey: publicKeyFromProto(found.deviceKey) };
+    return toSignInKey(found);
   };
+
+/** key.v1.Keys/ListPasskeys */
+export const listPasskeys =
+  (keys: RpcClient<KeysService>): ListPasskeys =>
+  async (accountId, chainName) =>
+    (await keys.listPasskeys({ accountId, chainName }, { idempotent: true })).passkeys.map(toSignInKey);
+
+const toSignInKey = ({ type, accountKey, deviceKey }: FindSignInKeyResponse): SignInKey => ({
+  type: type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
+  accountKey: publicKeyFromProto(accountKey),
+  deviceKey: publicKeyFromProto(deviceKey),
+});

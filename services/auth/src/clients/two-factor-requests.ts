@@ -1,10 +1,10 @@
 import { AppError } from "@countersign/errors";
-import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { isUuid, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/service-kit";
 import type { Admission, AdmissionSteps, TwoFactorRequests } from "../domain/two-factor-sign-in.ts";
+import { userKeyTypeToProto } from "./sign-up-steps.ts";
 
 const STATUS = new Map<number, Admission["status"]>([
   [TwoFactorStatus.TWO_FACTOR_STATUS_PENDING, "pending"],
@@ -19,14 +19,18 @@ const STATUS = new Map<number, Admission["status"]>([
 export const twoFactorRequests = (
   requests: Pick<RpcClient<TwoFactorService>, "openTwoFactor" | "describeAdmission" | "finishTwoFactor">,
 ): TwoFactorRequests<TwoFactorAuth> => ({
-  async open({ id, accountId, chainName, app, userKey, deviceKey, device, expiresAt }, { email, ip }, context) {
+  async open(
+    { id, accountId, chainName, app, userKeyType, userKey, deviceKey, device, expiresAt },
+    { email, ip },
+    context,
+  ) {
     const request = {
       id,
       accountId,
       chainName,
       app: { ...app },
       userKey: {
-        type: UserKeyType.USER_KEY_TYPE_DEVICE,
+        type: userKeyTypeToProto(userKeyType),
         accountKey: publicKeyToProto(userKey),
         deviceKey: publicKeyToProto(deviceKey),
         device: { ...device },
@@ -68,12 +72,12 @@ export const admissionSteps = (clients: {
   keys: Pick<RpcClient<KeysService>, "registerKey">;
   devices: Pick<RpcClient<DevicesService>, "registerDevice">;
 }): AdmissionSteps => ({
-  async registerKey({ accountId, chainName, app, userKey, deviceKey, device }, keyIndex, context) {
+  async registerKey({ accountId, chainName, app, userKeyType, userKey, deviceKey, device }, keyIndex, context) {
     const request = {
       accountId,
       chainName,
       app: { ...app },
-      type: UserKeyType.USER_KEY_TYPE_DEVICE,
+      type: userKeyTypeToProto(userKeyType),
       accountKey: publicKeyToProto(userKey),
       deviceKey: publicKeyToProto(deviceKey),
       keyIndex,

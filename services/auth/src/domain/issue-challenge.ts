@@ -1,20 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "@countersign/errors";
-import type { PublicKey } from "@countersign/keys";
+import { LOGIN_CHALLENGE_BYTES, type PublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
 import { requireChainAndKey } from "./chains.ts";
 import type { Login, VerifyLogin } from "./login.ts";
-import type { Challenge, ChallengeStore, FindSignInKey, IdentityStore } from "./ports.ts";
+import { challengeTypeOf } from "./passkeys.ts";
+import type { Challenge, ChallengeStore, FindSignInKey, IdentityStore, ListPasskeys, SignInKey } from "./ports.ts";
 
-/** Never 32: a passkey that is an account key signs 32-byte digests as transactions, and a login must never be able to be one. */
-const CHALLENGE_BYTES = 16;
 export const CHALLENGE_MS = 5 * 60_000;
+
+/** Who shall answer: a key that is named, or any passkey of the account of this login e-mail. */
+export type Answerer =
+  /** An account key or a device's identity key; the named one must sign. */
+  | { readonly type: "device-key" | "passkey"; readonly publicKey: PublicKey }
+  | { readonly type: "passkey"; readonly username: string };
 
 export interface IssueChallenge {
   readonly login: Login;
   readonly chainName: string;
-  /** An account key or a device's identity key; the named one must sign. */
-  readonly publicKey: PublicKey;
+  readonly answerer: Answerer;
 }
 
 export interface IssueChallengeOptions {
@@ -22,9 +26,10 @@ export interface IssueChallengeOptions {
   readonly identities: IdentityStore;
   readonly challenges: ChallengeStore;
   readonly findSignInKey: FindSignInKey;
+  readonly listPasskeys: ListPasskeys;
   readonly chains: ReadonlySet<string>;
   readonly clock: Clock;
-  /** False only in development: then the key alone says whose challenge it is. */
+  /** False only in development: then key or e-mail alone says whose challenge it is. */
   readonly requireLoginToken: boolean;
   isKeyBlocked(accountId: string, key: PublicKey): boolean;
   /** Whether the account's server key is gone from every chain. */
@@ -32,36 +37,64 @@ export interface IssueChallengeOptions {
 }
 
 /**
- * Issues a challenge for a key that is registered for the identity's account. A key that is somebody else's answers the same as one that is nobody's.
- * Errors: InvalidLoginToken, UnknownChain, PleaseRegisterKey, AccountLeft.
+ * Issues a challenge for a key that is registered for the identity's account. A key that is somebody else's answers the same as one that is
+ * nobody's, and so does an e-mail that is not the login's. Errors: InvalidLoginToken, UnknownChain, PleaseRegisterKey,
+ * AccountLeft.
  */
-export const issueChallenge =
-  (options: IssueChallengeOptions) =>
-  async ({ login, chainName, publicKey }: IssueChallenge): Promise<Challenge> => {
-    const { identities, challenges, findSignInKey, clock } = options;
+export const issueChallenge = (options: IssueChallengeOptions) => {
+  const { identities, challenges, clock } = options;
+
+  /** The account that asks, and what its login says. */
+  async function whose(login: Login, answerer: Answerer) {
+    const named = "publicKey" in answerer ? answerer.publicKey : undefined;
+    if (login.method === "" && !options.requireLoginToken) {
+      const accountId = named
+        ? await identities.accountByKey(named)
+        : await identities.accountByEmail("username" in answerer ? answerer.username : "");
+      return { accountId, profile: undefined };
+    }
+    // Somebody who signs in by name cannot bind the login to a key: which one it will be shows in the answer.
+    const profile = await options.verifyLogin(login, named ? [named] : []);
+    if ("username" in answerer && !isSameEmail(answerer.username, profile.email))
+      return { accountId: undefined, profile };
+    return { accountId: await identities.accountOf(profile.issuer, profile.subject), profile };
+  }
+
+  /** Errors: PleaseRegisterKey, AccountLeft. */
+  async function requireAnswerer(accountId: string, chainName: string, answerer: Answerer): Promise<void> {
+    const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
+      options.isKeyBlocked(accountId, accountKey) || options.isKeyBlocked(accountId, deviceKey);
+    const found =
+      "username" in answerer
+        ? await options.listPasskeys(accountId, chainName)
+        : [await options.findSignInKey(accountId, chainName, answerer.publicKey)];
+    const fitting = found.filter(
+      (key) => "username" in answerer || challengeTypeOf(key, answerer.publicKey) === answerer.type,
+    );
+    if (fitting.length === 0) throw new AppError("PleaseRegisterKey");
+    if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
+    if (fitting.every(isBlocked)) throw new AppError("PleaseRegisterKey");
+  }
+
+  return async ({ login, chainName, answerer }: IssueChallenge): Promise<Challenge> => {
     requireChainAndKey(options.chains, chainName);
     const now = clock.now();
-    const anonymous = login.method === "" && !options.requireLoginToken;
-    const profile = anonymous ? undefined : await options.verifyLogin(login, [publicKey]);
-    const accountId = profile
-      ? await identities.accountOf(profile.issuer, profile.subject)
-      : await identities.accountByKey(publicKey);
+    const { accountId, profile } = await whose(login, answerer);
     if (!accountId) throw new AppError("PleaseRegisterKey");
-    const { accountKey, deviceKey } = await findSignInKey(accountId, chainName, publicKey);
-    if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
-    if (options.isKeyBlocked(accountId, accountKey) || options.isKeyBlocked(accountId, deviceKey)) {
-      throw new AppError("PleaseRegisterKey");
-    }
+    await requireAnswerer(accountId, chainName, answerer);
     const challenge: Challenge = {
-      data: randomBytes(CHALLENGE_BYTES).toString("hex"),
-      type: "device-key",
+      data: randomBytes(LOGIN_CHALLENGE_BYTES).toString("hex"),
+      type: answerer.type,
       accountId,
       chainName,
       app: profile?.app ?? { appId: "development", appName: "Development" },
-      signer: publicKey,
+      signer: "publicKey" in answerer ? answerer.publicKey : undefined,
       authTime: profile?.authTime ?? now,
       expiresAt: new Date(now.getTime() + CHALLENGE_MS),
     };
     await challenges.insert(challenge);
     return challenge;
   };
+};
+
+const isSameEmail = (a: string, b: string): boolean => a !== "" && a.trim().toLowerCase() === b.trim().toLowerCase();

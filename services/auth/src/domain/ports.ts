@@ -46,16 +46,22 @@ export interface IdentityStore {
   accountOf(issuer: string, subject: string): Promise<string | undefined>;
   /** The one account that signed up with this key, if it is one: for development without login tokens only. */
   accountByKey(key: PublicKey): Promise<string | undefined>;
+  /** The one account of this e-mail address, if it is one: for development without login tokens only. */
+  accountByEmail(email: string): Promise<string | undefined>;
 }
+
+/** What kind of key answers a challenge. */
+export type ChallengeType = "device-key" | "passkey";
 
 export interface Challenge {
   /** Hex. */
   readonly data: string;
-  readonly type: "device-key";
+  readonly type: ChallengeType;
   readonly accountId: string;
   readonly chainName: string;
   readonly app: LoginProfile["app"];
-  readonly signer: PublicKey;
+  /** Absent: any passkey of the account. */
+  readonly signer: PublicKey | undefined;
   readonly authTime: Date;
   readonly expiresAt: Date;
 }
@@ -65,8 +71,11 @@ export interface ChallengeStore {
   find(data: string): Promise<Challenge | undefined>;
   /** Counts an attempt; false where the challenge is used or has had its five. */
   attempt(data: string): Promise<boolean>;
-  /** Consumes the challenge and begins the session in one commit; false where somebody was first. */
-  succeed(data: string, session: Session, now: Date, requestId: string): Promise<boolean>;
+  /**
+   * Consumes the challenge and begins the session in one commit, a passkey's counter with it; false where somebody was first.
+   * Errors: InvalidSignature where the counter has not grown since it was last stored: then nothing is changed.
+   */
+  succeed(data: string, session: Session, now: Date, requestId: string, counter?: PasskeyCounter): Promise<boolean>;
 }
 
 export interface SessionStore {
@@ -89,11 +98,22 @@ export interface SessionStore {
   ): Promise<number>;
 }
 
+/** What an authenticator counts its signatures with; 0 where it has no counter. */
+export interface PasskeyCounter {
+  readonly key: PublicKey;
+  readonly signCount: number;
+}
+
 /** The pair of keys that a registration names. */
 export interface SignInKey {
+  /** What the account key is; a device's identity key is none of a passkey unless it is the same key. */
+  readonly type: "device" | "passkey";
   readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
 }
 
 /** key.v1.Keys/FindSignInKey. Errors: PleaseRegisterKey. */
 export type FindSignInKey = (accountId: string, chainName: string, key: PublicKey) => Promise<SignInKey>;
+
+/** key.v1.Keys/ListPasskeys: those that may sign in. */
+export type ListPasskeys = (accountId: string, chainName: string) => Promise<SignInKey[]>;

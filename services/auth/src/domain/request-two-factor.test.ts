@@ -29,6 +29,13 @@ describe("requestTwoFactor", () => {
     expect(world.store.rows.size).toBe(0);
   });
 
+  it("remembers that the key is a passkey, which has to be of P-256", async () => {
+    const { opened } = await world.ask({ userKeyType: "passkey" });
+    expect(world.store.rows.get(opened.id)).toMatchObject({ userKeyType: "passkey" });
+    const userKey = generateKeyPair("ES256K").publicKey;
+    await expect(world.ask({ userKeyType: "passkey", userKey })).rejects.toEqual(refused("UnsupportedKey"));
+  });
+
   it("takes no key that the account has, neither as account key nor as device key, nor one that was blocked", async () => {
     const known = generateKeyPair().publicKey;
     world.registered.push(known);

@@ -1,9 +1,10 @@
 import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import { type Clock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { type Clock, type PasskeySettings, uuidv4, uuidv7 } from "@countersign/service-kit";
 import { requireChainAndKey } from "./chains.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { Login, VerifyLogin } from "./login.ts";
+import { requireUsablePasskey } from "./passkeys.ts";
 import type { FindSignInKey, IdentityStore } from "./ports.ts";
 import type { DeviceAttributes } from "./sign-up-saga.ts";
 import {
@@ -16,6 +17,7 @@ import {
 export interface RequestTwoFactor {
   readonly login: Login;
   readonly chainName: string;
+  readonly userKeyType: "device" | "passkey";
   readonly userKey: PublicKey;
   readonly deviceKey: PublicKey;
   readonly device: DeviceAttributes;
@@ -32,6 +34,7 @@ export interface RequestTwoFactorOptions<Opened> {
   readonly requests: Pick<TwoFactorRequests<Opened>, "open">;
   readonly findSignInKey: FindSignInKey;
   readonly chains: ReadonlySet<string>;
+  readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   issueEphemeral(signIn: TwoFactorSignIn): Promise<string>;
 }
@@ -65,14 +68,16 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     command: RequestTwoFactor,
     signal: AbortSignal,
   ): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
-    const { login, chainName, userKey, deviceKey, device, requestId } = command;
+    const { login, chainName, userKeyType, userKey, deviceKey, device, requestId } = command;
     requireChainAndKey(options.chains, chainName, userKey);
     const profile = await options.verifyLogin(login, [userKey, deviceKey]);
+    requireUsablePasskey(options.passkeys, profile.app.appId, command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
 
     const idempotency = idempotencyOf("two-factor", login.token, command.idempotencyKey, [
       chainName,
+      userKeyType,
       userKey,
       deviceKey,
       device,
@@ -91,6 +96,7 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
           accountId,
           chainName,
           app: profile.app,
+          userKeyType,
           userKey,
           deviceKey,
           device,

@@ -1,21 +1,28 @@
 import { AppError } from "@countersign/errors";
-import { hexToBytes, type PublicKey } from "@countersign/keys";
+import { type Assertion, hexToBytes, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
-import { type Clock, uuidv4, uuidv7 } from "@countersign/service-kit";
-import type { ChallengeStore, FindSignInKey } from "./ports.ts";
+import { type Clock, type PasskeySettings, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { findAsserted } from "./passkeys.ts";
+import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "./ports.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";
+
+/** What answers a challenge, by its type. */
+export type Answer =
+  /** Over the challenge's bytes: raw or DER, or Ed25519's. */
+  { readonly type: "device-key"; readonly signature: Uint8Array } | ({ readonly type: "passkey" } & Assertion);
 
 export interface RespondChallenge {
   /** Hex. */
   readonly data: string;
-  readonly type: "device-key" | "passkey";
-  readonly signature: Uint8Array;
+  readonly answer: Answer;
   readonly requestId: string;
 }
 
 export interface RespondChallengeOptions {
   readonly challenges: ChallengeStore;
   readonly findSignInKey: FindSignInKey;
+  readonly listPasskeys: ListPasskeys;
+  readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   isKeyBlocked(accountId: string, key: PublicKey): boolean;
   issue(session: Session): Promise<Credentials>;
@@ -34,20 +41,36 @@ export interface SignedIn {
  * Checks the answer to a challenge and opens a session. Succeeds once, ever; the fifth wrong answer ends the challenge.
  * Errors: UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature, PleaseRegisterKey.
  */
-export const respondChallenge =
-  ({ challenges, findSignInKey, clock, isKeyBlocked, issue }: RespondChallengeOptions) =>
-  async ({ data, type, signature, requestId }: RespondChallenge): Promise<SignedIn> => {
+export const respondChallenge = (options: RespondChallengeOptions) => {
+  const { challenges, findSignInKey, clock, isKeyBlocked } = options;
+
+  /** Whose answer it is. What grants reads its owner again: a key may have been revoked or blocked since the challenge was issued. */
+  async function check(challenge: Challenge, answer: Answer): Promise<{ key: SignInKey; counter?: PasskeyCounter }> {
+    const { data, accountId, chainName, signer, app } = challenge;
+    const login = hexToBytes(data);
+    if (answer.type === "device-key") {
+      if (!signer || !verifySignature(signer, login, answer.signature)) throw new AppError("InvalidSignature");
+      return { key: await findSignInKey(accountId, chainName, signer) };
+    }
+    const candidates = signer
+      ? [await findSignInKey(accountId, chainName, signer)]
+      : await options.listPasskeys(accountId, chainName);
+    const relyingParties = options.passkeys.relyingPartiesOf(app.appId);
+    const { key, facts } = findAsserted(candidates, answer, { login }, relyingParties);
+    return { key, counter: { key: key.accountKey, signCount: facts.signCount } };
+  }
+
+  return async ({ data, answer, requestId }: RespondChallenge): Promise<SignedIn> => {
     const challenge = await challenges.find(data);
     if (!challenge) throw new AppError("UnknownChallenge");
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
-    if (type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
+    if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
     // Counted before it is looked at: answers that come at once share the five.
     if (!(await challenges.attempt(data))) throw new AppError("UnknownChallenge");
-    if (!verifySignature(challenge.signer, hexToBytes(data), signature)) throw new AppError("InvalidSignature");
+    const { key, counter } = await check(challenge, answer);
 
-    // What grants reads its owner again: the key may have been revoked or blocked since the challenge was issued.
-    const { accountId, chainName, signer, app, authTime } = challenge;
-    const { accountKey, deviceKey } = await findSignInKey(accountId, chainName, signer);
+    const { accountId, chainName, app, authTime } = challenge;
+    const { accountKey, deviceKey } = key;
     if (isKeyBlocked(accountId, accountKey) || isKeyBlocked(accountId, deviceKey))
       throw new AppError("PleaseRegisterKey");
     const now = clock.now();
@@ -55,6 +78,7 @@ export const respondChallenge =
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       now,
     );
-    if (!(await challenges.succeed(data, session, now, requestId))) throw new AppError("UnknownChallenge");
-    return { accountId, chainName, accountKey, credentials: await issue(session) };
+    if (!(await challenges.succeed(data, session, now, requestId, counter))) throw new AppError("UnknownChallenge");
+    return { accountId, chainName, accountKey, credentials: await options.issue(session) };
   };
+};

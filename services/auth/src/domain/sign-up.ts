@@ -1,10 +1,11 @@
 import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { type Clock, type PasskeySettings, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import { requireChainAndKey } from "./chains.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { Login, VerifyLogin } from "./login.ts";
+import { requireUsablePasskey } from "./passkeys.ts";
 import type { SessionStore, SignUpStore } from "./ports.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";
 import { type Deployed, type DeviceAttributes, driveSignUp, type SignUpSteps } from "./sign-up-saga.ts";
@@ -28,6 +29,7 @@ export interface SignUpOptions<Answer extends Deployed> {
   readonly sessions: SessionStore;
   readonly steps: SignUpSteps<Answer>;
   readonly chains: ReadonlySet<string>;
+  readonly passkeys: PasskeySettings;
   readonly clock: Clock;
   issue(session: Session): Promise<Credentials>;
 }
@@ -42,11 +44,13 @@ export const SAGA_LEASE_MS = 30_000;
  * Errors: see auth.v1.SignUp/SignUp.
  */
 export const signUp =
-  <Answer extends Deployed>({ verifyLogin, store, sessions, steps, chains, clock, issue }: SignUpOptions<Answer>) =>
+  <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
   async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
+    const { verifyLogin, store, sessions, steps, chains, passkeys, clock, issue } = options;
     const { login, chainName, userKey, deviceKey, device, token, requestId } = command;
     requireChainAndKey(chains, chainName, userKey);
     const profile = await verifyLogin(login, [userKey, deviceKey]);
+    requireUsablePasskey(passkeys, profile.app.appId, command);
 
     const now = clock.now();
     const claim = await store.claim({
@@ -63,6 +67,7 @@ export const signUp =
       session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.sessionKey },
       idempotency: idempotencyOf("sign-up", login.token, command.idempotencyKey, [
         chainName,
+        command.userKeyType,
         userKey,
         deviceKey,
         device,

@@ -14,6 +14,7 @@ export interface TwoFactorSignIn {
   readonly accountId: string;
   readonly chainName: string;
   readonly app: App;
+  readonly userKeyType: "device" | "passkey";
   /** What is to be added on chain. */
   readonly userKey: PublicKey;
   /** The new device's identity key. */

@@ -68,13 +68,18 @@ function attributesFrom(device: ProtoDeviceAttributes | undefined): DeviceAttrib
   };
 }
 
-/** A user key with its device. Errors: InvalidRequest, InvalidPublicKey; NotImplemented for passkeys. */
+const USER_KEY_TYPES = new Map<number, "device" | "passkey">([
+  [UserKeyType.USER_KEY_TYPE_DEVICE, "device"],
+  [UserKeyType.USER_KEY_TYPE_PASSKEY, "passkey"],
+]);
+
+/** A user key with its device. Errors: InvalidRequest, InvalidPublicKey. */
 export function userKeyFrom(userKey: UserKey | undefined) {
-  if (userKey?.type === UserKeyType.USER_KEY_TYPE_PASSKEY) throw new AppError("NotImplemented");
-  if (userKey?.type !== UserKeyType.USER_KEY_TYPE_DEVICE) return field("/userKey/type", "unknown");
+  const userKeyType = USER_KEY_TYPES.get(userKey?.type ?? 0);
+  if (!userKey || !userKeyType) return field("/userKey/type", "unknown");
   const accountKey = publicKeyFrom(userKey.accountKey, "/userKey/publicKey");
   const deviceKey = userKey.deviceKey ? publicKeyFrom(userKey.deviceKey, "/userKey/device/publicKey") : accountKey;
-  return { userKeyType: "device" as const, userKey: accountKey, deviceKey, device: attributesFrom(userKey.device) };
+  return { userKeyType, userKey: accountKey, deviceKey, device: attributesFrom(userKey.device) };
 }
 
 /** A chain's or another short name. Errors: InvalidRequest. */

@@ -13,14 +13,11 @@ export const requestTwoFactorRpc =
   ): Handler<SignInService["requestTwoFactor"]> =>
   async ({ login, chainName, userKey, idempotencyKey }, call) => {
     await limit(call);
-    const { userKey: accountKey, deviceKey, device } = userKeyFrom(userKey);
     const { opened, ephemeralAccessToken } = await command(
       {
         login: loginFrom(login),
         chainName: nameFrom(chainName, "/request/chainName"),
-        userKey: accountKey,
-        deviceKey,
-        device,
+        ...userKeyFrom(userKey),
         idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
         ip: call.clientIp ?? "",
         requestId: call.requestId,

@@ -1,8 +1,8 @@
 import { AppError } from "@countersign/errors";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
-import { ChallengeType, type SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
+import { ChallengeType, type RespondChallengeRequest, type SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { Handler, RpcClient } from "@countersign/service-kit";
-import type { respondChallenge } from "../domain/respond-challenge.ts";
+import type { Answer, respondChallenge } from "../domain/respond-challenge.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 
 /** DER of a P-256 signature has 72 bytes at most. */
@@ -15,14 +15,10 @@ export const respondChallengeRpc =
     accounts: Pick<RpcClient<AccountsService>, "getAccount">,
     additionOf: TwoFactorSignInStore["additionOf"],
   ): Handler<SignInService["respondChallenge"]> =>
-  async ({ challengeType, challengeData, deviceKey }, call) => {
-    const isPasskey = challengeType === ChallengeType.CHALLENGE_TYPE_PASSKEY;
-    const signature = deviceKey?.signature ?? Buffer.alloc(0);
-    if (signature.length > MAX_SIGNATURE_BYTES) throw new AppError("InvalidSignature");
+  async ({ challengeData, ...proof }, call) => {
     const { accountId, chainName, accountKey, credentials } = await command({
       data: challengeData.toString("hex"),
-      type: isPasskey ? "passkey" : "device-key",
-      signature,
+      answer: answerFrom(proof),
       requestId: call.requestId,
     });
     const [{ account, transaction }, addition] = await Promise.all([
@@ -31,3 +27,17 @@ export const respondChallengeRpc =
     ]);
     return { account, transaction: addition ?? transaction, credentials };
   };
+
+/** What is missing is empty, and as wrong as anything: a challenge of the other type says so first. Errors: InvalidSignature. */
+function answerFrom({ challengeType, deviceKey, passkey }: Omit<RespondChallengeRequest, "challengeData">): Answer {
+  const nothing = Buffer.alloc(0);
+  const signature = (deviceKey ?? passkey)?.signature ?? nothing;
+  if (signature.length > MAX_SIGNATURE_BYTES) throw new AppError("InvalidSignature");
+  if (challengeType !== ChallengeType.CHALLENGE_TYPE_PASSKEY) return { type: "device-key", signature };
+  return {
+    type: "passkey",
+    clientDataJSON: passkey?.clientDataJson ?? nothing,
+    authenticatorData: passkey?.authenticatorData ?? nothing,
+    signature,
+  };
+}

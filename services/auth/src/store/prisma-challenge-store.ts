@@ -1,6 +1,7 @@
+import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
-import type { Challenge, ChallengeStore } from "../domain/ports.ts";
-import type { PrismaClient } from "./generated/client.ts";
+import type { Challenge, ChallengeStore, PasskeyCounter } from "../domain/ports.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { insertSession } from "./prisma-session-store.ts";
 
 const MAX_ATTEMPTS = 5;
@@ -10,22 +11,38 @@ interface Row {
   chain_name: string;
   app_id: string;
   app_name: string;
-  signer_algorithm: PublicKey["algorithm"];
-  signer: string;
+  type: string;
+  signer_algorithm: PublicKey["algorithm"] | null;
+  signer: string | null;
   auth_time: Date;
   expires_at: Date;
 }
 
 const toChallenge = (data: string, row: Row): Challenge => ({
   data,
-  type: "device-key",
+  type: row.type === "passkey" ? "passkey" : "device-key",
   accountId: row.account_id,
   chainName: row.chain_name,
   app: { appId: row.app_id, appName: row.app_name },
-  signer: { algorithm: row.signer_algorithm, publicKey: row.signer },
+  signer: row.signer_algorithm && row.signer ? { algorithm: row.signer_algorithm, publicKey: row.signer } : undefined,
   authTime: row.auth_time,
   expiresAt: row.expires_at,
 });
+
+/** The statement decides between two at once. A counter that has not grown is of a copy, or of an answer that was overtaken. */
+async function advance(
+  tx: Prisma.TransactionClient,
+  accountId: string,
+  { key, signCount }: PasskeyCounter,
+  now: Date,
+): Promise<void> {
+  const advanced = await tx.$executeRaw`
+    INSERT INTO passkey_counter AS c (account_id, public_key, sign_count, updated_at)
+    VALUES (${accountId}::uuid, ${key.publicKey}, ${signCount}, ${now})
+    ON CONFLICT (account_id, public_key) DO UPDATE SET sign_count = EXCLUDED.sign_count, updated_at = EXCLUDED.updated_at
+    WHERE c.sign_count < EXCLUDED.sign_count OR (c.sign_count = 0 AND EXCLUDED.sign_count = 0)`;
+  if (advanced === 0) throw new AppError("InvalidSignature", { detail: "The passkey's signature counter went back" });
+}
 
 /** Challenges in Postgres: the row decides which answer is the first. */
 export function prismaChallengeStore(prisma: PrismaClient): ChallengeStore {
@@ -34,13 +51,13 @@ export function prismaChallengeStore(prisma: PrismaClient): ChallengeStore {
     async insert({ data, type, accountId, chainName, app, signer, authTime, expiresAt }) {
       await prisma.$executeRaw`
         INSERT INTO challenge (data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at)
-        VALUES (${data}, ${type}, ${accountId}::uuid, ${chainName}, ${app.appId}, ${app.appName}, ${signer.algorithm},
-          ${signer.publicKey}, ${authTime}, ${expiresAt})`;
+        VALUES (${data}, ${type}, ${accountId}::uuid, ${chainName}, ${app.appId}, ${app.appName}, ${signer?.algorithm ?? null},
+          ${signer?.publicKey ?? null}, ${authTime}, ${expiresAt})`;
     },
 
     async find(data) {
       const [row] = await prisma.$queryRaw<Row[]>`
-        SELECT account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at FROM challenge
+        SELECT type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at FROM challenge
         WHERE data = ${data} AND used_at IS NULL AND attempts < ${MAX_ATTEMPTS}`;
       return row && toChallenge(data, row);
     },
@@ -52,11 +69,12 @@ export function prismaChallengeStore(prisma: PrismaClient): ChallengeStore {
       return counted === 1;
     },
 
-    succeed: (data, session, now, requestId) =>
+    succeed: (data, session, now, requestId, counter) =>
       prisma.$transaction(async (tx) => {
         const used =
           await tx.$executeRaw`UPDATE challenge SET used_at = ${now} WHERE data = ${data} AND used_at IS NULL`;
         if (used === 0) return false;
+        if (counter) await advance(tx, session.accountId, counter, now);
         await insertSession(tx, session, requestId);
         return true;
       }),

@@ -28,8 +28,14 @@ export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): Ex
           const now = clock.now();
           const known = await tx.exchangedCode.findUnique({ where: { codeHash } });
           if (known && known.expiresAt > now) {
-            if (known.binding === binding && known.keys.some((key) => keys.includes(key)))
+            // A challenge by name names no key: whoever names one first, is who it is bound to from then on.
+            const unbound = known.keys.length === 0 || keys.length === 0;
+            if (known.binding === binding && (unbound || known.keys.some((key) => keys.includes(key)))) {
+              if (known.keys.length === 0 && keys.length > 0) {
+                await tx.exchangedCode.update({ where: { codeHash }, data: { keys: [...keys] } });
+              }
               return fromJson(known.profile);
+            }
             await tx.exchangedCode.delete({ where: { codeHash } });
             return undefined;
           }

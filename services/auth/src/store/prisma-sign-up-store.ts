@@ -151,5 +151,11 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
       });
       return rows.length === 1 ? rows[0]?.accountId : undefined;
     },
+
+    async accountByEmail(email) {
+      const where = { email: { equals: email, mode: "insensitive" as const } };
+      const rows = email === "" ? [] : await prisma.identity.findMany({ where, select: { accountId: true }, take: 2 });
+      return rows.length === 1 ? rows[0]?.accountId : undefined;
+    },
   };
 }

@@ -48,6 +48,7 @@ const signInOf = (change: Partial<TwoFactorSignIn> = {}): TwoFactorSignIn => {
     accountId,
     chainName: "flow-emulator",
     app,
+    userKeyType: "device",
     userKey,
     deviceKey: userKey,
     device: { ...text, pushToken: "", type: "mobile", sdkVersion: "" },

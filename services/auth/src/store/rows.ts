@@ -79,6 +79,7 @@ export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
     accountId,
     chainName,
     app: { appId: row.appId, appName: row.appName },
+    userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
     userKey: key(row.userKeyAlgorithm, row.userKey),
     deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
     device: row.deviceAttributes as unknown as DeviceAttributes,

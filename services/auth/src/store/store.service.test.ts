@@ -163,7 +163,9 @@ describe("challenges", () => {
     const { signMessage } = await import("@countersign/keys/node");
     const respond = respondChallenge({
       challenges,
-      findSignInKey: async () => ({ accountKey: pair.publicKey, deviceKey: pair.publicKey }),
+      findSignInKey: async () => ({ type: "device" as const, accountKey: pair.publicKey, deviceKey: pair.publicKey }),
+      listPasskeys: async () => [],
+      passkeys: { relyingPartiesOf: () => [] },
       clock,
       isKeyBlocked: () => false,
       issue: async () => ({ accessToken: "", refreshToken: "" }),
@@ -185,8 +187,7 @@ describe("challenges", () => {
       const answer = (message = data) =>
         respond({
           data,
-          type: "device-key",
-          signature: signMessage(pair.privateKey, Buffer.from(message, "hex")),
+          answer: { type: "device-key", signature: signMessage(pair.privateKey, Buffer.from(message, "hex")) },
           requestId: "",
         });
       return { accountId, answer };
@@ -266,6 +267,18 @@ describe("sessions", () => {
 });
 
 describe("exchanged codes", () => {
+  it("of somebody who signs in by name are bound to the first key that is named", async () => {
+    const codes = prismaExchangedCodeStore(prisma, clock);
+    const profile = person();
+    const once = (keys: string[]) => codes.once("by-name", { binding: "b", keys }, async () => profile);
+    expect(await once([])).toEqual(profile);
+    expect(await once([])).toEqual(profile);
+    expect(await once(["k"])).toEqual(profile);
+    expect(await once([])).toEqual(profile);
+    expect(await once(["k"])).toEqual(profile);
+    expect(await once(["other"])).toBeUndefined();
+  });
+
   it("at once are exchanged once; another binding deletes what was remembered", async () => {
     const codes = prismaExchangedCodeStore(prisma, clock);
     const profile = person();

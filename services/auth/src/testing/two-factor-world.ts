@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
+import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { FixedClock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { admitApproved, admitDevice } from "../domain/admit-device.ts";
 import { finishTwoFactor } from "../domain/finish-two-factor.ts";
@@ -194,14 +195,20 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   });
   const ask = requestTwoFactor<{ id: string }>({
     verifyLogin: async ({ token }) => profileOf(token),
-    identities: { accountOf: async (_, subject) => accounts.get(subject), accountByKey: async () => undefined },
+    identities: {
+      accountOf: async (_, subject) => accounts.get(subject),
+      accountByKey: async () => undefined,
+      accountByEmail: async () => undefined,
+    },
     signIns,
     requests,
     async findSignInKey(_accountId, _chainName, key) {
-      if (registered.some((each) => samePublicKey(each, key))) return { accountKey: key, deviceKey: key };
+      if (registered.some((each) => samePublicKey(each, key)))
+        return { type: "device", accountKey: key, deviceKey: key };
       throw new AppError("PleaseRegisterKey");
     },
     chains: new Set(["flow-emulator"]),
+    passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,
     issueEphemeral: async ({ id, tokenId }) => `${id}.${tokenId}`,
   });
@@ -249,6 +256,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
       const command = {
         login,
         chainName: "flow-emulator",
+        userKeyType: "device" as const,
         userKey,
         deviceKey: userKey,
         device,

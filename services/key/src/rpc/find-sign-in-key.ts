@@ -2,6 +2,7 @@ import type { FindSignInKeyRequest, FindSignInKeyResponse } from "@countersign/p
 import { publicKeyToProto } from "@countersign/service-kit";
 import { z } from "zod";
 import type { findSignInKey } from "../domain/find-sign-in-key.ts";
+import type { Registration } from "../domain/registration.ts";
 import { chainName, parseRequest, publicKey, toWireOrigin, toWireType, uuid } from "./messages.ts";
 
 const shape = z.object({ accountId: uuid, chainName, publicKey: publicKey("/publicKey") });
@@ -9,12 +10,13 @@ const shape = z.object({ accountId: uuid, chainName, publicKey: publicKey("/publ
 /** key.v1.Keys/FindSignInKey */
 export const findSignInKeyRpc =
   (find: ReturnType<typeof findSignInKey>) =>
-  async (request: FindSignInKeyRequest): Promise<FindSignInKeyResponse> => {
-    const { type, accountKey, deviceKey, origin } = await find(parseRequest(shape, request));
-    return {
-      type: toWireType(type),
-      accountKey: publicKeyToProto(accountKey),
-      deviceKey: publicKeyToProto(deviceKey),
-      origin: toWireOrigin(origin),
-    };
-  };
+  async (request: FindSignInKeyRequest): Promise<FindSignInKeyResponse> =>
+    toSignInKey(await find(parseRequest(shape, request)));
+
+/** A registration as auth needs it to open a session. */
+export const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): FindSignInKeyResponse => ({
+  type: toWireType(type),
+  accountKey: publicKeyToProto(accountKey),
+  deviceKey: publicKeyToProto(deviceKey),
+  origin: toWireOrigin(origin),
+});

@@ -4,11 +4,13 @@ import type { CallContext, Handlers } from "@countersign/service-kit";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
 import type { FollowChain } from "../domain/follow-chain.ts";
 import { listKeys } from "../domain/list-keys.ts";
+import { listPasskeys } from "../domain/list-passkeys.ts";
 import type { ChainDirectory, DeviceDirectory } from "../domain/ports.ts";
 import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
 import { findSignInKeyRpc } from "./find-sign-in-key.ts";
 import { listKeysRpc } from "./list-keys.ts";
+import { listPasskeysRpc } from "./list-passkeys.ts";
 import { notAvailableYet } from "./not-available-yet.ts";
 import { registerKeyRpc } from "./register-key.ts";
 import { reportRevocationRpc } from "./report-revocation.ts";
@@ -25,6 +27,7 @@ export type KeysOptions = RegisterKeyOptions & {
 export const keysHandlers = (options: KeysOptions): Handlers<KeysService> => ({
   registerKey: registerKeyRpc(registerKey(options)),
   findSignInKey: findSignInKeyRpc(findSignInKey(options)),
+  listPasskeys: listPasskeysRpc(listPasskeys(options)),
   listKeys: listKeysRpc(listKeys(options)),
   reportRevocation: reportRevocationRpc(reportRevocation(options)),
   ...notAvailableYet,

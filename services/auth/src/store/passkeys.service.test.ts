@@ -1,0 +1,277 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { AppError } from "@countersign/errors";
+import { hexToBytes, type PublicKey, samePublicKey } from "@countersign/keys";
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { type Said, sha256, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
+import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answerer, issueChallenge } from "../domain/issue-challenge.ts";
+import type { Login } from "../domain/login.ts";
+import type { SignInKey } from "../domain/ports.ts";
+import { respondChallenge } from "../domain/respond-challenge.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaChallengeStore } from "./prisma-challenge-store.ts";
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+const login: Login = {
+  method: "id_token_channel",
+  token: "t",
+  provider: "",
+  redirectUri: "",
+  codeVerifier: "",
+  nonce: "",
+};
+const profile = {
+  issuer: "https://idp.example",
+  subject: "ada",
+  email: "ada@example.com",
+  name: "",
+  picture: "",
+  app: { appId: "demo", appName: "Demo" },
+  authTime: clock.now(),
+};
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase("auth");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+type Passkey = ReturnType<typeof simulatedPasskey>;
+let accountId: string;
+let registered: SignInKey[];
+let blocked: PublicKey[];
+let boundTo: (readonly PublicKey[])[];
+let passkey: Passkey;
+let second: Passkey;
+const device = generateKeyPair();
+
+function world() {
+  const challenges = prismaChallengeStore(prisma);
+  const shared = {
+    challenges,
+    clock,
+    findSignInKey: async (_account: string, _chain: string, key: PublicKey) => {
+      const found = registered.find(
+        (each) => samePublicKey(each.accountKey, key) || samePublicKey(each.deviceKey, key),
+      );
+      if (!found) throw new AppError("PleaseRegisterKey");
+      return found;
+    },
+    listPasskeys: async () => registered.filter(({ type }) => type === "passkey"),
+    isKeyBlocked: (_account: string, key: PublicKey) => blocked.some((each) => samePublicKey(each, key)),
+  };
+  const issue = issueChallenge({
+    ...shared,
+    verifyLogin: async (_login, keys) => {
+      boundTo.push(keys);
+      return profile;
+    },
+    identities: {
+      accountOf: async () => accountId,
+      accountByKey: async () => undefined,
+      accountByEmail: async (email) => (email === profile.email ? accountId : undefined),
+    },
+    chains: new Set(["flow-emulator"]),
+    requireLoginToken: false,
+  });
+  const respond = respondChallenge({
+    ...shared,
+    passkeys: {
+      relyingPartiesOf: (appId) => (appId === "demo" || appId === "development" ? [TEST_RELYING_PARTY] : []),
+    },
+    issue: async ({ id }) => ({ accessToken: id, refreshToken: "" }),
+  });
+  return {
+    ask: async (answerer: Answerer, by = login) =>
+      (await issue({ login: by, chainName: "flow-emulator", answerer })).data,
+    answer: (data: string, by: Passkey = passkey, said: Said = {}, challenge: Uint8Array = hexToBytes(data)) =>
+      respond({ data, answer: { type: "passkey", ...by.assert(challenge, said) }, requestId: "" }),
+    respond,
+  };
+}
+
+const refused = (reason: string) => expect.objectContaining({ reason });
+const byName: Answerer = { type: "passkey", username: "Ada@Example.com" };
+
+describe("signing in with a passkey", () => {
+  let { ask, answer, respond } = world();
+  const byKey = (): Answerer => ({ type: "passkey", publicKey: passkey.publicKey });
+
+  beforeEach(() => {
+    ({ ask, answer, respond } = world());
+    accountId = uuidv7(clock);
+    [passkey, second] = [simulatedPasskey(), simulatedPasskey()];
+    const entry = (type: SignInKey["type"], accountKey: PublicKey): SignInKey => ({
+      type,
+      accountKey,
+      deviceKey: accountKey,
+    });
+    registered = [
+      entry("device", device.publicKey),
+      entry("passkey", passkey.publicKey),
+      entry("passkey", second.publicKey),
+    ];
+    blocked = [];
+    boundTo = [];
+  });
+
+  it("by its public key, once", async () => {
+    const data = await ask(byKey());
+    expect(data).toMatch(/^[0-9a-f]{32}$/);
+    expect(boundTo).toEqual([[passkey.publicKey]]);
+    const signedIn = await answer(data);
+    expect(signedIn).toMatchObject({ accountId, accountKey: passkey.publicKey });
+    const id = signedIn.credentials.accessToken;
+    expect(await prisma.session.findUnique({ where: { id } })).toMatchObject({
+      accountKey: passkey.publicKey.publicKey,
+    });
+    await expect(answer(data)).rejects.toEqual(refused("UnknownChallenge"));
+  });
+
+  it("by the login's e-mail, with any passkey of the account and nothing else", async () => {
+    expect(await answer(await ask(byName), second)).toMatchObject({ accountKey: second.publicKey });
+    expect(await answer(await ask(byName), passkey)).toMatchObject({ accountKey: passkey.publicKey });
+    expect(boundTo).toEqual([[], []]);
+    const data = await ask(byName);
+    await expect(answer(data, simulatedPasskey())).rejects.toEqual(refused("InvalidSignature"));
+    await expect(answer(data, simulatedPasskey(device))).rejects.toEqual(refused("InvalidSignature"));
+  });
+
+  it("without a login token where development allows it", async () => {
+    const nothing: Login = { ...login, method: "", token: "" };
+    expect(await answer(await ask({ type: "passkey", username: profile.email }, nothing))).toMatchObject({ accountId });
+    await expect(ask({ type: "passkey", username: "bob@example.com" }, nothing)).rejects.toEqual(
+      refused("PleaseRegisterKey"),
+    );
+  });
+
+  it.each<[string, () => Answerer]>([
+    ["another e-mail than the login's", () => ({ type: "passkey", username: "bob@example.com" })],
+    ["a key that is nobody's", () => ({ type: "passkey", publicKey: simulatedPasskey().publicKey })],
+    ["a device's key", () => ({ type: "passkey", publicKey: device.publicKey })],
+    ["a passkey as a device's key", () => ({ type: "device-key", publicKey: passkey.publicKey })],
+  ])("is not begun with %s", async (_, answerer) => {
+    await expect(ask(answerer())).rejects.toEqual(refused("PleaseRegisterKey"));
+  });
+
+  it("is not begun where there is no passkey, or none that may sign in", async () => {
+    blocked = [passkey.publicKey, second.publicKey];
+    await expect(ask(byName)).rejects.toEqual(refused("PleaseRegisterKey"));
+    await expect(ask(byKey())).rejects.toEqual(refused("PleaseRegisterKey"));
+    registered = registered.slice(0, 1);
+    await expect(ask(byName)).rejects.toEqual(refused("PleaseRegisterKey"));
+  });
+
+  it("ends where the passkey was blocked or revoked meanwhile", async () => {
+    const [first, other] = [await ask(byKey()), await ask(byName)];
+    blocked = [passkey.publicKey];
+    await expect(answer(first)).rejects.toEqual(refused("PleaseRegisterKey"));
+    await expect(answer(other)).rejects.toEqual(refused("PleaseRegisterKey"));
+    registered = registered.filter(({ accountKey }) => accountKey !== passkey.publicKey);
+    await expect(answer(other)).rejects.toEqual(refused("InvalidSignature"));
+  });
+
+  it("uses the identity key of a device beside its passkey as what it is", async () => {
+    registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: device.publicKey }];
+    const data = await ask({ type: "device-key", publicKey: device.publicKey });
+    const signature = signMessage(device.privateKey, hexToBytes(data));
+    const signedIn = await respond({ data, answer: { type: "device-key", signature }, requestId: "" });
+    expect(signedIn).toMatchObject({ accountKey: passkey.publicKey });
+    await expect(ask({ type: "passkey", publicKey: device.publicKey })).rejects.toEqual(refused("PleaseRegisterKey"));
+  });
+
+  it.each<[string, Said]>([
+    ["another origin", { client: { origin: "https://evil.example" } }],
+    ["another RP id", { rpId: "evil.example" }],
+    ["nobody present", { flags: 0x1c }],
+    ["nobody verified", { flags: 0x19 }],
+    ["another type", { client: { type: "webauthn.create" } }],
+  ])("is refused with %s, and may be answered rightly after that", async (_, said) => {
+    const data = await ask(byKey());
+    await expect(answer(data, passkey, said)).rejects.toEqual(refused("InvalidSignature"));
+    expect(await answer(data)).toMatchObject({ accountId });
+  });
+
+  it("is refused with what answered another challenge, or signed a transaction", async () => {
+    const [data, other] = [await ask(byKey()), await ask(byKey())];
+    await expect(answer(data, passkey, {}, hexToBytes(other))).rejects.toEqual(refused("InvalidSignature"));
+    await expect(answer(data, passkey, {}, sha256(hexToBytes(data)))).rejects.toEqual(refused("InvalidSignature"));
+    await expect(answer(data, passkey, {}, Buffer.concat([hexToBytes(data), hexToBytes(data)]))).rejects.toEqual(
+      refused("InvalidSignature"),
+    );
+  });
+
+  it("is refused where the other type of challenge was issued", async () => {
+    const data = await ask(byKey());
+    const signature = signMessage(passkey.privateKey, hexToBytes(data));
+    const asDevice = respond({ data, answer: { type: "device-key", signature }, requestId: "" });
+    await expect(asDevice).rejects.toEqual(refused("ChallengeTypeMismatch"));
+    const ofDevice = await ask({ type: "device-key", publicKey: device.publicKey });
+    await expect(answer(ofDevice, simulatedPasskey(device))).rejects.toEqual(refused("ChallengeTypeMismatch"));
+  });
+
+  it("ends with the fifth wrong answer", async () => {
+    const data = await ask(byName);
+    for (let tries = 0; tries < 5; tries++) {
+      await expect(answer(data, passkey, { flags: 0 })).rejects.toEqual(refused("InvalidSignature"));
+    }
+    await expect(answer(data)).rejects.toEqual(refused("UnknownChallenge"));
+  });
+});
+
+describe("the counter of a passkey", () => {
+  let { ask, answer } = world();
+  const signIn = async (signCount: number, by: Answerer = { type: "passkey", publicKey: passkey.publicKey }) =>
+    answer(await ask(by), passkey, { signCount });
+  const stored = async () =>
+    (await prisma.passkeyCounter.findMany({ where: { accountId } })).map(({ signCount }) => Number(signCount));
+
+  it("has to grow from one sign-in to the next, whichever way they are asked for", async () => {
+    await signIn(5);
+    await signIn(6, byName);
+    for (const signCount of [6, 5, 0]) {
+      await expect(signIn(signCount)).rejects.toEqual(refused("InvalidSignature"));
+      await expect(signIn(signCount, byName)).rejects.toEqual(refused("InvalidSignature"));
+    }
+    expect(await stored()).toEqual([6]);
+    await signIn(0xffff_ffff);
+    expect(await stored()).toEqual([0xffff_ffff]);
+    expect(await prisma.session.count({ where: { accountId } })).toBe(3);
+  });
+
+  it("may be none, always, and may begin", async () => {
+    await signIn(0);
+    await signIn(0);
+    await signIn(1);
+    await expect(signIn(0)).rejects.toEqual(refused("InvalidSignature"));
+  });
+
+  it("spoils nothing where it went back: the challenge is still there for the right one", async () => {
+    await signIn(5);
+    const data = await ask(byName);
+    await expect(answer(data, passkey, { signCount: 4 })).rejects.toEqual(refused("InvalidSignature"));
+    expect(await answer(data, passkey, { signCount: 6 })).toMatchObject({ accountId });
+  });
+
+  it("lets one of two copies in that answer at once", async () => {
+    await signIn(1);
+    const datas = await Promise.all(Array.from({ length: 8 }, () => ask(byName)));
+    const answers = await Promise.allSettled(datas.map((data) => answer(data, passkey, { signCount: 2 })));
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await stored()).toEqual([2]);
+  });
+
+  beforeEach(() => {
+    ({ ask, answer } = world());
+    accountId = uuidv7(clock);
+    passkey = simulatedPasskey();
+    registered = [{ type: "passkey", accountKey: passkey.publicKey, deviceKey: passkey.publicKey }];
+    blocked = [];
+    boundTo = [];
+  });
+});
