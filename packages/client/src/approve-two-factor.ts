@@ -1,9 +1,10 @@
-import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { hexToBytes } from "@countersign/keys";
 import { type KeyAddition, matchingCodeOf, readKeyAddition } from "./key-addition.ts";
 import { sameMatchingCode } from "./matching-code.ts";
 import { ProblemError } from "./problem-error.ts";
-import type { Account, DeviceKey, TwoFactorAuth } from "./resources.ts";
+import type { Account, TwoFactorAuth, UserKey } from "./resources.ts";
 import type { ClientSession } from "./session.ts";
+import { approvalOf } from "./user-key.ts";
 
 /**
  * How this device agrees: by the code that the new device shows, as the person typed it or confirmed that it is the same; or by a transaction
@@ -28,7 +29,7 @@ export async function getTwoFactor(session: ClientSession, id: string): Promise<
 /** Approves a request, after it was checked that its message is what the person agrees to. */
 export async function approveTwoFactor(
   session: ClientSession,
-  deviceKey: DeviceKey,
+  deviceKey: UserKey,
   id: string,
   approval: TwoFactorApproval,
 ): Promise<void> {
@@ -41,10 +42,10 @@ export async function approveTwoFactor(
   for (let tries = 1; ; tries++) {
     const auth = await getTwoFactor(session, id);
     checked = check(auth, account, approval.matchingCode, checked);
-    const signature = bytesToHex(await deviceKey.sign(hexToBytes(auth.request.message)));
+    const signed = await approvalOf(deviceKey, hexToBytes(auth.request.message));
     try {
       // By the id of this very message: if it is another's by now, the server says so.
-      return await approve(auth.request.id, { signature });
+      return await approve(auth.request.id, signed);
     } catch (error) {
       const renewed = error instanceof ProblemError && error.error === "MessageRenewed";
       if (!renewed || tries === TRIES) throw error;

@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes, publicKeyFingerprint } from "@countersign/keys";
+import { publicKeyFingerprint } from "@countersign/keys";
 import { approveTwoFactor, getTwoFactor, type TwoFactorApproval } from "./approve-two-factor.ts";
 import { type AccountEvent, type EventOptions, followEvents } from "./events.ts";
 import { ApiTransport, type Fetch } from "./http.ts";
@@ -12,20 +12,22 @@ import type {
   Device,
   DeviceAttributes,
   DeviceChange,
-  DeviceKey,
   Key,
   Login,
   Session,
   SignedIn,
   TwoFactorAsked,
   TwoFactorAuth,
+  UserKey,
 } from "./resources.ts";
 import { ClientSession } from "./session.ts";
+import { answerChallenge, isPasskey, userKeyBody } from "./user-key.ts";
 
 export interface ClientOptions {
   /** The gateway, such as `http://localhost:8080`. */
   baseUrl: string;
-  deviceKey: DeviceKey;
+  /** This device's key, or a passkey in its place. */
+  deviceKey: UserKey;
   fetch?: Fetch;
   /** Of an earlier session. */
   credentials?: Credentials;
@@ -33,12 +35,19 @@ export interface ClientOptions {
   onCredentials?: (credentials: Credentials | undefined) => void;
 }
 
+/** For whom a challenge is asked. */
+export interface ChallengeOptions {
+  login?: Login;
+  chainName: string;
+  username?: string;
+}
+
 /**
  * One device's side of the API. It holds the session's tokens and refreshes an expired access token once, on its own.
  * Every method rejects with ProblemError when the server refuses.
  */
 export class CountersignClient {
-  readonly deviceKey: DeviceKey;
+  readonly deviceKey: UserKey;
   readonly #transport: ApiTransport;
   readonly #session: ClientSession;
 
@@ -73,14 +82,13 @@ export class CountersignClient {
     device?: DeviceAttributes;
     idempotencyKey?: string;
   }): Promise<SignedIn> {
-    const { publicKey, algorithm } = this.deviceKey;
     const signedIn = await this.#transport.send<SignedIn>({
       method: "POST",
       path: "/auth/v1/signup",
       body: {
         ...options.login,
         chainName: options.chainName,
-        userKey: { type: "device", publicKey, algorithm, device: { publicKey, algorithm, ...options.device } },
+        userKey: userKeyBody(this.deviceKey, options.device),
       },
       accessToken: this.#session.credentials?.accessToken,
       headers: options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey },
@@ -89,35 +97,34 @@ export class CountersignClient {
     return signedIn;
   }
 
-  /** Asks for a challenge for this device's key. */
-  requestChallenge(options: { login?: Login; chainName: string }): Promise<Challenge> {
+  /** Asks for a challenge for this device's key; for a passkey by `username`, the login's e-mail address, for any passkey of the account. */
+  requestChallenge(options: ChallengeOptions): Promise<Challenge> {
     const { publicKey, algorithm } = this.deviceKey;
+    const { username } = options;
     return this.#transport.send({
       method: "POST",
       path: "/auth/v1/signin/challenge",
       body: {
-        challengeType: "deviceKey",
+        challengeType: isPasskey(this.deviceKey) ? "passKey" : "deviceKey",
         request: { ...options.login, chainName: options.chainName },
-        publicKey,
-        algorithm,
+        ...(username === undefined ? { publicKey, algorithm } : { passKey: { username } }),
       },
     });
   }
 
   /** Signs a challenge with this device's key and opens a session. */
   async respondChallenge({ challengeData }: Pick<Challenge, "challengeData">): Promise<SignedIn> {
-    const signature = await this.deviceKey.sign(hexToBytes(challengeData));
     const signedIn = await this.#transport.send<SignedIn>({
       method: "POST",
       path: "/auth/v1/signin/challenge/respond",
-      body: { challengeType: "deviceKey", challengeData, deviceKey: { signature: bytesToHex(signature) } },
+      body: await answerChallenge(this.deviceKey, challengeData),
     });
     this.#session.keep(signedIn.credentials);
     return signedIn;
   }
 
   /** Asks for a challenge and answers it. */
-  async signIn(options: { login?: Login; chainName: string }): Promise<SignedIn> {
+  async signIn(options: ChallengeOptions): Promise<SignedIn> {
     return this.respondChallenge(await this.requestChallenge(options));
   }
 

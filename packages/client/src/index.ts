@@ -1,5 +1,12 @@
 export { MatchingCodeError, type TwoFactorApproval } from "./approve-two-factor.ts";
-export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
+export {
+  type BrowserPasskey,
+  browserPasskey,
+  createBrowserPasskey,
+  type PasskeyCredentials,
+  PasskeyUnavailableError,
+} from "./browser-passkey.ts";
+export { type ChallengeOptions, type ClientOptions, CountersignClient } from "./countersign-client.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
 export type { Fetch } from "./http.ts";
 export {

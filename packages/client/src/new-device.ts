@@ -1,7 +1,8 @@
 import type { ApiTransport } from "./http.ts";
 import { ProblemError } from "./problem-error.ts";
-import type { DeviceAttributes, DeviceKey, Login, SignedIn, TwoFactorAsked } from "./resources.ts";
+import type { DeviceAttributes, Login, SignedIn, TwoFactorAsked, UserKey } from "./resources.ts";
 import { sleep } from "./sleep.ts";
+import { userKeyBody } from "./user-key.ts";
 
 export interface RequestTwoFactorOptions {
   login: Login;
@@ -17,7 +18,7 @@ const UNREACHABLE_MS = 2_000;
 /** Asks the account's devices to let this one in. */
 export function requestTwoFactor(
   transport: ApiTransport,
-  { publicKey, algorithm }: DeviceKey,
+  key: UserKey,
   { login, chainName, device, idempotencyKey }: RequestTwoFactorOptions,
 ): Promise<TwoFactorAsked> {
   return transport.send({
@@ -25,7 +26,7 @@ export function requestTwoFactor(
     path: "/auth/v1/signin/2fa",
     body: {
       request: { ...login, chainName },
-      userKey: { type: "device", publicKey, algorithm, device: { publicKey, algorithm, ...device } },
+      userKey: userKeyBody(key, device),
     },
     headers: idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
   });

@@ -1,4 +1,4 @@
-import type { KeyAlgorithm } from "@countersign/keys";
+import type { Assertion, KeyAlgorithm } from "@countersign/keys";
 
 /** The device's key: it never leaves the device, so the client only asks for signatures. */
 export interface DeviceKey {
@@ -8,6 +8,18 @@ export interface DeviceKey {
   /** Signs `message` itself: ECDSA over its SHA-256, or Ed25519. Raw r||s, 64 bytes. */
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
+
+/** A passkey: it signs nothing but what an authenticator says about a challenge. */
+export interface Passkey {
+  /** Hex: 64 bytes x||y. */
+  readonly publicKey: string;
+  readonly algorithm: "ES256";
+  /** Has the authenticator answer a challenge, the user verified (WebAuthn level 3). Nothing is remembered of it. */
+  assert(challenge: Uint8Array): Promise<Assertion>;
+}
+
+/** The account key of this device: one of its own, or a passkey. */
+export type UserKey = DeviceKey | Passkey;
 
 /** What the client got from its identity provider. */
 export interface Login {

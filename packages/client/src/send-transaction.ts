@@ -15,6 +15,7 @@ import {
 import { bytesToHex } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
 import type { CompositeSignature } from "./resources.ts";
+import { signMessageWith } from "./user-key.ts";
 
 /** The chain as a client must know it. */
 export interface ClientNetwork {
@@ -105,11 +106,11 @@ export async function signTransaction(
 ): Promise<FlowTransaction> {
   const message = payloadMessage(payload);
   const [device, server] = await Promise.all([
-    client.deviceKey.sign(message),
+    signMessageWith(client.deviceKey, message),
     client.signTransaction(bytesToHex(message), chainName),
   ]);
   const { address } = payload.proposalKey;
-  const payloadSignatures = [{ address, keyId: deviceKeyId, signature: bytesToHex(device) }, toSignature(server)];
+  const payloadSignatures = [{ address, keyId: deviceKeyId, ...device }, toSignature(server)];
   const envelope = envelopeMessage({ ...payload, payloadSignatures });
   const payer = await client.signPaymaster(bytesToHex(envelope), chainName);
   return { ...payload, payloadSignatures, envelopeSignatures: [toSignature(payer)] };

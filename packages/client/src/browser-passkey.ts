@@ -1,0 +1,126 @@
+import { base64urlToBytes, bytesToBase64url, bytesToHex, parsePublicKey } from "@countersign/keys";
+import type { Passkey } from "./resources.ts";
+
+/** What is used of `navigator.credentials`; another one may stand in for it. */
+export interface PasskeyCredentials {
+  create(options: { publicKey: CreationOptions }): Promise<unknown>;
+  get(options: { publicKey: RequestOptions }): Promise<unknown>;
+}
+
+/** PublicKeyCredentialCreationOptions, as far as they are used (WebAuthn level 3, section 5.4). */
+export interface CreationOptions {
+  challenge: Uint8Array;
+  rp: { id: string; name: string };
+  user: { id: Uint8Array; name: string; displayName: string };
+  pubKeyCredParams: { type: "public-key"; alg: number }[];
+  authenticatorSelection: { residentKey: "required"; userVerification: "required" };
+  attestation: "none";
+}
+
+/** PublicKeyCredentialRequestOptions, as far as they are used (WebAuthn level 3, section 5.5). */
+export interface RequestOptions {
+  challenge: Uint8Array;
+  rpId: string;
+  allowCredentials: { type: "public-key"; id: Uint8Array }[];
+  userVerification: "required";
+}
+
+/** A passkey of this browser or phone. Keep `publicKey` and `credentialId`: nobody else remembers that they belong together. */
+export interface BrowserPasskey extends Passkey {
+  /** base64url. */
+  readonly credentialId: string;
+  readonly rpId: string;
+}
+
+/** The browser made no passkey, or gave no assertion of it. */
+export class PasskeyUnavailableError extends Error {
+  override readonly name = "PasskeyUnavailableError";
+}
+
+const ES256 = -7;
+/** SubjectPublicKeyInfo of an uncompressed point of P-256: this, then x||y (RFC 5480). */
+const SPKI_PREFIX = "3059301306072a8648ce3d020106082a8648ce3d03010703420004";
+
+function browserCredentials(): PasskeyCredentials {
+  const { navigator } = globalThis as { navigator?: { credentials?: PasskeyCredentials } };
+  if (!navigator?.credentials) throw new PasskeyUnavailableError("this browser has no passkeys");
+  return navigator.credentials;
+}
+
+const bytesOf = (value: unknown, what: string): Uint8Array => {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (value instanceof Uint8Array) return value;
+  throw new PasskeyUnavailableError(`the browser gave no ${what}`);
+};
+
+interface NewCredential {
+  rawId: unknown;
+  response: { getPublicKey?(): unknown };
+}
+
+interface GivenAssertion {
+  response: { clientDataJSON: unknown; authenticatorData: unknown; signature: unknown };
+}
+
+/**
+ * Makes a passkey: the person is asked. `userName` is what they will see beside it. Errors: PasskeyUnavailableError; the browser's own where
+ * the person refuses.
+ */
+export async function createBrowserPasskey(options: {
+  rpId: string;
+  rpName: string;
+  userName: string;
+  credentials?: PasskeyCredentials;
+}): Promise<BrowserPasskey> {
+  const credentials = options.credentials ?? browserCredentials();
+  const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  const created = (await credentials.create({
+    publicKey: {
+      // Nobody checks a statement about a new passkey: its first use proves it.
+      challenge: random(16),
+      rp: { id: options.rpId, name: options.rpName },
+      user: { id: random(16), name: options.userName, displayName: options.userName },
+      pubKeyCredParams: [{ type: "public-key", alg: ES256 }],
+      authenticatorSelection: { residentKey: "required", userVerification: "required" },
+      attestation: "none",
+    },
+  })) as NewCredential | null;
+  const spki = bytesToHex(bytesOf(created?.response.getPublicKey?.(), "public key"));
+  if (!spki.startsWith(SPKI_PREFIX)) throw new PasskeyUnavailableError("the browser made a key that is not of P-256");
+  const { publicKey } = parsePublicKey(spki.slice(SPKI_PREFIX.length));
+  const credentialId = bytesToBase64url(bytesOf(created?.rawId, "credential id"));
+  return browserPasskey({ ...options, publicKey, credentialId, credentials });
+}
+
+/** A passkey that was made before. */
+export function browserPasskey(known: {
+  /** Hex, 64 bytes x||y. */
+  publicKey: string;
+  credentialId: string;
+  rpId: string;
+  credentials?: PasskeyCredentials;
+}): BrowserPasskey {
+  const { publicKey, credentialId, rpId } = known;
+  return {
+    publicKey,
+    algorithm: "ES256",
+    credentialId,
+    rpId,
+    async assert(challenge) {
+      const credentials = known.credentials ?? browserCredentials();
+      const given = (await credentials.get({
+        publicKey: {
+          challenge,
+          rpId,
+          allowCredentials: [{ type: "public-key", id: base64urlToBytes(credentialId) }],
+          userVerification: "required",
+        },
+      })) as GivenAssertion | null;
+      return {
+        clientDataJSON: bytesOf(given?.response.clientDataJSON, "client data"),
+        authenticatorData: bytesOf(given?.response.authenticatorData, "authenticator data"),
+        signature: bytesOf(given?.response.signature, "signature"),
+      };
+    },
+  };
+}

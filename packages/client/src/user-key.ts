@@ -1,0 +1,49 @@
+import { passkeySignature, type TransactionSignature } from "@countersign/flow";
+import { bytesToBase64url, bytesToHex, challengeOf, hexToBytes } from "@countersign/keys";
+import type { DeviceAttributes, Passkey, UserKey } from "./resources.ts";
+
+export const isPasskey = (key: UserKey): key is Passkey => "assert" in key;
+
+/** A user key with its device, as sign-up and requests for approval carry it: the device goes by the same key. */
+export const userKeyBody = (key: UserKey, device: DeviceAttributes | undefined) => {
+  const { publicKey, algorithm } = key;
+  const type = isPasskey(key) ? "passkey" : "device";
+  return { type, publicKey, algorithm, device: { publicKey, algorithm, ...device } };
+};
+
+/** What answers a login's challenge (hex), as the body carries it. */
+export async function answerChallenge(key: UserKey, challengeData: string): Promise<object> {
+  const challenge = hexToBytes(challengeData);
+  if (!isPasskey(key)) {
+    const signature = bytesToHex(await key.sign(challenge));
+    return { challengeType: "deviceKey", challengeData, deviceKey: { signature } };
+  }
+  // Throws where the server asks for anything but 16 bytes: a longer challenge could be a transaction's digest.
+  const { clientDataJSON, authenticatorData, signature } = await key.assert(challengeOf({ login: challenge }));
+  const passKey = {
+    clientDataJSON: bytesToBase64url(clientDataJSON),
+    authenticatorData: bytesToBase64url(authenticatorData),
+    signature: bytesToBase64url(signature),
+  };
+  return { challengeType: "passKey", challengeData, passKey };
+}
+
+/** What approves a request with this message, as the body carries it. */
+export async function approvalOf(key: UserKey, message: Uint8Array): Promise<object> {
+  if (!isPasskey(key)) return { signature: bytesToHex(await key.sign(message)) };
+  const { clientDataJSON, authenticatorData, signature } = await key.assert(challengeOf({ transaction: message }));
+  return {
+    signature: bytesToHex(signature),
+    clientDataJSON: bytesToBase64url(clientDataJSON),
+    authenticatorData: bytesToBase64url(authenticatorData),
+  };
+}
+
+/** The key's signature over a transaction's message (tag and RLP), as it goes on chain: a passkey's with its extension data. */
+export async function signMessageWith(
+  key: UserKey,
+  message: Uint8Array,
+): Promise<Pick<TransactionSignature, "signature" | "extensionData">> {
+  if (!isPasskey(key)) return { signature: bytesToHex(await key.sign(message)) };
+  return passkeySignature(await key.assert(challengeOf({ transaction: message })));
+}
