@@ -48,6 +48,7 @@ let blocked: PublicKey[];
 let boundTo: (readonly PublicKey[])[];
 let passkey: Passkey;
 let second: Passkey;
+let left = false;
 const device = generateKeyPair();
 
 function world() {
@@ -78,6 +79,7 @@ function world() {
     },
     chains: new Set(["flow-emulator"]),
     requireLoginToken: false,
+    hasLeft: async () => left,
   });
   const respond = respondChallenge({
     ...shared,
@@ -165,6 +167,17 @@ describe("signing in with a passkey", () => {
     await expect(ask(byKey())).rejects.toEqual(refused("PleaseRegisterKey"));
     registered = registered.slice(0, 1);
     await expect(ask(byName)).rejects.toEqual(refused("PleaseRegisterKey"));
+  });
+
+  it("is not begun for an account that has left", async () => {
+    left = true;
+    try {
+      await expect(ask(byName)).rejects.toEqual(refused("AccountLeft"));
+      await expect(ask(byKey())).rejects.toEqual(refused("AccountLeft"));
+      await expect(ask({ type: "passkey", username: "bob@example.com" })).rejects.toEqual(refused("PleaseRegisterKey"));
+    } finally {
+      left = false;
+    }
   });
 
   it("ends where the passkey was blocked or revoked meanwhile", async () => {
