@@ -57,7 +57,7 @@ transaction(publicKey: String, keyCount: Int, amount: UFix64) {
 /** Has the signer make its creator and paymaster keys (once) and tell their public halves: the keys stay with it. */
 async function signerKeys(env: NodeJS.ProcessEnv): Promise<SignerKeys> {
   const program = join(root, "services/signer/src/cli.ts");
-  const output = await run(process.execPath, [program, "keys", "init", "--chain", chainName], { env });
+  const output = await run(process.execPath, [program, "keys", "create", "--chain", chainName], { env });
   const line = output.split("\n").find((text) => text.startsWith("{"));
   const keys = line ? (JSON.parse(output.slice(output.indexOf(line))) as SignerKeys) : undefined;
   for (const role of ["creator", "paymaster"] as const) {

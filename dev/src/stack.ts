@@ -104,11 +104,18 @@ function entryPoint(name: ProgramName): string {
   return name === "gateway" ? join(root, "gateway/src/main.ts") : join(root, "services", name, "src/main.ts");
 }
 
+/** The signer leaves no core dump, which would hold its keys, and opens no inspector on a signal. */
+function commandOf(name: ProgramName): { command: string; args: string[] } {
+  const entry = entryPoint(name);
+  if (name !== "signer") return { command: process.execPath, args: [entry] };
+  const limited = 'ulimit -c 0; exec "$0" "$@"';
+  return { command: "/bin/sh", args: ["-c", limited, process.execPath, "--disable-sigusr1", entry] };
+}
+
 async function startService(name: ProgramName, replica: number, input: EnvironmentInput, supervisor: Supervisor) {
   const child = await supervisor.starter(name === "gateway" ? gatewayTier : serviceTier)({
     name: processName(name, replica),
-    command: process.execPath,
-    args: [entryPoint(name)],
+    ...commandOf(name),
     cwd: root,
     env: await serviceEnvironment(name, replica, input),
     logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),

@@ -4,6 +4,7 @@ import { ensureCadenceParser } from "./cadence-parser.ts";
 import { ensureChromium } from "./chromium.ts";
 import { generate } from "./generate.ts";
 import { root } from "./paths.ts";
+import { ensureSoftHsm } from "./soft-hsm.ts";
 import { ensureTools } from "./tools.ts";
 
 /** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
@@ -13,6 +14,7 @@ export async function test(args: string[]): Promise<void> {
   await ensureTools((line) => console.log(line));
   await ensureCadenceParser((line) => console.log(line));
   if (browserIsNeeded(args)) await ensureChromium((line) => console.log(line));
+  ensureSoftHsm((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));

@@ -11,8 +11,21 @@ const network = z.strictObject({
   /** Base URL of the Access API (REST). */
   accessNode: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
   evmContract: cadenceAddress,
-  creator: z.strictObject({ address: cadenceAddress, keyCount: z.int().positive() }),
-  paymaster: z.strictObject({ address: cadenceAddress, keyId: z.int().nonnegative() }),
+  creator: z.strictObject({
+    address: cadenceAddress,
+    /** Keys of the account, from index 0 on. */
+    keyCount: z.int().positive(),
+    /** The first key that proposes: those before were rotated out. Default 0. */
+    firstKeyId: z.int().nonnegative().optional(),
+    /** From which index on which version of the key stands, the lowest index first. Default: version 1 everywhere. */
+    keyVersions: z.array(z.strictObject({ firstKeyId: z.int().nonnegative(), version: z.int().positive() })).optional(),
+  }),
+  paymaster: z.strictObject({
+    address: cadenceAddress,
+    keyId: z.int().nonnegative(),
+    /** The version of the key that stands there. Default 1. */
+    keyVersion: z.int().positive().optional(),
+  }),
   /** `{id}` stands for the transaction's id. */
   explorerTransactionUrl: z.string().includes("{id}"),
 });

@@ -25,12 +25,22 @@ const file = z
     peers: z.array(peerName).optional(),
     /** DNS names outside of countersign.internal, and the peer that each stands for. */
     names: z.record(z.string().min(1), peerName).optional(),
+    /** Backends besides our own services: they ask for users of their own apps only. */
+    backends: z.record(peerName, z.strictObject({ apps: z.array(z.string().min(1)).min(1) })).optional(),
     rpcs: z.record(
       z.string().regex(/^[a-z0-9_.]+\.v\d+[a-z0-9]*\.[A-Z]\w*\/([A-Z]\w*|\*)$/, "must be package.v1.Service/Method"),
       rule,
     ),
   })
-  .superRefine(({ peers, rpcs }, context) => {
+  .superRefine(({ peers, backends, rpcs }, context) => {
+    for (const backend of Object.keys(backends ?? {})) {
+      if (peers !== undefined && !peers.includes(backend))
+        context.addIssue({
+          code: "custom",
+          path: ["backends", backend],
+          message: `${backend} is not one of the peers`,
+        });
+    }
     for (const [rpc, { callers }] of Object.entries(rpcs)) {
       // Wildcards are for what gives nothing away.
       const open = /^(grpc\.(health|reflection)|rpc)\./.test(rpc);
@@ -64,6 +74,8 @@ export interface Peers {
   /** The row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
   rule(rpc: string): PeerRule | undefined;
   names: ReadonlyMap<string, string>;
+  /** The apps of a backend that is not one of our services; undefined for the services. */
+  appsOf(caller: string): ReadonlySet<string> | undefined;
 }
 
 const scopesOf: Record<TokenMode, readonly TokenScope[]> = {
@@ -85,8 +97,9 @@ export function loadPeers(path: string): Peers {
   return peersOf(readJsonFile(path, file));
 }
 
-function peersOf({ peers, names, rpcs }: z.output<typeof file>): Peers {
+function peersOf({ peers, names, backends, rpcs }: z.output<typeof file>): Peers {
   const everybody = peers ?? Object.values(rpcs).flatMap(({ callers }) => callers.filter((caller) => caller !== "*"));
+  const apps = new Map(Object.entries(backends ?? {}).map(([name, each]) => [name, new Set(each.apps)]));
   const rules = new Map<string, PeerRule>();
   for (const [rpc, { callers, token, scopes }] of Object.entries(rpcs)) {
     rules.set(rpc, {
@@ -98,5 +111,6 @@ function peersOf({ peers, names, rpcs }: z.output<typeof file>): Peers {
   return {
     rule: (rpc) => rules.get(rpc) ?? rules.get(rpc.replace(/\/.*$/, "/*")),
     names: new Map(Object.entries(names ?? {})),
+    appsOf: (caller) => apps.get(caller),
   };
 }

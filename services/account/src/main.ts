@@ -63,7 +63,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
   onClose("database", () => prisma.$disconnect());
   readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
-  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
+  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator);
   const stored = prismaAccountStore(prisma);
   const remembered = rememberAccounts(stored.find, () => changes.connected());
   const changes = listenPostgres({ databaseUrl, channel: "account_changed", onNotify: remembered.forget, logger });

@@ -2,10 +2,22 @@ import { auditExport } from "./commands/audit-export.ts";
 import { auditVerify } from "./commands/audit-verify.ts";
 import { auditVerifyProof } from "./commands/audit-verify-proof.ts";
 import { UsageError } from "./commands/command.ts";
+import { keysCreate } from "./commands/keys-create.ts";
 import { keysExportPublic } from "./commands/keys-export-public.ts";
-import { keysInit } from "./commands/keys-init.ts";
+import { keysList } from "./commands/keys-list.ts";
+import { keysReEncrypt } from "./commands/keys-re-encrypt.ts";
+import { keysRotate } from "./commands/keys-rotate.ts";
 
-const commands = [keysInit, keysExportPublic, auditExport, auditVerify, auditVerifyProof];
+const commands = [
+  keysCreate,
+  keysList,
+  keysRotate,
+  keysExportPublic,
+  keysReEncrypt,
+  auditExport,
+  auditVerify,
+  auditVerifyProof,
+];
 
 const [noun, verb, ...args] = process.argv.slice(2);
 const command = commands.find(({ usage }) => usage.startsWith(`${noun} ${verb} `) || usage === `${noun} ${verb}`);

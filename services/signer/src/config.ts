@@ -16,6 +16,8 @@ const schema = sharedEnv.extend({
   SIGNER_LISTEN: listenAddress,
   SIGNER_KEYSTORE_FILE: z.string(),
   SIGNER_KEYSTORE_PASSPHRASE_FILE: z.string(),
+  /** Keys that stand elsewhere than in the keystore; see docs/vaults.md. */
+  SIGNER_VAULTS_FILE: z.string().min(1).optional(),
   /** See docs/policy.md; without it the default policy. */
   SIGNER_POLICY_FILE: z.string().min(1).optional(),
   /** Threads that read scripts. */
@@ -47,6 +49,7 @@ export function loadConfig(env: Env) {
   return {
     listen: settings.SIGNER_LISTEN,
     keystoreFile: settings.SIGNER_KEYSTORE_FILE,
+    vaultsFile: settings.SIGNER_VAULTS_FILE,
     checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
     checkpointMs: settings.SIGNER_AUDIT_CHECKPOINT_MS,
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),

@@ -43,7 +43,7 @@ import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-sto
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
 import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
-import { createKeystoreVault, readKeystore } from "./vault/index.ts";
+import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
 const AUDIT_KEY = { role: "audit" } as const;
@@ -56,7 +56,10 @@ await runService({
     const policies = startPolicies(config.policyFile, { logger, metrics, onClose });
     const reader = await startReader(config.parser, { logger, metrics, onClose });
     const scripts = createKnownScripts({ reader, clock });
-    const vault = createKeystoreVault(readKeystore(config.keystoreFile, config.secrets.keystorePassphrase));
+    const keystore = createKeystoreVault(readKeystore(config.keystoreFile, config.secrets.keystorePassphrase));
+    const { vault, close: closeVaults } = await openVaults(keystore, config.vaultsFile);
+    onClose("vaults", closeVaults);
+    warnOfCoreDumps(logger);
     const chain = (name: string) => {
       const policy = config.chains.get(name);
       if (!policy) throw new AppError("UnknownChain");
@@ -111,14 +114,24 @@ await runService({
 
     const decide = createDecide({ vault, audit, clock, policies });
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
-    const signing = { decide, bindings, vault, ephemeralUses: prismaEphemeralUses(prisma), scripts, clock, chain };
+    const peers = loadPeers(config.peersFile);
+    const signing = {
+      decide,
+      bindings,
+      vault,
+      ephemeralUses: prismaEphemeralUses(prisma),
+      scripts,
+      clock,
+      chain,
+      appsOf: peers.appsOf,
+    };
     const transaction = signTransaction(signing);
     const paymaster = signPaymaster({ ...signing, paymasters, passkeys: config.passkeys });
 
     const server = createRpcServer({
       name: "signer",
       tls,
-      peers: loadPeers(config.peersFile),
+      peers,
       tokenVerifier: verifier,
       logger,
       metrics,
@@ -138,6 +151,7 @@ await runService({
         InformationService,
         informationRpcs(
           vault,
+          chain,
           explain({ policies, scripts, chains: config.chains }),
           getAuditProof({ audit: prismaAuditReader(prisma) }),
         ),

@@ -21,7 +21,11 @@ export interface DeployedAccount {
 export interface Chain {
   readonly chainName: string;
   readonly evmChainId: number;
-  readonly creator: { readonly address: string; readonly keyCount: number };
+  readonly creator: {
+    readonly address: string;
+    readonly keyCount: number;
+    readonly firstKeyId?: number | undefined;
+  };
   readonly evmContract: string;
   readonly maxReferenceAge: bigint;
   latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;

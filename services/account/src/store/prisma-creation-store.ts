@@ -198,8 +198,16 @@ export function prismaCreationStore(prisma: PrismaClient, { transactionUrl }: Cr
   };
 }
 
-/** Makes the rows of a chain's proposal keys; the same again changes nothing. */
-export async function ensureProposalKeys(prisma: PrismaClient, chainName: string, keyCount: number): Promise<void> {
-  const data = Array.from({ length: keyCount }, (_, keyIndex) => ({ chainName, keyIndex }));
+/**
+ * Makes the rows of a chain's proposal keys, and takes those away that were rotated out and are free: one that is at work goes with the next start.
+ * The same again changes nothing.
+ */
+export async function ensureProposalKeys(
+  prisma: PrismaClient,
+  chainName: string,
+  { keyCount, firstKeyId = 0 }: { keyCount: number; firstKeyId?: number | undefined },
+): Promise<void> {
+  const data = Array.from({ length: keyCount - firstKeyId }, (_, i) => ({ chainName, keyIndex: firstKeyId + i }));
   await prisma.proposalKey.createMany({ data, skipDuplicates: true });
+  await prisma.proposalKey.deleteMany({ where: { chainName, keyIndex: { lt: firstKeyId }, creationId: null } });
 }

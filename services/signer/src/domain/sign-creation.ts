@@ -1,7 +1,7 @@
 import { checkCreation, checkCreationAccounts } from "../policy/creation.ts";
 import { refuse } from "../policy/refusal.ts";
-import type { ChainPolicy } from "../policy/transaction.ts";
-import type { Vault } from "../vault/index.ts";
+import { type ChainPolicy, creatorVersion } from "../policy/transaction.ts";
+import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
 import { FIRST_SERVER_KEY_VERSION } from "./derive-server-keys.ts";
 import type { BindingStore } from "./ports.ts";
@@ -33,15 +33,11 @@ export const signCreation =
           vault.publicKey({ role: "server", chainName, accountId, version: FIRST_SERVER_KEY_VERSION }),
         ),
       );
-      const ownKeys = await Promise.all([
-        vault.publicKey({ role: "creator", chainName }),
-        vault.publicKey({ role: "paymaster", chainName }),
-      ]);
-      checkCreation(decoded, serverKeys, policy, ownKeys);
+      checkCreation(decoded, serverKeys, policy, await ownPublicKeys(vault, chainName));
       const [bound] = await bindings.bound(chainName, accountIds);
       if (bound) refuse("BadCreation", "an account that is deployed already");
       return {
-        key: { role: "creator", chainName },
+        key: { role: "creator", chainName, version: creatorVersion(policy, decoded.proposalKey.keyId) },
         address: policy.creator.address,
         keyId: decoded.proposalKey.keyId,
       };

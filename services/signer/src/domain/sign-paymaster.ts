@@ -7,7 +7,8 @@ import {
   checkServerSignature,
   checkUserSignature,
 } from "../policy/paymaster.ts";
-import { checkTransaction } from "../policy/transaction.ts";
+import { checkApp } from "../policy/scope.ts";
+import { checkTransaction, paymasterVersion } from "../policy/transaction.ts";
 import type { SignedMessage } from "./decide.ts";
 import {
   checkFreeScript,
@@ -34,6 +35,7 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded, deciding) => {
+        checkApp(token, options.appsOf?.(caller));
         const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         checkPaymasterKind(decoded);
@@ -47,7 +49,9 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
         if (!template) await checkFreeScript(options.scripts, decoded, deciding);
         await countEphemeralUse(options, token, "paymaster");
-        return { key: { role: "paymaster", chainName: account.chainName }, ...policy.paymaster };
+        const { address, keyId } = policy.paymaster;
+        const key = { role: "paymaster", chainName: account.chainName, version: paymasterVersion(policy) } as const;
+        return { key, address, keyId };
       },
     );
 };

@@ -2,12 +2,12 @@ import type { DecodedMessage } from "@countersign/flow";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
-import { checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
+import { checkApp, checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
 import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { checkTemplateKeys, type Template, templateOf } from "../policy/template.ts";
 import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../policy/transaction.ts";
-import type { KeyReference, Vault } from "../vault/index.ts";
+import { type KeyReference, ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses } from "./ports.ts";
 
@@ -28,6 +28,8 @@ export interface SignOptions {
   readonly scripts: KnownScripts;
   readonly clock: Clock;
   chain(name: string): ChainPolicy;
+  /** The apps that a caller is for; undefined for our own services. */
+  appsOf?(caller: string): ReadonlySet<string> | undefined;
 }
 
 /** The server key's signature over a transaction of the token's own account; see policy/transaction.ts for the rules. */
@@ -39,6 +41,7 @@ export const signTransaction = (options: SignOptions) => {
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded, deciding) => {
+        checkApp(token, options.appsOf?.(caller));
         const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
@@ -65,13 +68,8 @@ export async function checkTemplate(
   template: Template,
   account: Binding,
 ): Promise<void> {
-  const { chainName } = account;
-  const [server, ...others] = await Promise.all(
-    ([serverKeyOf(account), { role: "creator", chainName }, { role: "paymaster", chainName }] as const).map((key) =>
-      vault.publicKey(key),
-    ),
-  );
-  checkTemplateKeys(template, server!, others);
+  const others = await ownPublicKeys(vault, account.chainName);
+  checkTemplateKeys(template, await vault.publicKey(serverKeyOf(account)), others);
 }
 
 /** What is no template is read, and goes by the script's rules; a script that was read before costs no wait. */

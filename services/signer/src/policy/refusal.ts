@@ -4,6 +4,7 @@ import { AppError } from "@countersign/errors";
 export type RefusalReason =
   | "WrongMessageKind"
   | "NotYourAccount"
+  | "NotYourApp"
   | "MoreThanOneAuthorizer"
   | "ProposerNotYours"
   | "UnknownPayer"

@@ -8,8 +8,16 @@ import type { Template } from "./template.ts";
 export interface ChainPolicy {
   readonly chainName: string;
   /** 16 hex digits. */
-  readonly paymaster: { readonly address: string; readonly keyId: number };
-  readonly creator: { readonly address: string; readonly keyCount: number };
+  readonly paymaster: {
+    readonly address: string;
+    readonly keyId: number;
+    readonly keyVersion?: number | undefined;
+  };
+  readonly creator: {
+    readonly address: string;
+    readonly keyCount: number;
+    readonly keyVersions?: readonly { readonly firstKeyId: number; readonly version: number }[] | undefined;
+  };
   /** 16 hex digits. */
   readonly evmContract: string;
 }
@@ -51,3 +59,10 @@ export function checkAuthorizerKind(message: DecodedMessage, account: Binding): 
     refuse("WrongMessageKind", "the authorizer signs a payload; the envelope is the payer's");
   }
 }
+
+/** The version of the paymaster's key that stands at its index. */
+export const paymasterVersion = ({ paymaster }: ChainPolicy): number => paymaster.keyVersion ?? 1;
+
+/** The version of the creator's key at an index. */
+export const creatorVersion = ({ creator }: ChainPolicy, keyId: number): number =>
+  creator.keyVersions?.findLast(({ firstKeyId }) => firstKeyId <= keyId)?.version ?? 1;

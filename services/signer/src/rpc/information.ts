@@ -2,19 +2,26 @@ import type { InformationService } from "@countersign/proto/signer/v1/informatio
 import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
 import type { explain } from "../domain/explain.ts";
 import type { getAuditProof } from "../domain/get-audit-proof.ts";
+import { type ChainPolicy, creatorVersion, paymasterVersion } from "../policy/transaction.ts";
 import type { Vault } from "../vault/index.ts";
 import { getAuditProofRpc } from "./get-audit-proof.ts";
 
 /** signer.v1.Information: explains, proves and answers public keys; signs nothing. */
 export const informationRpcs = (
   vault: Vault,
+  chain: (name: string) => ChainPolicy,
   explaining: ReturnType<typeof explain>,
   proof: ReturnType<typeof getAuditProof>,
 ): Handlers<InformationService> => ({
-  getPublicKeys: async ({ chainName }) => ({
-    paymaster: publicKeyToProto(await vault.publicKey({ role: "paymaster", chainName })),
-    creator: publicKeyToProto(await vault.publicKey({ role: "creator", chainName })),
-  }),
+  getPublicKeys: async ({ chainName }) => {
+    const policy = chain(chainName);
+    const newest = policy.creator.keyCount - 1;
+    const [paymaster, creator] = await Promise.all([
+      vault.publicKey({ role: "paymaster", chainName, version: paymasterVersion(policy) }),
+      vault.publicKey({ role: "creator", chainName, version: creatorVersion(policy, newest) }),
+    ]);
+    return { paymaster: publicKeyToProto(paymaster), creator: publicKeyToProto(creator) };
+  },
   explain: async ({ message, chainName }) => explaining(message, chainName),
   getAuditProof: getAuditProofRpc(proof),
 });

@@ -1,4 +1,15 @@
 // The only door to key material: what is not exported here stays in this folder.
-export { ensureKeystore, KeystoreError, keyVersions, readKeystore } from "./keystore-file.ts";
+
+export { warnOfCoreDumps } from "./core-dumps.ts";
+export {
+  addKeyVersion,
+  ensureKeystore,
+  KeystoreError,
+  keyVersions,
+  readKeystore,
+  reEncryptKeystore,
+} from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
+export { openVaults } from "./open-vaults.ts";
+export { ownPublicKeys } from "./own-public-keys.ts";
 export type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";

@@ -98,23 +98,73 @@ function writeKeystore(file: string, passphrase: string, content: KeystoreConten
   closeSync(directory);
 }
 
+/** Runs `change` while no other command changes the file; what a killed one left behind must be removed by hand. Errors: KeystoreError. */
+function withLock<T>(file: string, change: () => T): T {
+  const lock = `${file}.lock`;
+  try {
+    closeSync(openSync(lock, "wx", 0o600));
+  } catch {
+    throw new KeystoreError(`${lock} exists: another command is at work, or one was killed (then remove it)`);
+  }
+  try {
+    return change();
+  } finally {
+    unlinkSync(lock);
+  }
+}
+
+const firstVersion = () => [{ version: 1, scalar: newScalar() }];
+
 /** Opens the keystore, or makes one; adds keys for `chainName` and the audit key where it has none. */
 export function ensureKeystore(file: string, passphrase: string, chainName: string): KeystoreContent {
-  const first = () => [{ version: 1, scalar: newScalar() }];
-  const keys = () => ({ creator: first(), paymaster: first() });
+  const keys = () => ({ creator: firstVersion(), paymaster: firstVersion() });
   if (!existsSync(file)) {
     const rootSecret = randomBytes(32).toString("hex");
-    writeKeystore(file, passphrase, { rootSecret, audit: first(), chains: { [chainName]: keys() } }, true);
+    writeKeystore(file, passphrase, { rootSecret, audit: firstVersion(), chains: { [chainName]: keys() } }, true);
   }
+  const isWhole = ({ chains, audit }: KeystoreContent) => Object.hasOwn(chains, chainName) && audit !== undefined;
   const content = readKeystore(file, passphrase);
-  const { chains, audit = first() } = content;
-  const hasChain = Object.hasOwn(chains, chainName);
-  if (hasChain && content.audit) return content;
-  // Not for two at once: of two chains added at the same moment the later stays.
-  const added = hasChain ? chains : { ...chains, [chainName]: keys() };
-  writeKeystore(file, passphrase, { ...content, audit, chains: added }, false);
-  // What stands in the file, not what was meant to.
-  return readKeystore(file, passphrase);
+  if (isWhole(content)) return content;
+  return withLock(file, () => {
+    const now = readKeystore(file, passphrase);
+    const { chains, audit = firstVersion() } = now;
+    const added = Object.hasOwn(chains, chainName) ? chains : { ...chains, [chainName]: keys() };
+    writeKeystore(file, passphrase, { ...now, audit, chains: added }, false);
+    // What stands in the file, not what was meant to.
+    return readKeystore(file, passphrase);
+  });
+}
+
+/** Adds the next version of a key; those before stay. Errors: KeystoreError. */
+export function addKeyVersion(
+  file: string,
+  passphrase: string,
+  key: { role: "audit" } | { role: "creator" | "paymaster"; chainName: string },
+): KeystoreContent {
+  return withLock(file, () => {
+    const content = readKeystore(file, passphrase);
+    const next = (keys: readonly { version: number; scalar: string }[]) => [
+      ...keys,
+      { version: Math.max(0, ...keys.map(({ version }) => version)) + 1, scalar: newScalar() },
+    ];
+    if (key.role === "audit") writeKeystore(file, passphrase, { ...content, audit: next(content.audit ?? []) }, false);
+    else {
+      const { chainName, role } = key;
+      const chain = Object.hasOwn(content.chains, chainName) ? content.chains[chainName] : undefined;
+      if (!chain) throw new KeystoreError(`the keystore has no keys of ${chainName}`);
+      const chains = { ...content.chains, [chainName]: { ...chain, [role]: next(chain[role]) } };
+      writeKeystore(file, passphrase, { ...content, chains }, false);
+    }
+    return readKeystore(file, passphrase);
+  });
+}
+
+/** The same content under another passphrase. Errors: KeystoreError. */
+export function reEncryptKeystore(file: string, passphrase: string, newPassphrase: string): void {
+  withLock(file, () => {
+    writeKeystore(file, newPassphrase, readKeystore(file, passphrase), false);
+    readKeystore(file, newPassphrase);
+  });
 }
 
 /** Which versions there are of which keys; no key material. */

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/errors";
 import { publicKeyOf, signMessage } from "@countersign/keys/node";
-import { type KeystoreContent, KeystoreError } from "./keystore-file.ts";
+import { type KeystoreContent, KeystoreError, keyVersions } from "./keystore-file.ts";
 import { p256PrivateKey } from "./p256.ts";
 import { deriveServerScalar } from "./server-key.ts";
 import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
@@ -44,6 +44,11 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
 
   return {
     publicKey: async (key) => publicKeyOf(keyOf(key)),
+    versions: (role, chainName) => {
+      const { audit, chains } = keyVersions(content);
+      if (role === "audit") return audit;
+      return chains.find((chain) => chain.chainName === chainName)?.[role] ?? [];
+    },
     version: (key) => (key.role === "server" ? key.version : stored(key).version),
     sign: async (key, message) => signMessage(keyOf(key), message, key.role === "audit" ? "sha256" : "sha3-256"),
   };

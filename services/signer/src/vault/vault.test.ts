@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifySignature } from "@countersign/keys/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createKeystoreVault, ensureKeystore, KeystoreError, readKeystore } from "./index.ts";
+import {
+  addKeyVersion,
+  createKeystoreVault,
+  ensureKeystore,
+  KeystoreError,
+  readKeystore,
+  reEncryptKeystore,
+  warnOfCoreDumps,
+} from "./index.ts";
 import { deriveServerScalar } from "./server-key.ts";
 
 const accountId = "01900000-0000-7000-8000-000000000001";
@@ -82,6 +90,45 @@ describe("the keystore file", { timeout: 60_000 }, () => {
     }
   });
 
+  it("takes a further version of a key; those before go on signing, the newest is the default", async () => {
+    const before = readKeystore(file, "right");
+    const chainName = "flow-emulator";
+    const content = addKeyVersion(file, "right", { role: "paymaster", chainName });
+    expect(content.chains[chainName]!.paymaster.map(({ version }) => version)).toEqual([1, 2]);
+    expect(content.chains[chainName]!.paymaster[0]).toEqual(before.chains[chainName]!.paymaster[0]);
+    expect(addKeyVersion(file, "right", { role: "audit" }).audit).toHaveLength(2);
+    const vault = createKeystoreVault(readKeystore(file, "right"));
+    const message = Buffer.from("a message");
+    const valid = async (signed: number, shown: number) => {
+      const reference = (version: number) => ({ role: "paymaster", chainName, version }) as const;
+      const signature = await vault.sign(reference(signed), message);
+      return verifySignature(await vault.publicKey(reference(shown)), message, signature, "sha3-256");
+    };
+    expect([await valid(1, 1), await valid(2, 2), await valid(1, 2)]).toEqual([true, true, false]);
+    expect(vault.version({ role: "paymaster", chainName })).toBe(2);
+    expect(vault.versions("paymaster", chainName)).toEqual([1, 2]);
+    await expect(vault.sign({ role: "paymaster", chainName, version: 3 }, message)).rejects.toThrow("no such");
+    expect(() => addKeyVersion(file, "right", { role: "creator", chainName: "nowhere" })).toThrow(KeystoreError);
+  });
+
+  it("is one command's at a time", () => {
+    writeFileSync(`${file}.lock`, "");
+    expect(() => addKeyVersion(file, "right", { role: "audit" })).toThrow("another command");
+    rmSync(`${file}.lock`);
+  });
+
+  it("opens with another passphrase after it was re-encrypted, and not with the old one", () => {
+    const moved = join(directory, "moved.json");
+    writeFileSync(moved, readFileSync(file));
+    reEncryptKeystore(moved, "right", "new");
+    expect(readKeystore(moved, "new")).toEqual(readKeystore(file, "right"));
+    expect(() => readKeystore(moved, "right")).toThrow(KeystoreError);
+    expect(() => reEncryptKeystore(moved, "right", "other")).toThrow(KeystoreError);
+    expect(JSON.parse(readFileSync(moved, "utf8")).scrypt.salt).not.toBe(
+      JSON.parse(readFileSync(file, "utf8")).scrypt.salt,
+    );
+  });
+
   it("signs with the key whose public half it answers, and with no other", async () => {
     const vault = createKeystoreVault(readKeystore(file, "right"));
     const message = Buffer.from("a message");
@@ -101,4 +148,17 @@ describe("the keystore file", { timeout: 60_000 }, () => {
       reason: "UnknownChain",
     });
   });
+});
+
+it("a core limit that is not 0 is warned of", () => {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-limits-"));
+  const warnings = (soft: string) => {
+    const file = join(directory, "limits");
+    writeFileSync(file, `Limit  Soft Limit  Hard Limit  Units\nMax core file size  ${soft}  unlimited  bytes\n`);
+    const lines: unknown[] = [];
+    warnOfCoreDumps({ warn: (...line: unknown[]) => lines.push(line) }, file);
+    return lines.length;
+  };
+  expect([warnings("0"), warnings("unlimited"), warnings("4096")]).toEqual([0, 1, 1]);
+  rmSync(directory, { recursive: true });
 });

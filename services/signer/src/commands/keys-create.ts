@@ -3,12 +3,12 @@ import { createKeystoreVault, ensureKeystore } from "../vault/index.ts";
 import { type Command, UsageError } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** `signer keys init`: makes the keystore, or adds a chain's keys to it, and prints the public keys. Asked again it changes nothing. */
-export const keysInit: Command = {
-  usage: "keys init --chain <chain name>",
+/** `signer keys create`: makes the keystore, or adds a chain's keys and the audit key to it, and prints the public keys. Asked again it changes nothing. */
+export const keysCreate: Command = {
+  usage: "keys create --chain <chain name>",
   async run({ args, env, print }) {
     const { chain: chainName } = parseArgs({ args: [...args], options: { chain: { type: "string" } } }).values;
-    if (!chainName) throw new UsageError(keysInit.usage);
+    if (!chainName) throw new UsageError(keysCreate.usage);
     const { file, passphrase } = keystorePlace(env);
     const vault = createKeystoreVault(ensureKeystore(file, passphrase, chainName));
     const describe = async (role: "creator" | "paymaster") => ({

@@ -1,0 +1,22 @@
+import { keyVersions, readKeystore } from "../vault/index.ts";
+import type { Command } from "./command.ts";
+import { keystorePlace } from "./open-keystore.ts";
+
+/** `signer keys list`: which versions of which keys the keystore file holds. */
+export const keysList: Command = {
+  usage: "keys list",
+  async run({ env, print }) {
+    const { file, passphrase } = keystorePlace(env);
+    const { audit, chains } = keyVersions(readKeystore(file, passphrase));
+    const line = (role: string, chainName: string, versions: readonly number[]) =>
+      print(`${role.padEnd(10)} ${chainName.padEnd(20)} ${versions.join(", ") || "none"}`);
+    print("role       chain                versions");
+    line("audit", "-", audit);
+    for (const { chainName, creator, paymaster } of chains) {
+      line("creator", chainName, creator);
+      line("paymaster", chainName, paymaster);
+    }
+    print("server     every chain          derived from the root secret for each account and version");
+    return 0;
+  },
+};

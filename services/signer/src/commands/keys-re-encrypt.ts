@@ -1,0 +1,19 @@
+import { parseArgs } from "node:util";
+import { readSecretFile } from "@countersign/service-kit";
+import { reEncryptKeystore } from "../vault/index.ts";
+import { type Command, UsageError } from "./command.ts";
+import { keystorePlace } from "./open-keystore.ts";
+
+/** `signer keys re-encrypt`: the same keys under another passphrase, with a new salt. A running signer does not notice; the next start needs the new one. */
+export const keysReEncrypt: Command = {
+  usage: "keys re-encrypt --new-passphrase-file <file>",
+  async run({ args, env, print }) {
+    const { values } = parseArgs({ args: [...args], options: { "new-passphrase-file": { type: "string" } } });
+    const newFile = values["new-passphrase-file"];
+    if (!newFile) throw new UsageError(keysReEncrypt.usage);
+    const { file, passphrase } = keystorePlace(env);
+    reEncryptKeystore(file, passphrase, readSecretFile(newFile));
+    print(`${file} opens with the passphrase in ${newFile} from now on`);
+    return 0;
+  },
+};

@@ -1,0 +1,32 @@
+import { parseArgs } from "node:util";
+import { addKeyVersion, createKeystoreVault } from "../vault/index.ts";
+import { type Command, UsageError } from "./command.ts";
+import { keystorePlace } from "./open-keystore.ts";
+
+/**
+ * `signer keys rotate`: adds a version; the versions before stay and go on signing. What uses the new one is the networks file (docs/vaults.md), for the audit
+ * key the next start.
+ */
+export const keysRotate: Command = {
+  usage: "keys rotate --role creator|paymaster|audit [--chain <chain name>]",
+  async run({ args, env, print }) {
+    const { role, chain: chainName } = parseArgs({
+      args: [...args],
+      options: { role: { type: "string" }, chain: { type: "string" } },
+    }).values;
+    const { file, passphrase } = keystorePlace(env);
+    if (role === "audit" && !chainName) {
+      const content = addKeyVersion(file, passphrase, { role });
+      const vault = createKeystoreVault(content);
+      const version = vault.version({ role });
+      print(JSON.stringify({ role, version, publicKey: (await vault.publicKey({ role, version })).publicKey }));
+      return 0;
+    }
+    if ((role !== "creator" && role !== "paymaster") || !chainName) throw new UsageError(keysRotate.usage);
+    const vault = createKeystoreVault(addKeyVersion(file, passphrase, { role, chainName }));
+    const version = vault.version({ role, chainName });
+    const { publicKey } = await vault.publicKey({ role, chainName, version });
+    print(JSON.stringify({ role, chainName, version, publicKey, hashAlgorithm: "SHA3_256" }));
+    return 0;
+  },
+};

@@ -1,0 +1,39 @@
+import { GetPublicKeyCommand, KMSClient, SignCommand } from "@aws-sdk/client-kms";
+import { parsePublicKey, parseSignature } from "@countersign/keys";
+import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from "./key-holder.ts";
+
+export interface AwsKmsOptions {
+  readonly region: string;
+  /** Instead of the region's own, for stand-ins and private endpoints. */
+  readonly endpoint?: string | undefined;
+}
+
+const TIMEOUT_MS = 3000;
+
+/**
+ * AWS KMS: keys of spec ECC_NIST_P256 with usage SIGN_VERIFY, named by id, ARN or alias. It knows no SHA3, so it is given the digest (MessageType DIGEST).
+ * Credentials come from where the AWS SDK looks: the role of the pod or machine, files, variables.
+ */
+export function awsKms({ region, endpoint }: AwsKmsOptions): KeyHolder {
+  const client = new KMSClient({ region, ...(endpoint && { endpoint }), maxAttempts: 2 });
+  const signal = () => ({ abortSignal: AbortSignal.timeout(TIMEOUT_MS) });
+  return {
+    async publicKey(id) {
+      const answer = await client.send(new GetPublicKeyCommand({ KeyId: id }), signal()).catch((cause: unknown) => {
+        throw holderUnavailable(cause);
+      });
+      if (answer.KeySpec !== "ECC_NIST_P256" || answer.KeyUsage !== "SIGN_VERIFY" || !answer.PublicKey)
+        throw new KeyHolderError("the key in AWS KMS is not ECC_NIST_P256 for SIGN_VERIFY");
+      return parsePublicKey(p256FromSpki(answer.PublicKey), "ES256");
+    },
+    async signDigest(id, digest) {
+      const input = { KeyId: id, Message: digest, MessageType: "DIGEST", SigningAlgorithm: "ECDSA_SHA_256" } as const;
+      const { Signature } = await client.send(new SignCommand(input), signal()).catch((cause: unknown) => {
+        throw holderUnavailable(cause);
+      });
+      if (!Signature) throw holderUnavailable(new Error("an answer without a signature"));
+      return parseSignature(Signature);
+    },
+    close: () => client.destroy(),
+  };
+}

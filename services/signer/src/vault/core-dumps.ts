@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import type { Logger } from "@countersign/service-kit";
+
+/**
+ * A core dump has all keys in it. A program cannot forbid its own from JavaScript, so whoever starts the signer does (`ulimit -c 0`, `ulimits: core: 0`,
+ * LimitCORE=0); here it is only looked at, where the system tells.
+ */
+export function warnOfCoreDumps(logger: Pick<Logger, "warn">, limitsFile = "/proc/self/limits"): void {
+  let limits: string;
+  try {
+    limits = readFileSync(limitsFile, "utf8");
+  } catch {
+    return;
+  }
+  const [, soft] = /^Max core file size\s+(\S+)/m.exec(limits) ?? [];
+  if (soft !== undefined && soft !== "0")
+    logger.warn(
+      { event: "core-dumps" },
+      "a crash may write the keys to a core dump: start the signer with a core limit of 0",
+    );
+}

@@ -1,0 +1,63 @@
+import { createPublicKey } from "node:crypto";
+import { parsePublicKey, parseSignature } from "@countersign/keys";
+import { GoogleAuth } from "google-auth-library";
+import { z } from "zod";
+import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from "./key-holder.ts";
+
+export interface GcpKmsOptions {
+  /** A service account's file; absent: where Google's library looks (the workload's own identity). */
+  readonly credentialsFile?: string | undefined;
+  /** Instead of https://cloudkms.googleapis.com, for stand-ins. Then `accessToken` stands for the library. */
+  readonly endpoint?: string | undefined;
+  readonly accessToken?: () => Promise<string>;
+}
+
+const SCOPE = "https://www.googleapis.com/auth/cloudkms";
+const TIMEOUT_MS = 3000;
+const publicKeyAnswer = z.object({ pem: z.string(), algorithm: z.string() });
+const signAnswer = z.object({ signature: z.base64(), signatureCrc32c: z.string().optional(), name: z.string() });
+
+/**
+ * Google Cloud KMS over its REST interface: key versions of algorithm EC_SIGN_P256_SHA256, named projects/…/cryptoKeyVersions/n. It knows no SHA3 there, so it
+ * is given our digest in the place of its own SHA-256.
+ */
+export function gcpKms(options: GcpKmsOptions): KeyHolder {
+  const { credentialsFile, endpoint = "https://cloudkms.googleapis.com" } = options;
+  const auth = options.accessToken
+    ? undefined
+    : new GoogleAuth({ scopes: [SCOPE], ...(credentialsFile && { keyFilename: credentialsFile }) });
+
+  async function ask<T>(path: string, shape: z.ZodType<T>, body?: object): Promise<T> {
+    try {
+      const token = auth ? await auth.getAccessToken() : await options.accessToken?.();
+      const response = await fetch(`${endpoint}/v1/${path}`, {
+        method: body ? "POST" : "GET",
+        headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
+        ...(body && { body: JSON.stringify(body) }),
+        redirect: "error",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (!response.ok) throw new Error(`Google Cloud KMS answered ${response.status}`);
+      return shape.parse(await response.json());
+    } catch (cause) {
+      throw holderUnavailable(cause);
+    }
+  }
+
+  return {
+    async publicKey(id) {
+      const { pem, algorithm } = await ask(`${id}/publicKey`, publicKeyAnswer);
+      if (algorithm !== "EC_SIGN_P256_SHA256")
+        throw new KeyHolderError("the key in Google Cloud KMS is not EC_SIGN_P256_SHA256");
+      const der = createPublicKey(pem).export({ type: "spki", format: "der" });
+      return parsePublicKey(p256FromSpki(der), "ES256");
+    },
+    async signDigest(id, digest) {
+      const body = { digest: { sha256: Buffer.from(digest).toString("base64") } };
+      const { signature, name } = await ask(`${id}:asymmetricSign`, signAnswer, body);
+      if (name !== id) throw holderUnavailable(new Error("an answer of another key"));
+      return parseSignature(Buffer.from(signature, "base64"));
+    },
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,10 @@
+import type { PublicKey } from "@countersign/keys";
+import type { Vault } from "./vault.ts";
+
+/** The public halves of creator and paymaster on a chain in every version: none of them may ever be a user's key. */
+export async function ownPublicKeys(vault: Vault, chainName: string): Promise<PublicKey[]> {
+  const references = (["creator", "paymaster"] as const).flatMap((role) =>
+    vault.versions(role, chainName).map((version) => ({ role, chainName, version })),
+  );
+  return Promise.all(references.map((reference) => vault.publicKey(reference)));
+}

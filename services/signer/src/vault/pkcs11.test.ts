@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync, hash, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { publicKeyOf, verifySignature } from "@countersign/keys/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KeyHolder } from "./key-holder.ts";
+import { createKeystoreVault } from "./keystore-vault.ts";
+import { openPkcs11 } from "./pkcs11.ts";
+import { createRoutedVault } from "./routed-vault.ts";
+
+const module = ["/usr/lib/softhsm/libsofthsm2.so", "/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so"].find((path) =>
+  existsSync(path),
+);
+const directory = mkdtempSync(join(tmpdir(), "countersign-softhsm-"));
+const pin = randomBytes(8).toString("hex");
+const tokenLabel = "countersign";
+const keys = {
+  paymaster: generateKeyPairSync("ec", { namedCurve: "prime256v1" }),
+  creator: generateKeyPairSync("ec", { namedCurve: "prime256v1" }),
+  secp: generateKeyPairSync("ec", { namedCurve: "secp384r1" }),
+};
+
+// Debian's SoftHSM; `npm test` installs it where it may.
+describe.skipIf(module === undefined)("a token behind PKCS #11", () => {
+  let holder: KeyHolder;
+  beforeAll(async () => {
+    mkdirSync(join(directory, "tokens"));
+    const configuration = join(directory, "softhsm2.conf");
+    writeFileSync(configuration, `directories.tokendir = ${join(directory, "tokens")}\nobjectstore.backend = file\n`);
+    process.env.SOFTHSM2_CONF = configuration;
+    const util = (...args: string[]) => execFileSync("softhsm2-util", [...args, "--pin", pin], { stdio: "pipe" });
+    util("--init-token", "--free", "--label", tokenLabel, "--so-pin", pin);
+    Object.entries(keys).forEach(([label, { privateKey }], i) => {
+      const file = join(directory, `${label}.pem`);
+      writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }));
+      util("--import", file, "--token", tokenLabel, "--label", label, "--id", `0${i + 1}`);
+    });
+    holder = await openPkcs11({ module: module!, tokenLabel, pin });
+  });
+  afterAll(() => {
+    holder?.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it("shows the public keys and signs any digest of 32 bytes, many at once", async () => {
+    for (const label of ["paymaster", "creator"] as const) {
+      const publicKey = await holder.publicKey(label);
+      expect(publicKey).toEqual(publicKeyOf(keys[label].publicKey));
+      const messages = Array.from({ length: 20 }, () => randomBytes(100));
+      const signatures = await Promise.all(
+        messages.map((message) => holder.signDigest(label, hash("sha3-256", message, "buffer"))),
+      );
+      messages.forEach((message, i) => {
+        expect(verifySignature(publicKey, message, signatures[i]!, "sha3-256")).toBe(true);
+      });
+    }
+  });
+
+  it("serves as the place of a chain's key", async () => {
+    const keystore = createKeystoreVault({ rootSecret: "00".repeat(32), chains: {} });
+    const chainName = "flow-mainnet";
+    const vault = await createRoutedVault(keystore, [
+      { role: "paymaster", chainName, version: 1, holder, id: "paymaster" },
+    ]);
+    const message = Buffer.from("a message");
+    const signature = await vault.sign({ role: "paymaster", chainName, version: 1 }, message);
+    expect(verifySignature(publicKeyOf(keys.paymaster.publicKey), message, signature, "sha3-256")).toBe(true);
+  });
+
+  it("says what is missing, and never the PIN", async () => {
+    await expect(holder.publicKey("nobody")).rejects.toThrow("0 such keys");
+    await expect(holder.signDigest("nobody", randomBytes(32))).rejects.toThrow("0 such keys");
+    await expect(holder.publicKey("secp")).rejects.toThrow("P-256");
+    await expect(openPkcs11({ module: module!, tokenLabel: "other", pin })).rejects.toThrow("no token");
+    const wrong = openPkcs11({ module: module!, tokenLabel, pin: "wrong-pin" });
+    // A process that is logged in already is not asked again.
+    await wrong.then(
+      (opened) => opened.close(),
+      ({ message }: Error) => expect(message).not.toContain("wrong-pin"),
+    );
+    await expect(openPkcs11({ module: "/nowhere.so", tokenLabel, pin })).rejects.toThrow();
+  });
+});

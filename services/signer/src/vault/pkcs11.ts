@@ -1,0 +1,163 @@
+import { type PublicKey, parsePublicKey } from "@countersign/keys";
+import koffi from "koffi";
+import { holderUnavailable, type KeyHolder, KeyHolderError } from "./key-holder.ts";
+
+// Of PKCS #11 v2.40 what signing needs. CK_ULONG is C's long; structures are packed as C does on everything but Windows.
+const CKR_OK = 0n;
+const CKR_ALREADY_INITIALIZED = 0x191n;
+const CKR_USER_ALREADY_LOGGED_IN = 0x100n;
+const CKF_SERIAL_SESSION = 4n;
+const CKU_USER = 1n;
+const CKO_PUBLIC_KEY = 2n;
+const CKO_PRIVATE_KEY = 3n;
+const CKA_CLASS = 0n;
+const CKA_LABEL = 3n;
+const CKA_EC_PARAMS = 0x180n;
+const CKA_EC_POINT = 0x181n;
+const CKM_ECDSA = 0x1041n;
+const P256_OID = "06082a8648ce3d030107";
+const TOKEN_LABEL_BYTES = 32;
+
+export interface Pkcs11Options {
+  /** The library of the device's maker, for example /usr/lib/softhsm/libsofthsm2.so. */
+  readonly module: string;
+  readonly tokenLabel: string;
+  readonly pin: string;
+}
+
+/** An attribute of a template: its value's place is an address, so the buffer must live as long as the call. */
+interface Attribute {
+  readonly type: bigint;
+  readonly value: Buffer;
+}
+
+const ulong = (value: bigint): Buffer => {
+  const buffer = Buffer.alloc(8);
+  buffer.writeBigUInt64LE(value);
+  return buffer;
+};
+
+function template(attributes: readonly Attribute[]): Buffer {
+  return Buffer.concat(
+    attributes.flatMap(({ type, value }) => [ulong(type), ulong(koffi.address(value)), ulong(BigInt(value.length))]),
+  );
+}
+
+function load(module: string) {
+  const library = koffi.load(module);
+  const declare = (name: string, types: string) => library.func(`ulong ${name}(${types})`);
+  return {
+    initialize: declare("C_Initialize", "void *args"),
+    getSlotList: declare("C_GetSlotList", "uchar present, void *slots, void *count"),
+    getTokenInfo: declare("C_GetTokenInfo", "ulong slot, void *info"),
+    openSession: declare("C_OpenSession", "ulong slot, ulong flags, void *application, void *notify, void *session"),
+    login: declare("C_Login", "ulong session, ulong user, void *pin, ulong length"),
+    findInit: declare("C_FindObjectsInit", "ulong session, void *template, ulong count"),
+    find: declare("C_FindObjects", "ulong session, void *objects, ulong most, void *count"),
+    findFinal: declare("C_FindObjectsFinal", "ulong session"),
+    getAttribute: declare("C_GetAttributeValue", "ulong session, ulong object, void *template, ulong count"),
+    signInit: declare("C_SignInit", "ulong session, void *mechanism, ulong key"),
+    sign: declare("C_Sign", "ulong session, void *data, ulong length, void *signature, void *signatureLength"),
+    closeSession: declare("C_CloseSession", "ulong session"),
+  };
+}
+
+/** The name of the call that failed and its CKR code: nothing of what was given to it. */
+function check(name: string, code: number | bigint, ...accepted: readonly bigint[]): void {
+  if (![CKR_OK, ...accepted].includes(BigInt(code))) throw new Error(`${name}: CKR 0x${BigInt(code).toString(16)}`);
+}
+
+/**
+ * An HSM or its like behind PKCS #11: EC keys on P-256 named by their label, private and public part alike. CKM_ECDSA signs a digest whatever its hash is, so
+ * SHA3-256 needs nothing of the device. One session; signatures go one after the other on a thread of their own. Errors: KeyHolderError.
+ */
+export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Promise<KeyHolder> {
+  const api = load(module);
+  check("C_Initialize", api.initialize(null), CKR_ALREADY_INITIALIZED);
+  const session = openSession(api, tokenLabel);
+  const secret = Buffer.from(pin);
+  check("C_Login", api.login(session, CKU_USER, secret, secret.length), CKR_USER_ALREADY_LOGGED_IN);
+  secret.fill(0);
+
+  const objects = new Map<string, bigint>();
+  const findOne = (objectClass: bigint, label: string): bigint => {
+    const cached = objects.get(`${objectClass} ${label}`);
+    if (cached !== undefined) return cached;
+    const attributes = [
+      { type: CKA_CLASS, value: ulong(objectClass) },
+      { type: CKA_LABEL, value: Buffer.from(label) },
+    ];
+    check("C_FindObjectsInit", api.findInit(session, template(attributes), attributes.length));
+    const [found, count] = [Buffer.alloc(16), ulong(0n)];
+    check("C_FindObjects", api.find(session, found, 2, count));
+    check("C_FindObjectsFinal", api.findFinal(session));
+    if (count.readBigUInt64LE() !== 1n)
+      throw new KeyHolderError(`the token has ${count.readBigUInt64LE()} such keys, not one`);
+    objects.set(`${objectClass} ${label}`, found.readBigUInt64LE());
+    return found.readBigUInt64LE();
+  };
+  const attribute = (object: bigint, type: bigint): Buffer => {
+    const value = Buffer.alloc(256);
+    const asked = template([{ type, value }]);
+    check("C_GetAttributeValue", api.getAttribute(session, object, asked, 1));
+    return value.subarray(0, Number(asked.readBigUInt64LE(16)));
+  };
+
+  // C_SignInit and C_Sign belong together: one session does one at a time.
+  let last: Promise<unknown> = Promise.resolve();
+  async function signNow(label: string, digest: Uint8Array): Promise<Uint8Array> {
+    const key = findOne(CKO_PRIVATE_KEY, label);
+    const mechanism = Buffer.concat([ulong(CKM_ECDSA), ulong(0n), ulong(0n)]);
+    check("C_SignInit", api.signInit(session, mechanism, key));
+    const [signature, length] = [Buffer.alloc(64), ulong(64n)];
+    const code = await new Promise<number>((resolve, reject) =>
+      api.sign.async(session, Buffer.from(digest), digest.length, signature, length, (error: Error, answer: number) =>
+        error ? reject(error) : resolve(answer),
+      ),
+    );
+    check("C_Sign", code);
+    if (length.readBigUInt64LE() !== 64n) throw new Error("a signature of another length");
+    return signature;
+  }
+
+  return {
+    async publicKey(label) {
+      const object = findOne(CKO_PUBLIC_KEY, label);
+      if (attribute(object, CKA_EC_PARAMS).toString("hex") !== P256_OID)
+        throw new KeyHolderError("the token's key is not on P-256");
+      return pointOf(attribute(object, CKA_EC_POINT));
+    },
+    signDigest(label, digest) {
+      const mine = last.then(() => signNow(label, digest));
+      last = mine.catch(() => undefined);
+      return mine.catch((error: unknown) => {
+        throw error instanceof KeyHolderError ? error : holderUnavailable(error);
+      });
+    },
+    close: () => void api.closeSession(session),
+  };
+}
+
+function openSession(api: ReturnType<typeof load>, tokenLabel: string): bigint {
+  const count = ulong(0n);
+  check("C_GetSlotList", api.getSlotList(1, null, count));
+  const slots = Buffer.alloc(Number(count.readBigUInt64LE()) * 8);
+  check("C_GetSlotList", api.getSlotList(1, slots, count));
+  for (let at = 0; at < slots.length; at += 8) {
+    const slot = slots.readBigUInt64LE(at);
+    const info = Buffer.alloc(512);
+    check("C_GetTokenInfo", api.getTokenInfo(slot, info));
+    if (info.toString("utf8", 0, TOKEN_LABEL_BYTES).trimEnd() !== tokenLabel) continue;
+    const session = ulong(0n);
+    check("C_OpenSession", api.openSession(slot, CKF_SERIAL_SESSION, null, null, session));
+    return session.readBigUInt64LE();
+  }
+  throw new KeyHolderError(`no token with the label ${tokenLabel}`);
+}
+
+/** An OCTET STRING around the uncompressed point. */
+function pointOf(value: Buffer): PublicKey {
+  if (value.length !== 67 || value[0] !== 4 || value[1] !== 65 || value[2] !== 4)
+    throw new KeyHolderError("the token's public key is no uncompressed point");
+  return parsePublicKey(value.subarray(3).toString("hex"), "ES256");
+}

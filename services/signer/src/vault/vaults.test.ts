@@ -1,0 +1,221 @@
+import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { publicKeyOf, verifySignature } from "@countersign/keys/node";
+import { p256 } from "@noble/curves/nist.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { awsKms } from "./aws-kms.ts";
+import { gcpKms } from "./gcp-kms.ts";
+import type { KeyHolder } from "./key-holder.ts";
+import { createKeystoreVault } from "./keystore-vault.ts";
+import { openVaults } from "./open-vaults.ts";
+import { createRoutedVault } from "./routed-vault.ts";
+
+const chainName = "flow-mainnet";
+const digest = randomBytes(32);
+
+const key = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+const otherKey = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+const otherCurve = generateKeyPairSync("ec", { namedCurve: "secp256k1" });
+const spki = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ type: "spki", format: "der" });
+
+/** ECDSA over 32 given bytes, as a key service does it; node:crypto would hash them. */
+const signBytes = (privateKey: KeyObject, bytes: Uint8Array, format: "der" | "compact"): Buffer =>
+  Buffer.from(
+    p256.sign(bytes, Buffer.from(privateKey.export({ format: "jwk" }).d!, "base64url"), { prehash: false, format }),
+  );
+
+async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return parts.length === 0 ? {} : JSON.parse(Buffer.concat(parts).toString());
+}
+
+const requests: { path: string; headers: IncomingMessage["headers"]; body: Record<string, unknown> }[] = [];
+let down = false;
+
+/** Both services' interfaces as their references describe them. */
+const standIn: Server = createServer(async (request, response) => {
+  const body = await bodyOf(request);
+  const path = request.url!;
+  requests.push({ path, headers: request.headers, body });
+  const answer = (status: number, value: object) => {
+    response.writeHead(status, { "content-type": "application/x-amz-json-1.1" }).end(JSON.stringify(value));
+  };
+  if (down) return answer(400, { __type: "KMSInvalidStateException", message: "pending deletion" });
+  const target = request.headers["x-amz-target"];
+  const pair = body.KeyId === "secp" || path.includes("secp") ? otherCurve : key;
+  if (target === "TrentService.GetPublicKey") {
+    const KeySpec = pair === key ? "ECC_NIST_P256" : "ECC_SECG_P256K1";
+    return answer(200, {
+      KeyId: body.KeyId,
+      PublicKey: spki(pair).toString("base64"),
+      KeySpec,
+      KeyUsage: "SIGN_VERIFY",
+    });
+  }
+  if (target === "TrentService.Sign") {
+    const Signature = signBytes(key.privateKey, Buffer.from(String(body.Message), "base64"), "der").toString("base64");
+    return answer(200, { KeyId: body.KeyId, Signature, SigningAlgorithm: body.SigningAlgorithm });
+  }
+  if (path.endsWith("/publicKey")) {
+    const algorithm = pair === key ? "EC_SIGN_P256_SHA256" : "EC_SIGN_SECP256K1_SHA256";
+    return answer(200, { pem: pair.publicKey.export({ type: "spki", format: "pem" }), algorithm });
+  }
+  const { sha256 } = body.digest as { sha256: string };
+  const signature = signBytes(key.privateKey, Buffer.from(sha256, "base64"), "der").toString("base64");
+  answer(200, { name: path.replace("/v1/", "").replace(":asymmetricSign", ""), signature });
+});
+
+const gcpId = "projects/p/locations/l/keyRings/r/cryptoKeys/paymaster/cryptoKeyVersions/1";
+let holders: Record<string, { holder: KeyHolder; id: string; secp: string }>;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => standIn.listen(0, "127.0.0.1", resolve));
+  const endpoint = `http://127.0.0.1:${(standIn.address() as AddressInfo).port}`;
+  process.env.AWS_ACCESS_KEY_ID = "AKIATEST";
+  process.env.AWS_SECRET_ACCESS_KEY = "secret-of-the-test";
+  holders = {
+    aws: { holder: awsKms({ region: "eu-central-1", endpoint }), id: "alias/paymaster", secp: "secp" },
+    gcp: {
+      holder: gcpKms({ endpoint, accessToken: async () => "token" }),
+      id: gcpId,
+      secp: gcpId.replace("paymaster", "secp"),
+    },
+  };
+});
+afterAll(async () => {
+  delete process.env.AWS_ACCESS_KEY_ID;
+  delete process.env.AWS_SECRET_ACCESS_KEY;
+  for (const { holder } of Object.values(holders)) holder.close();
+  await new Promise((resolve) => standIn.close(resolve));
+});
+
+describe.each(["aws", "gcp"])("the key service %s, by a stand-in of its interface", (name) => {
+  it("answers its public key and signs digests in the form of the chain", async () => {
+    const { holder, id } = holders[name]!;
+    expect(await holder.publicKey(id)).toEqual(publicKeyOf(key.publicKey));
+    const message = Buffer.from("a message");
+    const vault = await createRoutedVault(createKeystoreVault({ rootSecret: "00".repeat(32), chains: {} }), [
+      { role: "paymaster", chainName, version: 1, holder, id },
+    ]);
+    const signature = await vault.sign({ role: "paymaster", chainName }, message);
+    expect(signature).toHaveLength(64);
+    expect(verifySignature(publicKeyOf(key.publicKey), message, signature, "sha3-256")).toBe(true);
+  });
+
+  it("refuses a key of another curve", async () => {
+    const { holder, secp } = holders[name]!;
+    await expect(holder.publicKey(secp)).rejects.toThrow("is not");
+  });
+
+  it("is Unavailable where the service refuses, and tells nobody why", async () => {
+    const { holder, id } = holders[name]!;
+    down = true;
+    await expect(holder.signDigest(id, digest)).rejects.toMatchObject({
+      reason: "Unavailable",
+      detail: "a vault did not answer",
+    });
+    down = false;
+  });
+});
+
+it("AWS is asked with a signature of the request, for a digest; Google with a token", async () => {
+  requests.length = 0;
+  await holders.aws!.holder.signDigest("alias/paymaster", digest);
+  await holders.gcp!.holder.signDigest(gcpId, digest);
+  expect(requests[0]!.headers.authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIATEST\/\d{8}\/eu-central-1\/kms\//,
+  );
+  expect(requests[0]!.body).toEqual({
+    KeyId: "alias/paymaster",
+    Message: digest.toString("base64"),
+    MessageType: "DIGEST",
+    SigningAlgorithm: "ECDSA_SHA_256",
+  });
+  expect(requests[1]).toMatchObject({
+    path: `/v1/${gcpId}:asymmetricSign`,
+    headers: { authorization: "Bearer token" },
+    body: { digest: { sha256: digest.toString("base64") } },
+  });
+});
+
+describe("keys in several vaults", () => {
+  const scalar = () => [{ version: 1, scalar: `00${randomBytes(31).toString("hex")}` }];
+  const keystore = createKeystoreVault({
+    rootSecret: "00".repeat(32),
+    audit: scalar(),
+    chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
+  });
+  const memory = (pair: { publicKey: KeyObject; privateKey: KeyObject }): KeyHolder => ({
+    publicKey: async () => publicKeyOf(pair.publicKey),
+    signDigest: async (_, bytes) => signBytes(pair.privateKey, bytes, "compact"),
+    close: () => undefined,
+  });
+
+  it("each version signs where it stands; the newest is the default", async () => {
+    const holder = memory(key);
+    const vault = await createRoutedVault(keystore, [{ role: "paymaster", chainName, version: 2, holder, id: "x" }]);
+    expect(vault.versions("paymaster", chainName)).toEqual([1, 2]);
+    expect(vault.versions("creator", chainName)).toEqual([1]);
+    const message = Buffer.from("a message");
+    for (const version of [1, 2]) {
+      const reference = { role: "paymaster", chainName, version } as const;
+      const publicKey = await vault.publicKey(reference);
+      expect(verifySignature(publicKey, message, await vault.sign(reference, message), "sha3-256")).toBe(true);
+    }
+    expect(vault.version({ role: "paymaster", chainName })).toBe(2);
+    expect(await vault.publicKey({ role: "paymaster", chainName })).toEqual(publicKeyOf(key.publicKey));
+    expect(await vault.publicKey({ role: "creator", chainName })).toEqual(
+      await keystore.publicKey({ role: "creator", chainName }),
+    );
+  });
+
+  it("a vault that signs with another key than it shows stops the start", async () => {
+    const holder = { ...memory(key), publicKey: async () => publicKeyOf(otherKey.publicKey) };
+    const opened = createRoutedVault(keystore, [{ role: "audit", version: 2, holder, id: "x" }]);
+    await expect(opened).rejects.toThrow("another key than it shows");
+  });
+
+  it("one key for two roles stops the start", async () => {
+    const holder = memory(key);
+    const both = [
+      { role: "audit", version: 2, holder, id: "x" },
+      { role: "creator", chainName, version: 2, holder, id: "x" },
+    ] as const;
+    await expect(createRoutedVault(keystore, both)).rejects.toThrow("stands for two");
+  });
+});
+
+describe("the vaults file", () => {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-vaults-"));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const keystore = createKeystoreVault({ rootSecret: "00".repeat(32), chains: {} });
+  const opened = (content: object) => {
+    const file = join(directory, "vaults.json");
+    writeFileSync(file, JSON.stringify(content));
+    return openVaults(keystore, file);
+  };
+  const endpoint = () => `http://127.0.0.1:${(standIn.address() as AddressInfo).port}`;
+  const place = { role: "paymaster", chainName, version: 2, vault: "aws", id: "alias/paymaster" };
+
+  it("places a version in a vault", async () => {
+    const aws = { kind: "aws-kms", region: "eu-central-1", endpoint: endpoint() };
+    const { vault, close } = await opened({ vaults: { aws }, keys: [place] });
+    expect(await vault.publicKey({ role: "paymaster", chainName, version: 2 })).toEqual(publicKeyOf(key.publicKey));
+    close();
+    expect((await openVaults(keystore, undefined)).vault).toBe(keystore);
+  });
+
+  it.each<[string, object]>([
+    ["an unknown kind", { vaults: { aws: { kind: "paper" } }, keys: [] }],
+    ["a vault that is not there", { vaults: {}, keys: [place] }],
+    ["two places for one version", { vaults: { aws: { kind: "aws-kms", region: "x" } }, keys: [place, place] }],
+    ["a server key", { vaults: { aws: { kind: "aws-kms", region: "x" } }, keys: [{ ...place, role: "server" }] }],
+    ["an unknown member", { vaults: {}, keys: [], key: [] }],
+  ])("with %s stops the start", async (_, content) => {
+    await expect(opened(content)).rejects.toThrow("vaults.json");
+  });
+});

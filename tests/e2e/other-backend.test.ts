@@ -1,0 +1,108 @@
+import { execFile, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cacheDir } from "@countersign/dev/paths.ts";
+import { createAccessApi, payloadMessage } from "@countersign/flow";
+import { parsePublicKey } from "@countersign/keys";
+import { verifySignature } from "@countersign/keys/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
+
+const run = promisify(execFile);
+const directory = mkdtempSync(join(tmpdir(), "countersign-backend-"));
+const place = (name: string) => join(directory, name);
+const hasPython = spawnSync("python3", ["-c", "import venv, sys; sys.exit(sys.version_info < (3, 10))"]).status === 0;
+
+/** A Python with the example's requirements, made once per machine and version of them. */
+async function python(): Promise<string> {
+  const requirements = "examples/python/requirements.txt";
+  const version = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
+  const home = join(cacheDir(), `python-${version}`);
+  const program = join(home, "bin/python");
+  if (existsSync(join(home, "ready"))) return program;
+  rmSync(home, { recursive: true, force: true });
+  await run("python3", ["-m", "venv", home]);
+  const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"];
+  await run(program, [...install, "-r", requirements], { timeout: 240_000 });
+  writeFileSync(join(home, "ready"), "");
+  return program;
+}
+
+describe.skipIf(!hasPython)("a backend in Python, generated from the same proto", () => {
+  let program: string;
+  let person: Person;
+  beforeAll(async () => {
+    program = await python();
+    const stubs = place("stubs");
+    mkdirSync(stubs);
+    const files = ["signer/v1", "common/v1"].flatMap((folder) =>
+      readdirSync(join("proto", folder)).map((name) => join("proto", folder, name)),
+    );
+    const out = [`--python_out=${stubs}`, `--grpc_python_out=${stubs}`];
+    await run(program, ["-m", "grpc_tools.protoc", "-I", "proto", ...out, ...files]);
+    person = await signUpPerson();
+  }, 300_000);
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  const sign = async (authorizer: string) => {
+    const access = createAccessApi({ baseUrl: chain.accessNode });
+    const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(person.address, 1)]);
+    const message = payloadMessage({
+      script: "transaction { prepare(a: &Account) {} }",
+      arguments: [],
+      referenceBlockId: block.id,
+      gasLimit: 999n,
+      proposalKey: { address: person.address, keyId: 1, sequenceNumber: key.sequenceNumber },
+      payer: chain.paymaster.replace("0x", ""),
+      authorizers: [authorizer],
+    });
+    writeFileSync(place("message"), message);
+    writeFileSync(place("token"), person.client.credentials!.accessToken, { mode: 0o600 });
+    const { ca, clients } = stack.tls;
+    const { cert, key: tlsKey } = clients["demo-backend"]!;
+    const places = [
+      "--ca",
+      ca,
+      "--cert",
+      cert,
+      "--key",
+      tlsKey,
+      "--message",
+      place("message"),
+      "--token-file",
+      place("token"),
+    ];
+    const args = [
+      "examples/python/sign.py",
+      "--signer",
+      stack.processes.signer!.grpc!,
+      "--chain",
+      chainName,
+      ...places,
+    ];
+    const env = { PATH: process.env.PATH, PYTHONPATH: place("stubs") };
+    return { message, ...(await run(program, args, { env, timeout: 60_000 })) };
+  };
+
+  it("gets the account's signature over mutual TLS, with a receipt", async () => {
+    const { message, stdout } = await sign(person.address);
+    const answer = JSON.parse(stdout);
+    expect(answer).toMatchObject({ kind: "payload", address: person.address, keyId: 0 });
+    expect(answer.receipt).toMatchObject({
+      chainId: expect.any(String),
+      recordHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    const access = createAccessApi({ baseUrl: chain.accessNode });
+    const { publicKey } = await access.accountKey(person.address, 0);
+    const key = parsePublicKey(publicKey, "ES256");
+    expect(verifySignature(key, message, Buffer.from(answer.signature, "hex"), "sha3-256")).toBe(true);
+  });
+
+  it("is refused what the rules refuse", async () => {
+    const refused = sign(chain.creator.replace("0x", ""));
+    await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("PERMISSION_DENIED") });
+  });
+});
