@@ -38,7 +38,7 @@ export function collectFacts(program: SyntaxNode): ScriptFacts {
     prepare,
     types: typeUses(program, imports),
     members: members(program, accounts),
-    accountUses: [...accountUses(program, accounts, imports), ...controllerUses(program, accounts)],
+    accountUses: [...accountUses(program, accounts, imports), ...controllerUses(program, accounts, imports)],
     storageCalls: storageCalls(program, accounts, imports),
   };
   return JSON.stringify(facts).length > MOST_TO_SAY ? notUnderstood("the script says too much") : facts;

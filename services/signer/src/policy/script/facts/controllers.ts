@@ -1,5 +1,7 @@
 import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
 import type { AccountUse } from "./account-uses.ts";
+import type { Imported } from "./imports.ts";
+import { describeType } from "./types.ts";
 
 const GETTERS = new Set(["getController", "getControllers"]);
 /** What only passes a value on. */
@@ -45,7 +47,7 @@ function controllerNames(program: SyntaxNode): Set<string> {
 }
 
 /** Whether the controller is used in place: a member of it is read or called, a list is counted through, or it is bound to a name that is watched as well. */
-function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
+function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: readonly Imported[]): boolean {
   let inner = node;
   let i = ancestors.length - 1;
   for (; i >= 0; i -= 1) {
@@ -59,28 +61,37 @@ function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
   if (outer?.node === "ExpressionStatement") return true;
   if (outer?.node === "BinaryExpression") return child(outer, "Right")?.node === "NilExpression";
   if (outer?.node !== "MemberExpression" || outer.Expression !== inner) return false;
-  return text(outer, "Identifier") !== "capability" || isNarrowed(outer, ancestors[i - 1]);
+  return text(outer, "Identifier") !== "capability" || isNarrowed(outer, ancestors[i - 1], imports);
 }
 
-/** `controller.capability` is whatever was issued once: it must be told at once what it is. */
-function isNarrowed(member: SyntaxNode, outer: SyntaxNode | undefined): boolean {
+/**
+ * `controller.capability` is whatever was issued once: it must be told at once what it is. An interface tells it only together with a right: without one, anything with more rights has
+ * that type as well.
+ */
+function isNarrowed(member: SyntaxNode, outer: SyntaxNode | undefined, imports: readonly Imported[]): boolean {
   if (outer?.node !== "CastingExpression" || outer.Expression !== member) return false;
   if (!CASTS.has(text(outer, "Operation"))) return false;
-  return child(child(outer, "TypeAnnotation"), "Type")?.node === "InstantiationType";
+  const capability = child(child(outer, "TypeAnnotation"), "Type", "InstantiationType");
+  const type = describeType(child(children(capability, "TypeArguments")[0], "Type"), imports);
+  return type?.vague === "" && type.isReference && (!type.interfaces || type.entitlements.length > 0);
 }
 
 /**
  * Where a storage capability controller leaves the script: who has it, has the capability that was issued once. Passing something else than a function literal to
  * `forEachController` lets it leave, too.
  */
-export function controllerUses(program: SyntaxNode, accounts: ReadonlySet<string>): AccountUse[] {
+export function controllerUses(
+  program: SyntaxNode,
+  accounts: ReadonlySet<string>,
+  imports: readonly Imported[],
+): AccountUse[] {
   if (accounts.size === 0) return [];
   const names = controllerNames(program);
   const found: AccountUse[] = [];
   for (const [node, ancestors] of walk(program)) {
     const use = { how: "controller" as const, contract: "", address: "", at: node.at ?? "" };
     const named = node.node === "IdentifierExpression" && names.has(text(node, "Identifier"));
-    if ((named || isGetter(node)) && !inPlace(node, ancestors)) found.push(use);
+    if ((named || isGetter(node)) && !inPlace(node, ancestors, imports)) found.push(use);
     const invoked = node.node === "InvocationExpression" ? child(node, "InvokedExpression") : undefined;
     if (text(invoked, "Identifier") !== "forEachController") continue;
     const literal = children(node, "Arguments").some(

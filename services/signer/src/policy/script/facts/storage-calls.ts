@@ -10,9 +10,9 @@ export type PathFact =
   | { readonly kind: "contract"; readonly contract: string; readonly address: string }
   | { readonly kind: "computed" };
 
-/** A call that takes something out of an account's storage, or makes a capability of it. */
+/** A call that takes something out of an account's storage, makes a capability of it, or makes an issued one lead elsewhere ("retarget", which has no type). */
 export interface StorageCall {
-  readonly method: "load" | "copy" | "borrow" | "issue";
+  readonly method: "load" | "copy" | "borrow" | "issue" | "retarget";
   /** Undefined where the call names no type. */
   readonly type: TypeFacts | undefined;
   readonly path: PathFact;
@@ -69,7 +69,8 @@ export function storageCalls(
   for (const [node] of walk(program)) {
     if (node.node !== "InvocationExpression") continue;
     const invoked = child(node, "InvokedExpression");
-    const method = methodOn(invoked, accounts);
+    const retargets = invoked?.node === "MemberExpression" && text(invoked, "Identifier") === "retarget";
+    const method = retargets ? "retarget" : methodOn(invoked, accounts);
     if (method === undefined) continue;
     const types = children(node, "TypeArguments");
     const [argument] = children(node, "Arguments");

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A transaction of a collection: attacks/*.cdc begin each with `//# <reason>[ harm]: <what it does>`, ordinary/*.cdc with `//# [run: ]<what it does>[ <arguments>]`. */
+/** A transaction of a collection: attacks/*.cdc begin each with `//# <reason>[ harm <event>]: <what it does>`, ordinary/*.cdc with `//# [run: ]<what it does>[ <arguments>]`. */
 export interface Sample {
   /** The file's name without its ending. */
   readonly file: string;
@@ -11,8 +11,8 @@ export interface Sample {
 
 export interface Attack extends Sample {
   readonly reason: string;
-  /** Whether it is shown on the emulator to do harm when both keys sign it. */
-  readonly harm: boolean;
+  /** The event that shows the harm on the emulator when both keys sign it; undefined where the rule has to do. */
+  readonly harm: string | undefined;
 }
 
 export interface Ordinary extends Sample {
@@ -37,8 +37,8 @@ function read(collection: string): Sample[] {
 /** Every attack, each to be refused for its reason. */
 export const attacks = (): Attack[] =>
   read("attacks").map(({ title, ...sample }) => {
-    const [, reason = "", harm, what = ""] = /^(\w+)( harm)?: (.*)$/.exec(title) ?? [];
-    return { ...sample, title: what, reason, harm: harm !== undefined };
+    const [, reason = "", harm, what = ""] = /^(\w+)(?: harm ([\w.]+))?: (.*)$/.exec(title) ?? [];
+    return { ...sample, title: what, reason, harm };
   });
 
 /** Every ordinary transaction, in the order in which the emulator runs them. */

@@ -2,13 +2,23 @@
 //# Escapes
 /// What may become of an account that a script gives away.
 access(all) contract Escapes {
+    access(all) event Taken()
     access(self) let kept: @[AnyResource]
-    access(all) fun help(_ account: auth(Storage) &Account) { account.storage.save("stolen", to: /storage/stolen) }
+    access(all) fun help(_ account: auth(Storage) &Account) { self.tidy(account.storage) }
     access(all) fun helpAll(_ accounts: [auth(Storage) &Account]) { self.help(accounts[0]) }
-    access(all) fun tidy(_ storage: auth(Storage) &Account.Storage) { storage.save("stolen", to: /storage/stolen) }
-    access(all) fun later(_ act: fun(StoragePath): Void) { act(/storage/nothing) }
+    access(all) fun tidy(_ storage: auth(Storage) &Account.Storage) {
+        storage.save("stolen", to: /storage/stolen)
+        emit Taken()
+    }
+    access(all) fun later(_ act: fun(StoragePath): Void) {
+        act(/storage/nothing)
+        emit Taken()
+    }
     access(all) fun count(_ type: fun(StoragePath): Type?) { type(/storage/evm) }
-    access(all) fun keep(_ thing: @AnyResource) { self.kept.append(<-thing) }
+    access(all) fun keep(_ thing: @AnyResource) {
+        self.kept.append(<-thing)
+        emit Taken()
+    }
     init() { self.kept <- [] }
 }
 //# OrdinaryNFT
@@ -96,7 +106,7 @@ access(all) contract OrdinaryNames {
         access(all) let name: String
         init(_ name: String) { self.name = name }
     }
-    access(all) fun claim(name: String, for owner: Address): @Name {
+    access(all) fun claim(name: String, owner: Address): @Name {
         assert(self.taken[name] == nil, message: "taken")
         self.taken[name] = owner
         return <-create Name(name)

@@ -1,17 +1,17 @@
-//# ForbiddenEntitlement harm: a capability of the whole account is issued and stored in public
+//# ForbiddenEntitlement harm flow.CapabilityPublished: a capability of the whole account is issued and stored in public
 transaction {
     prepare(account: auth(IssueAccountCapabilityController, PublishCapability) &Account) {
         account.capabilities.publish(
             account.capabilities.account.issue<auth(Storage, Keys, Contracts) &Account>(), at: /public/harmless)
     }
 }
-//# ForbiddenEntitlement harm: issued, and put into the inbox of the thief
+//# ForbiddenEntitlement harm flow.InboxValuePublished: issued, and put into the inbox of the thief
 transaction {
     prepare(account: auth(IssueAccountCapabilityController, PublishInboxCapability) &Account) {
         account.inbox.publish(account.capabilities.account.issue<auth(Keys) &Account>(), name: "gift", recipient: 0x01cf0e2f2f715450)
     }
 }
-//# ForbiddenEntitlement harm: the coarse entitlement holds account capabilities as well
+//# ForbiddenEntitlement harm flow.AccountCapabilityControllerIssued: the coarse entitlement holds account capabilities as well
 transaction {
     prepare(account: auth(Storage, Capabilities) &Account) {
         account.storage.save(account.capabilities.account.issue<auth(Keys) &Account>(), to: /storage/later)

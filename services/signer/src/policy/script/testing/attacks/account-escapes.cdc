@@ -1,32 +1,32 @@
-//# AccountEscapes harm: an imported contract gets the account and empties its vault
+//# AccountEscapes harm Escapes.Taken: an imported contract gets the account and writes where it likes
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(Storage) &Account) {
         Escapes.help(account)
     }
 }
-//# AccountEscapes harm: the account is kept in a list that a contract gets
+//# AccountEscapes harm Escapes.Taken: the account is kept in a list that a contract gets
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(Storage) &Account) {
         Escapes.helpAll([account])
     }
 }
-//# AccountEscapes harm: its storage is given away
+//# AccountEscapes harm Escapes.Taken: its storage is given away
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(Storage) &Account) {
         Escapes.tidy(account.storage)
     }
 }
-//# AccountEscapes harm: a closure over the account is given away
+//# AccountEscapes harm Escapes.Taken: a closure over the account is given away
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(Storage) &Account) {
         Escapes.later(fun(path: StoragePath) { account.storage.load<UInt8>(from: path) })
     }
 }
-//# AccountEscapes harm: a method of its storage is given away as a function
+//# AccountEscapes: a method of its storage is given away as a function
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(Storage) &Account) {
@@ -151,5 +151,24 @@ transaction {
         for controller in account.capabilities.storage.getControllers(forPath: /storage/flowTokenVault) {
             Evil.take(controller.capability)
         }
+    }
+}
+//# AccountEscapes: the capability of a controller is narrowed to an interface that anything may have
+import ViewResolver from 0xf8d6e0586b0a20c7
+import Evil from 0x01cf0e2f2f715450
+transaction(id: UInt64) {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        if let controller = account.capabilities.storage.getController(byCapabilityID: id) {
+            Evil.take(controller.capability as! Capability<&{ViewResolver.Resolver}>)
+        }
+    }
+}
+//# AccountEscapes: a controller among others, found by its place
+import Evil from 0x01cf0e2f2f715450
+transaction {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        let all = account.capabilities.storage.getControllers(forPath: /storage/flowTokenVault)
+        let first = all[0]
+        Evil.take(first)
     }
 }

@@ -1,10 +1,10 @@
-//# ForbiddenEntitlement harm: a contract is deployed, whose init runs with the whole account
+//# ForbiddenEntitlement harm flow.AccountContractAdded: a contract is deployed, whose init runs with the whole account
 transaction {
     prepare(account: auth(AddContract) &Account) {
         account.contracts.add(name: "Thief", code: "access(all) contract Thief { init() { self.account.keys.add(publicKey: PublicKey(publicKey: \"$KEY\".decodeHex(), signatureAlgorithm: SignatureAlgorithm.ECDSA_P256), hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0) } }".utf8)
     }
 }
-//# ForbiddenEntitlement harm: a contract that keeps acting for the account
+//# ForbiddenEntitlement harm flow.AccountContractAdded: a contract that keeps acting for the account
 transaction {
     prepare(account: auth(Contracts) &Account) {
         account.contracts.add(name: "Agent", code: "access(all) contract Agent { access(all) fun act() { self.account.storage.save(1, to: /storage/agent) } }".utf8)

@@ -1,4 +1,4 @@
-//# ForbiddenMember harm: a new account, paid with the user's money
+//# ForbiddenMember: a new account, paid with the user's money
 transaction {
     prepare(payer: auth(BorrowValue) &Account) {
         let new = Account(payer: payer)

@@ -1,4 +1,4 @@
-//# ForbiddenEntitlement harm: a key of weight 1000 is added: its holder needs nobody any more
+//# ForbiddenEntitlement harm flow.AccountKeyAdded: a key of weight 1000 is added: its holder needs nobody any more
 transaction {
     prepare(account: auth(AddKey) &Account) {
         account.keys.add(
@@ -6,7 +6,7 @@ transaction {
             hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0)
     }
 }
-//# ForbiddenEntitlement harm: the same under the coarse entitlement
+//# ForbiddenEntitlement harm flow.AccountKeyAdded: the same under the coarse entitlement
 transaction {
     prepare(account: auth(Keys) &Account) {
         account.keys.add(
@@ -14,7 +14,7 @@ transaction {
             hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0)
     }
 }
-//# ForbiddenEntitlement harm: the entitlement hides among harmless ones, on a line of its own, behind a comment
+//# ForbiddenEntitlement harm flow.AccountKeyAdded: the entitlement hides among harmless ones, on a line of its own, behind a comment
 transaction {
     prepare(account: auth(
         BorrowValue, /* for the vault */
@@ -28,7 +28,7 @@ transaction {
                 hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0)
     }
 }
-//# ForbiddenEntitlement harm: added by a local function that looks like an error handler
+//# ForbiddenEntitlement harm flow.AccountKeyAdded: added by a local function that looks like an error handler
 transaction {
     prepare(account: auth(AddKey) &Account) {
         fun report(_ message: String) {
@@ -39,13 +39,13 @@ transaction {
         report("$KEY")
     }
 }
-//# ForbiddenEntitlement harm: the server key is revoked: the account is locked for good
+//# ForbiddenEntitlement harm flow.AccountKeyRemoved: the server key is revoked: the account is locked for good
 transaction {
     prepare(account: auth(RevokeKey) &Account) {
         account.keys.revoke(keyIndex: 0)
     }
 }
-//# ForbiddenEntitlement harm: every key is revoked
+//# ForbiddenEntitlement harm flow.AccountKeyRemoved: every key is revoked
 transaction {
     prepare(account: auth(Keys) &Account) {
         var i = 0

@@ -1,4 +1,4 @@
-//# ForbiddenType harm: the Cadence-owned account, the user's EVM address, is taken out of storage and given away
+//# ForbiddenType harm Escapes.Taken: the Cadence-owned account, the user's EVM address, is taken out of storage and given away
 import EVM from 0xf8d6e0586b0a20c7
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
@@ -6,14 +6,14 @@ transaction {
         Escapes.keep(<- account.storage.load<@EVM.CadenceOwnedAccount>(from: /storage/evm)!)
     }
 }
-//# ForbiddenType harm: taken out as anything
+//# ForbiddenType harm Escapes.Taken: taken out as anything
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(LoadValue) &Account) {
         Escapes.keep(<- account.storage.load<@AnyResource>(from: /storage/evm)!)
     }
 }
-//# ForbiddenType harm: a lasting right to call with it is published
+//# ForbiddenType harm flow.CapabilityPublished: a lasting right to call with it is published
 import EVM from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(IssueStorageCapabilityController, PublishCapability) &Account) {
@@ -21,7 +21,7 @@ transaction {
             account.capabilities.storage.issue<auth(EVM.Call) &EVM.CadenceOwnedAccount>(/storage/evm), at: /public/calls)
     }
 }
-//# ForbiddenType harm: the same right behind an interface, and EVM under another name
+//# ForbiddenType harm flow.CapabilityPublished: the same right behind an interface, and EVM under another name
 import EVM as Wallet from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(IssueStorageCapabilityController, PublishCapability) &Account) {
@@ -145,5 +145,12 @@ import Evil from 0x01cf0e2f2f715450
 transaction {
     prepare(account: auth(CopyValue) &Account) {
         Evil.take(account.storage.copy<Capability<&{FungibleToken.Receiver}>>(from: /storage/cap)!)
+    }
+}
+//# ForbiddenPath: a right that was given over one thing is turned to another
+import Evil from 0x01cf0e2f2f715450
+transaction(id: UInt64) {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        account.capabilities.storage.getController(byCapabilityID: id)!.retarget(Evil.path())
     }
 }

@@ -21,7 +21,7 @@ transaction(to: [String]) {
         }
     }
 }
-//# run: FLOW to the EVM ["UFix64 0.0"]
+//# run: FLOW to the EVM ["UFix64 0.01"]
 import EVM from 0xf8d6e0586b0a20c7
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
@@ -32,7 +32,7 @@ transaction(amount: UFix64) {
         coa.deposit(from: <-(sent as! @FlowToken.Vault))
     }
 }
-//# run: FLOW back from the EVM ["UFix64 0.0"]
+//# run: FLOW back from the EVM ["UFix64 0.01"]
 import EVM from 0xf8d6e0586b0a20c7
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64) {
@@ -53,7 +53,7 @@ transaction {
         signer.capabilities.publish(signer.capabilities.storage.issue<&EVM.CadenceOwnedAccount>(/storage/evm), at: /public/evm)
     }
 }
-//# run: FLOW to somebody else's EVM address ["String 0000000000000000000000000000000000000002", "UFix64 0.0"]
+//# run: FLOW to somebody else's EVM address ["String 0000000000000000000000000000000000000002", "UFix64 0.01"]
 import EVM from 0xf8d6e0586b0a20c7
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79

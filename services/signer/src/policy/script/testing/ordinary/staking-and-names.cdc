@@ -42,7 +42,7 @@ transaction(amount: UFix64) {
         signer.storage.borrow<&FlowToken.Vault>(from: /storage/flowTokenVault)!.deposit(from: <-rewards)
     }
 }
-//# run: stake in the test pool ["UFix64 0.0"]
+//# run: stake in the test pool ["UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 import OrdinaryPool from 0xf8d6e0586b0a20c7
@@ -66,7 +66,7 @@ transaction {
 import OrdinaryNames from 0xf8d6e0586b0a20c7
 transaction(name: String) {
     prepare(signer: auth(SaveValue) &Account) {
-        signer.storage.save(<-OrdinaryNames.claim(name: name, for: signer.address), to: /storage/ordinaryName)
+        signer.storage.save(<-OrdinaryNames.claim(name: name, owner: signer.address), to: /storage/ordinaryName)
     }
 }
 //# claim a .find name

@@ -35,11 +35,11 @@ transaction {
         log("\(signer.address) keeps \(count) things in \(signer.storage.used) of \(signer.storage.capacity) bytes")
     }
 }
-//# run: a profile, shown to all ["{String: String} name somebody"]
-transaction(profile: {String: String}) {
+//# run: a profile, shown to all ["String somebody"]
+transaction(name: String) {
     prepare(signer: auth(SaveValue, LoadValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
         signer.storage.load<{String: String}>(from: /storage/profile)
-        signer.storage.save(profile, to: /storage/profile)
+        signer.storage.save({"name": name}, to: /storage/profile)
         signer.capabilities.unpublish(/public/profile)
         signer.capabilities.publish(signer.capabilities.storage.issue<&{String: String}>(/storage/profile), at: /public/profile)
     }

@@ -1,4 +1,4 @@
-//# run: transfer FLOW ["UFix64 0.0", "Address $ADDRESS"]
+//# run: transfer FLOW ["UFix64 0.01", "Address $ADDRESS"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64, to: Address) {
@@ -14,7 +14,7 @@ transaction(amount: UFix64, to: Address) {
         receiver.deposit(from: <-self.sent)
     }
 }
-//# run: transfer FLOW, the vault kept as a field ["Address $ADDRESS", "UFix64 0.0"]
+//# run: transfer FLOW, the vault kept as a field ["Address $ADDRESS", "UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(recipient: Address, amount: UFix64) {
@@ -30,7 +30,7 @@ transaction(recipient: Address, amount: UFix64) {
         self.receiver.deposit(from: <-self.provider.withdraw(amount: amount))
     }
 }
-//# run: pay several people at once ["[Address] $ADDRESS", "[UFix64] 0.0"]
+//# run: pay several people at once ["[Address] $ADDRESS", "[UFix64] 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(recipients: [Address], amounts: [UFix64]) {
@@ -55,7 +55,7 @@ transaction {
         self.vault.balance == self.before: "something was taken"
     }
 }
-//# run: pay what was asked for in a message ["UFix64 0.0", "Address $ADDRESS", "String order 1"]
+//# run: pay what was asked for in a message ["UFix64 0.01", "Address $ADDRESS", "String order 1"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 /// A shop's check-out: the order's number is logged with the payment.
@@ -67,7 +67,7 @@ transaction(amount: UFix64, shop: Address, order: String) {
         log("paid for \(order)")
     }
 }
-//# run: split a vault and put it together again ["UFix64 0.0"]
+//# run: split a vault and put it together again ["UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64) {
@@ -91,7 +91,7 @@ transaction {
         signer.capabilities.publish(receiver, at: /public/savings)
     }
 }
-//# run: put something into savings ["UFix64 0.0"]
+//# run: put something into savings ["UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64) {
