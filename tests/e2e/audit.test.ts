@@ -7,6 +7,7 @@ import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { GetAuditProofResponse, InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient, loadTls } from "@countersign/service-kit";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { chain, chainName, signUpPerson, stack } from "./person.ts";
 
@@ -85,6 +86,20 @@ describe("the audit log of a running signer", () => {
     await expect(information.getAuditProof({ receipt: invented })).rejects.toMatchObject({ reason: "InvalidRequest" });
     const nonsense = { ...invented, chainId: "x" };
     await expect(information.getAuditProof({ receipt: nonsense })).rejects.toMatchObject({ reason: "InvalidRequest" });
+  });
+
+  it("has its checkpoints on the stream of events", async () => {
+    const database = new pg.Client({ connectionString: stack.databases.signer });
+    await database.connect();
+    // NATS has acknowledged what counts as published.
+    const published = async () => {
+      const { rows } = await database.query<{ count: number }>(
+        "SELECT count(*)::int FROM outbox WHERE subject = 'cs.v1.signer.all.audit-checkpoint' AND published_at IS NOT NULL",
+      );
+      return rows[0]?.count ?? 0;
+    };
+    await expect.poll(published, { timeout: 20_000 }).toBeGreaterThan(0);
+    await database.end();
   });
 
   it("is whole when it is exported and held against the signer's file of checkpoints", async () => {

@@ -106,3 +106,29 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
     await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("PERMISSION_DENIED") });
   });
 });
+
+const grpcurl = process.env.CS_GRPCURL ?? "grpcurl";
+const hasGrpcurl = spawnSync(grpcurl, ["-version"]).status === 0;
+
+// A tool that people have or have not; reflection itself is tested without it in transport.test.ts.
+describe.skipIf(!hasGrpcurl)("grpcurl", () => {
+  const { ca, clients } = stack.tls;
+  const { cert, key } = clients["demo-backend"]!;
+  const ask = (...args: string[]) =>
+    run(grpcurl, ["-cacert", ca, "-cert", cert, "-key", key, "-authority", "signer.countersign.internal", ...args]);
+  const address = stack.processes.signer!.grpc!;
+
+  it("finds services and methods by reflection, and calls them", async () => {
+    expect((await ask(address, "list")).stdout).toContain("signer.v1.Information");
+    expect((await ask(address, "describe", "signer.v1.Signing")).stdout).toContain("rpc SignTransaction");
+    const { stdout } = await ask(
+      "-d",
+      JSON.stringify({ chain_name: chainName }),
+      address,
+      "signer.v1.Information/GetPublicKeys",
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ paymaster: expect.anything(), creator: expect.anything() });
+    const refused = ask("-d", "{}", address, "signer.v1.Creation/DeriveServerKeys");
+    await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining("PermissionDenied") });
+  });
+});

@@ -19,6 +19,7 @@ export { createMetrics, type Metrics } from "./metrics.ts";
 export { loadNetworks, type Network } from "./networks.ts";
 export { loadPasskeys, type PasskeySettings } from "./passkeys.ts";
 export {
+  type Backend,
   loadPeers,
   type PeerRule,
   type Peers,

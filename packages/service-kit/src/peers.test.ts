@@ -43,8 +43,8 @@ test.each([
 test("knows the apps of backends, and none of our services", () => {
   const rpcs = { "signer.v1.Signing/SignTransaction": { callers: ["gateway", "shop"], token: "user" } };
   const peers = parsePeers({ peers: ["gateway", "shop"], backends: { shop: { apps: ["a", "b"] } }, rpcs });
-  expect([...(peers.appsOf("shop") ?? [])]).toEqual(["a", "b"]);
-  expect(peers.appsOf("gateway")).toBeUndefined();
+  expect([...(peers.backend("shop")?.apps ?? [])]).toEqual(["a", "b"]);
+  expect(peers.backend("gateway")).toBeUndefined();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shp: { apps: ["a"] } }, rpcs })).toThrow();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shop: { apps: [] } }, rpcs })).toThrow();
 });

@@ -19,6 +19,12 @@ const rule = z
   })
   .refine(({ token, scopes }) => token !== "service" || scopes === undefined, "scopes need a user token");
 
+const backend = z.strictObject({
+  apps: z.array(z.string().min(1)).min(1),
+  /** Signatures that it may ask for, over all of its users and per replica of the signer. Default: as many as its users may. */
+  signaturesPerMinute: z.int().positive().optional(),
+});
+
 const file = z
   .strictObject({
     /** Everybody who has a certificate; without it, all callers of the table. */
@@ -26,19 +32,19 @@ const file = z
     /** DNS names outside of countersign.internal, and the peer that each stands for. */
     names: z.record(z.string().min(1), peerName).optional(),
     /** Backends besides our own services: they ask for users of their own apps only. */
-    backends: z.record(peerName, z.strictObject({ apps: z.array(z.string().min(1)).min(1) })).optional(),
+    backends: z.record(peerName, backend).optional(),
     rpcs: z.record(
       z.string().regex(/^[a-z0-9_.]+\.v\d+[a-z0-9]*\.[A-Z]\w*\/([A-Z]\w*|\*)$/, "must be package.v1.Service/Method"),
       rule,
     ),
   })
   .superRefine(({ peers, backends, rpcs }, context) => {
-    for (const backend of Object.keys(backends ?? {})) {
-      if (peers !== undefined && !peers.includes(backend))
+    for (const name of Object.keys(backends ?? {})) {
+      if (peers !== undefined && !peers.includes(name))
         context.addIssue({
           code: "custom",
-          path: ["backends", backend],
-          message: `${backend} is not one of the peers`,
+          path: ["backends", name],
+          message: `${name} is not one of the peers`,
         });
     }
     for (const [rpc, { callers }] of Object.entries(rpcs)) {
@@ -69,13 +75,18 @@ export interface PeerRule {
   scopes: ReadonlySet<TokenScope>;
 }
 
+export interface Backend {
+  readonly apps: ReadonlySet<string>;
+  readonly signaturesPerMinute?: number | undefined;
+}
+
 /** Who may call what: the content of deploy/peers.json. Whatever is not listed is refused. */
 export interface Peers {
   /** The row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
   rule(rpc: string): PeerRule | undefined;
   names: ReadonlyMap<string, string>;
-  /** The apps of a backend that is not one of our services; undefined for the services. */
-  appsOf(caller: string): ReadonlySet<string> | undefined;
+  /** What a backend besides our own services may; undefined for the services. */
+  backend(caller: string): Backend | undefined;
 }
 
 const scopesOf: Record<TokenMode, readonly TokenScope[]> = {
@@ -99,7 +110,9 @@ export function loadPeers(path: string): Peers {
 
 function peersOf({ peers, names, backends, rpcs }: z.output<typeof file>): Peers {
   const everybody = peers ?? Object.values(rpcs).flatMap(({ callers }) => callers.filter((caller) => caller !== "*"));
-  const apps = new Map(Object.entries(backends ?? {}).map(([name, each]) => [name, new Set(each.apps)]));
+  const registered = new Map<string, Backend>(
+    Object.entries(backends ?? {}).map(([name, each]) => [name, { ...each, apps: new Set(each.apps) }]),
+  );
   const rules = new Map<string, PeerRule>();
   for (const [rpc, { callers, token, scopes }] of Object.entries(rpcs)) {
     rules.set(rpc, {
@@ -111,6 +124,6 @@ function peersOf({ peers, names, backends, rpcs }: z.output<typeof file>): Peers
   return {
     rule: (rpc) => rules.get(rpc) ?? rules.get(rpc.replace(/\/.*$/, "/*")),
     names: new Map(Object.entries(names ?? {})),
-    appsOf: (caller) => apps.get(caller),
+    backend: (caller) => registered.get(caller),
   };
 }

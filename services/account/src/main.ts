@@ -63,7 +63,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
   onClose("database", () => prisma.$disconnect());
   readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
-  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator);
+  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
   const stored = prismaAccountStore(prisma);
   const remembered = rememberAccounts(stored.find, () => changes.connected());
   const changes = listenPostgres({ databaseUrl, channel: "account_changed", onNotify: remembered.forget, logger });
@@ -93,7 +93,10 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   });
   onClose("signer", () => signer.close());
   const runner = startCreationRunner({
-    store: prismaCreationStore(prisma, { transactionUrl }),
+    store: prismaCreationStore(prisma, {
+      transactionUrl,
+      firstKeyId: (chainName) => chains.get(chainName)?.creator.firstKeyId,
+    }),
     signer: creationSigner(signer),
     chains,
     clock,

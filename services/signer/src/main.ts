@@ -28,6 +28,7 @@ import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
 import { createAuditAlarms } from "./metrics.ts";
 import { startReader } from "./parser/start-reader.ts";
+import { createBackendCheck } from "./policy/backends.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
 import { bindAddressRpc } from "./rpc/bind-address.ts";
@@ -123,7 +124,7 @@ await runService({
       scripts,
       clock,
       chain,
-      appsOf: peers.appsOf,
+      checkBackend: createBackendCheck(peers.backend, clock),
     };
     const transaction = signTransaction(signing);
     const paymaster = signPaymaster({ ...signing, paymasters, passkeys: config.passkeys });

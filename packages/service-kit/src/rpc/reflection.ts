@@ -11,9 +11,27 @@ interface Implemented {
   handler: (call: unknown) => void;
 }
 
+const FILE_TAG = 0x0a;
+
+/** The files of a google.protobuf.FileDescriptorSet: `repeated FileDescriptorProto file = 1`, each behind its tag and length. */
+function filesOf(set: Buffer): Buffer[] {
+  const files: Buffer[] = [];
+  for (let at = 0; at < set.length; ) {
+    if (set[at++] !== FILE_TAG) throw new Error("not a FileDescriptorSet");
+    let length = 0;
+    for (let shift = 0, more = true; more; shift += 7) {
+      const byte = set[at++] ?? 0;
+      length += (byte & 0x7f) * 2 ** shift;
+      more = byte > 0x7f;
+    }
+    files.push(set.subarray(at, at + length));
+    at += length;
+  }
+  return files;
+}
+
 /** What @grpc/reflection offers for these services, by the path of its method. */
 function load(services: readonly string[], descriptors: string): Map<string, Implemented> {
-  const { loadFileDescriptorSetFromBuffer } = require("@grpc/proto-loader") as typeof import("@grpc/proto-loader");
   const { ReflectionService } = require("@grpc/reflection") as typeof import("@grpc/reflection");
   const found = new Map<string, Implemented>();
   const collect: Pick<Server, "addService"> = {
@@ -24,8 +42,10 @@ function load(services: readonly string[], descriptors: string): Map<string, Imp
       }
     },
   };
-  const definitions = loadFileDescriptorSetFromBuffer(readFileSync(descriptors));
-  new ReflectionService(definitions, { services: [...new Set(services)] }).addToServer(collect);
+  // As buf wrote them: files that proto-loader has read lose their names and refer to types in a way that grpcurl cannot resolve.
+  const files = { all: { fileDescriptorProtos: filesOf(readFileSync(descriptors)) } };
+  type Definitions = ConstructorParameters<typeof ReflectionService>[0];
+  new ReflectionService(files as unknown as Definitions, { services: [...new Set(services)] }).addToServer(collect);
   return found;
 }
 

@@ -12,6 +12,8 @@ import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
 
 export interface CreationStoreOptions {
   transactionUrl(chainName: string, id: string): string;
+  /** The first of the creator's keys that proposes: those before were rotated out. Default 0. */
+  firstKeyId?(chainName: string): number | undefined;
 }
 
 type Tx = Prisma.TransactionClient;
@@ -57,7 +59,8 @@ const addressesOf = (created: CreatedAccount, chainName: string, chainId: number
 ];
 
 /** Creations in Postgres: the database decides who holds which deployment, key and creation. */
-export function prismaCreationStore(prisma: PrismaClient, { transactionUrl }: CreationStoreOptions): CreationStore {
+export function prismaCreationStore(prisma: PrismaClient, options: CreationStoreOptions): CreationStore {
+  const { transactionUrl, firstKeyId } = options;
   return {
     assign: (chainName, { owner, now, until }: Lease) =>
       prisma.$transaction(async (tx) => {
@@ -68,7 +71,7 @@ export function prismaCreationStore(prisma: PrismaClient, { transactionUrl }: Cr
         const [first] = waiting;
         if (!first) return undefined;
         const [key] = await tx.$queryRaw<{ key_index: number }[]>`
-          SELECT key_index FROM proposal_key WHERE chain_name = ${chainName} AND creation_id IS NULL
+          SELECT key_index FROM proposal_key WHERE chain_name = ${chainName} AND creation_id IS NULL AND key_index >= ${firstKeyId?.(chainName) ?? 0}
           ORDER BY key_index LIMIT 1 FOR UPDATE SKIP LOCKED`;
         if (!key) return undefined;
         // The smallest limit stands first: halves of a failed batch are not joined by others.
@@ -198,16 +201,8 @@ export function prismaCreationStore(prisma: PrismaClient, { transactionUrl }: Cr
   };
 }
 
-/**
- * Makes the rows of a chain's proposal keys, and takes those away that were rotated out and are free: one that is at work goes with the next start.
- * The same again changes nothing.
- */
-export async function ensureProposalKeys(
-  prisma: PrismaClient,
-  chainName: string,
-  { keyCount, firstKeyId = 0 }: { keyCount: number; firstKeyId?: number | undefined },
-): Promise<void> {
-  const data = Array.from({ length: keyCount - firstKeyId }, (_, i) => ({ chainName, keyIndex: firstKeyId + i }));
+/** Makes the rows of a chain's proposal keys; the same again changes nothing. */
+export async function ensureProposalKeys(prisma: PrismaClient, chainName: string, keyCount: number): Promise<void> {
+  const data = Array.from({ length: keyCount }, (_, keyIndex) => ({ chainName, keyIndex }));
   await prisma.proposalKey.createMany({ data, skipDuplicates: true });
-  await prisma.proposalKey.deleteMany({ where: { chainName, keyIndex: { lt: firstKeyId }, creationId: null } });
 }

@@ -14,8 +14,8 @@ let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase("account");
   prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
-  await ensureProposalKeys(prisma, chainName, { keyCount: 4 });
-  await ensureProposalKeys(prisma, chainName, { keyCount: 4 });
+  await ensureProposalKeys(prisma, chainName, 4);
+  await ensureProposalKeys(prisma, chainName, 4);
 });
 afterAll(async () => {
   await prisma.$disconnect();

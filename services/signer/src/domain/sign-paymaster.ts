@@ -7,7 +7,6 @@ import {
   checkServerSignature,
   checkUserSignature,
 } from "../policy/paymaster.ts";
-import { checkApp } from "../policy/scope.ts";
 import { checkTransaction, paymasterVersion } from "../policy/transaction.ts";
 import type { SignedMessage } from "./decide.ts";
 import {
@@ -35,7 +34,7 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded, deciding) => {
-        checkApp(token, options.appsOf?.(caller));
+        options.checkBackend?.(caller, token);
         const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         checkPaymasterKind(decoded);

@@ -1,8 +1,9 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
+import type { BackendCheck } from "../policy/backends.ts";
 import { refuse } from "../policy/refusal.ts";
-import { checkApp, checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
+import { checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
 import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { checkTemplateKeys, type Template, templateOf } from "../policy/template.ts";
@@ -28,8 +29,7 @@ export interface SignOptions {
   readonly scripts: KnownScripts;
   readonly clock: Clock;
   chain(name: string): ChainPolicy;
-  /** The apps that a caller is for; undefined for our own services. */
-  appsOf?(caller: string): ReadonlySet<string> | undefined;
+  readonly checkBackend?: BackendCheck;
 }
 
 /** The server key's signature over a transaction of the token's own account; see policy/transaction.ts for the rules. */
@@ -41,7 +41,7 @@ export const signTransaction = (options: SignOptions) => {
       message,
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded, deciding) => {
-        checkApp(token, options.appsOf?.(caller));
+        options.checkBackend?.(caller, token);
         const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);

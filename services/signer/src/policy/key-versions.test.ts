@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policy, token } from "../testing/policy-fixture.ts";
-import { checkApp } from "./scope.ts";
+import { policy } from "../testing/policy-fixture.ts";
 import { creatorVersion, paymasterVersion } from "./transaction.ts";
 
 describe("versions of the service's own keys", () => {
@@ -17,15 +16,5 @@ describe("versions of the service's own keys", () => {
     ];
     const rotating = { ...policy, creator: { ...policy.creator, keyCount: 16, keyVersions } };
     expect([0, 7, 8, 15].map((keyId) => creatorVersion(rotating, keyId))).toEqual([1, 1, 2, 2]);
-  });
-});
-
-describe("a backend", () => {
-  it("asks for users of its own apps; our services for everybody", async () => {
-    expect(() => checkApp(token, undefined)).not.toThrow();
-    expect(() => checkApp(token, new Set(["demo", "game"]))).not.toThrow();
-    expect(() => checkApp(token, new Set(["game"]))).toThrow(
-      expect.objectContaining({ metadata: { reason: "NotYourApp" } }),
-    );
   });
 });

@@ -17,8 +17,3 @@ export function checkScope(token: VerifiedToken, template: Template | undefined)
   const own = added?.algorithm === algorithm && added.publicKey === publicKey;
   if (!own) refuse("OutsideEphemeralScope", "this token adds its own key, and signs nothing else");
 }
-
-/** A backend asks for users of its own apps only; `apps` undefined: one of our own services. */
-export function checkApp(token: VerifiedToken, apps: ReadonlySet<string> | undefined): void {
-  if (apps && !apps.has(token.appId)) refuse("NotYourApp", "the token is of an app that is not the caller's");
-}

@@ -20,7 +20,7 @@ const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 }
 /** What the keystore file holds once it is opened. The newest version of a key stands last. */
 export const keystoreContent = z.object({
   rootSecret: hex32,
-  /** Absent in a keystore that was made before there were checkpoints; `keys init` adds it. */
+  /** Absent in a keystore that was made before there were checkpoints; `keys create` adds it. */
   audit: versions.optional(),
   chains: z.record(z.string(), z.object({ creator: versions, paymaster: versions })),
 });

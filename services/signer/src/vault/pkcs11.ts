@@ -109,12 +109,14 @@ export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Pr
     const key = findOne(CKO_PRIVATE_KEY, label);
     const mechanism = Buffer.concat([ulong(CKM_ECDSA), ulong(0n), ulong(0n)]);
     check("C_SignInit", api.signInit(session, mechanism, key));
-    const [signature, length] = [Buffer.alloc(64), ulong(64n)];
+    // All three must outlive the call on the other thread.
+    const [data, signature, length] = [Buffer.from(digest), Buffer.alloc(64), ulong(64n)];
     const code = await new Promise<number>((resolve, reject) =>
-      api.sign.async(session, Buffer.from(digest), digest.length, signature, length, (error: Error, answer: number) =>
+      api.sign.async(session, data, data.length, signature, length, (error: Error, answer: number) =>
         error ? reject(error) : resolve(answer),
       ),
     );
+    data.fill(0);
     check("C_Sign", code);
     if (length.readBigUInt64LE() !== 64n) throw new Error("a signature of another length");
     return signature;

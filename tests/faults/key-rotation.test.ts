@@ -1,0 +1,172 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { sendTransaction } from "@countersign/client";
+import {
+  type CadenceValue,
+  cadenceInt,
+  cadenceString,
+  createAccessApi,
+  encodeCadence,
+  envelopeMessage,
+} from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createKeystoreVault, readKeystore } from "../../services/signer/src/vault/index.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+
+/** Paymaster and creator get other keys while people sign up and send transactions; whoever is refused ends the test, as does a transaction that fails. */
+const ADD_KEYS = `transaction(publicKey: String, count: Int) {
+  prepare(account: auth(AddKey) &Account) {
+    let key = PublicKey(publicKey: publicKey.decodeHex(), signatureAlgorithm: SignatureAlgorithm.ECDSA_P256)
+    var added = 0
+    while added < count {
+      account.keys.add(publicKey: key, hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0)
+      added = added + 1
+    }
+  }
+}`;
+const REVOKE_KEYS = `transaction(count: Int) {
+  prepare(account: auth(RevokeKey) &Account) {
+    var index = 0
+    while index < count {
+      account.keys.revoke(keyIndex: index)
+      index = index + 1
+    }
+  }
+}`;
+const KEY_COUNT = 8;
+
+let stack: FaultStack;
+let access: ReturnType<typeof createAccessApi>;
+const network = () => stack.stack.chains[0]!;
+const chainName = "flow-emulator";
+beforeAll(async () => {
+  stack = await startFaultStack();
+  access = createAccessApi({ baseUrl: network().accessNode });
+}, 180_000);
+afterAll(() => stack?.stop(), 60_000);
+
+const keystoreFile = () => join(stack.stack.stateDir, "keys/signer-keystore.json");
+const passphraseFile = () => join(stack.stack.stateDir, "keys/signer-keystore.passphrase");
+
+/** What the operator does with the vault at hand: a transaction of the service's own account, signed by one version of its key. */
+async function operate(
+  role: "creator" | "paymaster",
+  { keyId, version }: { keyId: number; version: number },
+  script: string,
+  args: CadenceValue[],
+): Promise<void> {
+  const vault = createKeystoreVault(readKeystore(keystoreFile(), readFileSync(passphraseFile(), "utf8").trim()));
+  const address = network()[role].replace("0x", "");
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, keyId)]);
+  const unsigned = {
+    script,
+    arguments: args.map(encodeCadence),
+    referenceBlockId: block.id,
+    gasLimit: 9999n,
+    proposalKey: { address, keyId, sequenceNumber: key.sequenceNumber },
+    payer: address,
+    authorizers: [address],
+    payloadSignatures: [],
+  };
+  const signature = await vault.sign({ role, chainName, version }, envelopeMessage(unsigned));
+  const id = await access.submit({
+    ...unsigned,
+    envelopeSignatures: [{ address, keyId, signature: bytesToHex(signature) }],
+  });
+  const { errorMessage } = await access.waitForSeal(id, { signal: AbortSignal.timeout(60_000) });
+  expect(errorMessage).toBe("");
+}
+
+function changeNetworks(change: (entry: Record<string, object>) => object): void {
+  const file = stack.stack.networksFile;
+  const { networks } = JSON.parse(readFileSync(file, "utf8"));
+  writeFileSync(file, JSON.stringify({ networks: networks.map(change) }));
+}
+
+/** One after the other, as a rolling restart does; killed outright, which is more than a deployment does. */
+async function restartBoth(program: "signer" | "account"): Promise<void> {
+  for (const name of [program, `${program}-2`]) {
+    await stack.bounce(name);
+    await stack.allUp();
+  }
+}
+
+async function newPerson(n: number): Promise<Phone> {
+  const phone = newPhone(stack.stack, n);
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
+  await settle(phone);
+  return phone;
+}
+
+async function send(phone: Phone): Promise<void> {
+  const { accessNode, paymaster } = network();
+  const to = { chainName, accessNode, paymaster };
+  const cadence = "transaction { prepare(account: &Account) {} }";
+  const { result } = await persist(phone, "transaction", () => sendTransaction(phone.client, { network: to, cadence }));
+  expect(result).toMatchObject({ errorMessage: "" });
+}
+
+it("paymaster and creator change their keys and nobody is refused", { timeout: 400_000 }, async () => {
+  let done = false;
+  let count = 0;
+  const failures: unknown[] = [];
+  const people = await Promise.all([0, 1].map(newPerson));
+  const busy = async (work: () => Promise<unknown>) => {
+    while (!done) {
+      await work().then(
+        () => {
+          count += 1;
+        },
+        (error: unknown) => failures.push(error),
+      );
+      await sleep(200);
+    }
+  };
+  const load = [...people.map((phone) => busy(() => send(phone))), busy(() => newPerson(count))];
+
+  const signer = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ["services/signer/src/cli.ts", ...args], {
+      env: {
+        PATH: process.env.PATH,
+        SIGNER_KEYSTORE_FILE: keystoreFile(),
+        SIGNER_KEYSTORE_PASSPHRASE_FILE: passphraseFile(),
+      },
+    });
+  const rotate = async (role: "creator" | "paymaster") => {
+    const { stdout } = await signer("keys", "rotate", "--role", role, "--chain", chainName);
+    return (JSON.parse(stdout) as { publicKey: string }).publicKey;
+  };
+  const [paymasterKey, creatorKey] = [await rotate("paymaster"), await rotate("creator")];
+  await operate("paymaster", { keyId: 0, version: 1 }, ADD_KEYS, [cadenceString(paymasterKey), cadenceInt(1)]);
+  // The account service proposes with the lowest free key: the last one is the operator's for a moment.
+  const last = { keyId: KEY_COUNT - 1, version: 1 };
+  await operate("creator", last, ADD_KEYS, [cadenceString(creatorKey), cadenceInt(KEY_COUNT)]);
+
+  const keyVersions = [
+    { firstKeyId: 0, version: 1 },
+    { firstKeyId: KEY_COUNT, version: 2 },
+  ];
+  changeNetworks((entry) => ({
+    ...entry,
+    paymaster: { ...entry.paymaster, keyId: 1, keyVersion: 2 },
+    creator: { ...entry.creator, keyCount: 2 * KEY_COUNT, keyVersions },
+  }));
+  await restartBoth("signer");
+  changeNetworks((entry) => ({ ...entry, creator: { ...entry.creator, firstKeyId: KEY_COUNT } }));
+  await restartBoth("account");
+  await Promise.all([send(people[0]!), newPerson(0)]);
+  done = true;
+  await Promise.all(load);
+  expect(failures).toEqual([]);
+  expect(count).toBeGreaterThan(5);
+
+  // Nothing is under way: the old keys go, and everything still works.
+  await operate("paymaster", { keyId: 1, version: 2 }, REVOKE_KEYS, [cadenceInt(1)]);
+  await operate("creator", { keyId: 2 * KEY_COUNT - 1, version: 2 }, REVOKE_KEYS, [cadenceInt(KEY_COUNT)]);
+  await send(await newPerson(1));
+});
