@@ -15,6 +15,7 @@ access(all) contract Escapes {
         emit Taken()
     }
     access(all) fun count(_ type: fun(StoragePath): Type?) { type(/storage/evm) }
+    access(all) fun take(_ capability: Capability) { emit Taken() }
     access(all) fun keep(_ thing: @AnyResource) {
         self.kept.append(<-thing)
         emit Taken()

@@ -1,8 +1,8 @@
-//# ForbiddenEntitlement harm flow.CapabilityPublished: a capability of the whole account is issued and stored in public
+//# ForbiddenEntitlement harm Escapes.Taken: a capability of the whole account is issued and given to a contract
+import Escapes from 0xf8d6e0586b0a20c7
 transaction {
-    prepare(account: auth(IssueAccountCapabilityController, PublishCapability) &Account) {
-        account.capabilities.publish(
-            account.capabilities.account.issue<auth(Storage, Keys, Contracts) &Account>(), at: /public/harmless)
+    prepare(account: auth(IssueAccountCapabilityController) &Account) {
+        Escapes.take(account.capabilities.account.issue<auth(Storage, Keys, Contracts) &Account>())
     }
 }
 //# ForbiddenEntitlement harm flow.InboxValuePublished: issued, and put into the inbox of the thief

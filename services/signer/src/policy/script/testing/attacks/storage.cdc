@@ -13,20 +13,20 @@ transaction {
         Escapes.keep(<- account.storage.load<@AnyResource>(from: /storage/evm)!)
     }
 }
-//# ForbiddenType harm flow.CapabilityPublished: a lasting right to call with it is published
+//# ForbiddenType harm Escapes.Taken: a lasting right to call with it is given away
 import EVM from 0xf8d6e0586b0a20c7
+import Escapes from 0xf8d6e0586b0a20c7
 transaction {
-    prepare(account: auth(IssueStorageCapabilityController, PublishCapability) &Account) {
-        account.capabilities.publish(
-            account.capabilities.storage.issue<auth(EVM.Call) &EVM.CadenceOwnedAccount>(/storage/evm), at: /public/calls)
+    prepare(account: auth(IssueStorageCapabilityController) &Account) {
+        Escapes.take(account.capabilities.storage.issue<auth(EVM.Call) &EVM.CadenceOwnedAccount>(/storage/evm))
     }
 }
-//# ForbiddenType harm flow.CapabilityPublished: the same right behind an interface, and EVM under another name
+//# ForbiddenType harm Escapes.Taken: the same right behind an interface, and EVM under another name
 import EVM as Wallet from 0xf8d6e0586b0a20c7
+import Escapes from 0xf8d6e0586b0a20c7
 transaction {
-    prepare(account: auth(IssueStorageCapabilityController, PublishCapability) &Account) {
-        account.capabilities.publish(
-            account.capabilities.storage.issue<auth(Wallet.Owner) &{Wallet.Addressable}>(/storage/evm), at: /public/calls)
+    prepare(account: auth(IssueStorageCapabilityController) &Account) {
+        Escapes.take(account.capabilities.storage.issue<auth(Wallet.Owner) &{Wallet.Addressable}>(/storage/evm))
     }
 }
 //# ForbiddenType: the Cadence-owned account in a container

@@ -1,0 +1,105 @@
+import { sendTransaction } from "@countersign/client";
+import { ensureServiceKey } from "@countersign/dev/emulator.ts";
+import { ServiceAccount } from "@countersign/dev/service-account.ts";
+import {
+  type CadenceValue,
+  cadenceAddress,
+  cadenceArray,
+  cadenceString,
+  cadenceUFix64,
+  createAccessApi,
+  payloadMessage,
+} from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import { beforeAll, describe, expect, it } from "vitest";
+import { attacks, contracts, ordinary } from "../../services/signer/src/policy/script/testing/collection.ts";
+import { stateDir } from "../security/secrets.ts";
+import { runAsOwner } from "./chain-owner.ts";
+import { chain, chainName, type Person, problemOf, signUpPerson } from "./person.ts";
+
+const access = createAccessApi({ baseUrl: chain.accessNode });
+const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
+const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
+
+const DEPLOY = `transaction(name: String, code: String) {
+  prepare(account: auth(AddContract) &Account) { account.contracts.add(name: name, code: code.utf8) }
+}`;
+const FUND = `import FungibleToken from 0xee82856bf20e2aa6
+import FlowToken from 0x0ae53cb6e3f42a79
+transaction(to: Address) {
+  prepare(account: auth(BorrowValue) &Account) {
+    let vault = account.storage.borrow<auth(FungibleToken.Withdraw) &FlowToken.Vault>(from: /storage/flowTokenVault)!
+    getAccount(to).capabilities.borrow<&{FungibleToken.Receiver}>(/public/flowTokenReceiver)!
+      .deposit(from: <-vault.withdraw(amount: 10.0))
+  }
+}`;
+
+let person: Person;
+beforeAll(async () => {
+  person = await signUpPerson();
+  for (const { name, code } of contracts()) await service.run(DEPLOY, [cadenceString(name), cadenceString(code)]);
+  await service.run(FUND, [cadenceAddress(person.address)]);
+}, 180_000);
+
+/** "UFix64 0.01" or "[Address] $ADDRESS" as a value; the person stands for whoever gets something. */
+function argumentOf(argument: string): CadenceValue {
+  const [, type = "", content = ""] = /^(\S+) (.*)$/s.exec(argument) ?? [];
+  const text = content.replace("$ADDRESS", person.address);
+  if (type.startsWith("[")) return cadenceArray([argumentOf(`${type.slice(1, -1)} ${content}`)]);
+  if (type === "Address") return cadenceAddress(text);
+  return type === "UFix64" ? cadenceUFix64(Number(text).toFixed(8)) : cadenceString(text);
+}
+
+describe("ordinary transactions are co-signed, sponsored and sealed", () => {
+  const runnable = ordinary().filter(({ args }) => args !== undefined);
+  it.each(runnable.map((each) => [each.file, each.title, each] as const))("%s: %s", async (_, __, { script, args }) => {
+    const { result } = await sendTransaction(person.client, {
+      network,
+      cadence: script,
+      args: (args ?? []).map(argumentOf),
+      gasLimit: 9999n,
+    });
+    expect(result).toMatchObject({ status: "Sealed", errorMessage: "", statusCode: 0 });
+  });
+
+  it("those that need contracts of the real networks are signed", async () => {
+    for (const { script } of ordinary().filter(({ args }) => args === undefined)) await sign(script);
+  });
+});
+
+async function sign(script: string, by = person) {
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(by.address, 1)]);
+  const message = payloadMessage({
+    script,
+    arguments: [],
+    referenceBlockId: block.id,
+    gasLimit: 999n,
+    proposalKey: { address: by.address, keyId: 1, sequenceNumber: key.sequenceNumber },
+    payer: chain.paymaster.replace("0x", ""),
+    authorizers: [by.address],
+  });
+  return by.client.signTransaction(bytesToHex(message));
+}
+
+describe("attacks", () => {
+  const withKey = (script: string) => script.replaceAll("$KEY", generateKeyPair().publicKey.publicKey);
+
+  it("are refused, each for its reason", async () => {
+    const expected = attacks().map(({ title, reason }) => ({ title, reason, status: 403, error: "SigningRefused" }));
+    const found = [];
+    for (const { title, script } of attacks()) found.push({ title, ...(await problemOf(sign(withKey(script)))) });
+    expect(found).toEqual(expected);
+  });
+
+  const harmful = attacks().filter(({ harm }) => harm !== undefined);
+  it.each(harmful.map((each) => [each.file, each.title, each] as const))(
+    "do harm when both keys sign them: %s: %s",
+    async (_, __, { script, harm }) => {
+      const victim = await signUpPerson();
+      const { result } = await runAsOwner(victim, withKey(script));
+      expect(result.errorMessage).toBe("");
+      expect(result.events.filter(({ type }) => type.endsWith(harm ?? ""))).not.toEqual([]);
+    },
+  );
+});
