@@ -1,6 +1,19 @@
 import { defineFaultPoints } from "@countersign/service-kit";
 
-/** Every place of a sign-up at which a fault test may kill. */
-export const GATEWAY_FAULT_POINTS = ["sign-up accepted", "before answer"] as const;
+const letIn = [
+  "new device accepted",
+  "new device before answer",
+  "approval accepted",
+  "approval before answer",
+  "finish accepted",
+  "finish before answer",
+] as const;
+
+/** Every place at which a fault test may kill: when a request is understood, and when its answer is known. */
+export const GATEWAY_FAULT_POINTS = {
+  signUp: ["sign-up accepted", "before answer"],
+  letInBySignature: letIn,
+  letInByTransaction: letIn,
+} as const;
 
 export const faultPoint = defineFaultPoints("gateway", GATEWAY_FAULT_POINTS);

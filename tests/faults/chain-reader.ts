@@ -1,4 +1,5 @@
 import {
+  type AddedKey,
   addedKeys,
   createAccessApi,
   envelopeMessage,
@@ -90,14 +91,14 @@ export function chainReader(accessNode: string) {
       }
       return found;
     },
-    /** Addresses by the public keys that transactions after block `after` added to them. */
-    async keysAdded(after: bigint): Promise<Map<string, string[]>> {
+    /** What transactions after block `after` added to accounts, by public key. */
+    async keysAdded(after: bigint): Promise<Map<string, AddedKey[]>> {
       const last = await height();
-      const byKey = new Map<string, string[]>();
+      const byKey = new Map<string, AddedKey[]>();
       for (let from = after + 1n; from <= last; from += EVENT_BLOCKS) {
         const to = from + EVENT_BLOCKS - 1n < last ? from + EVENT_BLOCKS - 1n : last;
-        for (const { publicKey, address } of addedKeys(await access.events("flow.AccountKeyAdded", from, to))) {
-          byKey.set(publicKey, [...(byKey.get(publicKey) ?? []), address]);
+        for (const added of addedKeys(await access.events("flow.AccountKeyAdded", from, to))) {
+          byKey.set(added.publicKey, [...(byKey.get(added.publicKey) ?? []), added]);
         }
       }
       return byKey;

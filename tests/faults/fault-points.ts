@@ -1,3 +1,4 @@
+import type { FaultPoints } from "@countersign/service-kit";
 import { GATEWAY_FAULT_POINTS } from "../../gateway/src/fault-points.ts";
 import { OUTBOX_FAULT_POINTS } from "../../packages/outbox/src/fault-points.ts";
 import { ACCOUNT_FAULT_POINTS } from "../../services/account/src/fault-points.ts";
@@ -6,8 +7,11 @@ import { DEVICE_FAULT_POINTS } from "../../services/device/src/fault-points.ts";
 import { KEY_FAULT_POINTS } from "../../services/key/src/fault-points.ts";
 import { SIGNER_FAULT_POINTS } from "../../services/signer/src/fault-points.ts";
 
-/** Every place of every program, as the controller is told it. */
-export const allFaultPoints: readonly string[] = Object.entries({
+/** What a person does in a part of the matrix. */
+export type Way = keyof FaultPoints;
+export type LetInWay = Exclude<Way, "signUp">;
+
+const lists: Record<string, FaultPoints> = {
   gateway: GATEWAY_FAULT_POINTS,
   auth: AUTH_FAULT_POINTS,
   account: ACCOUNT_FAULT_POINTS,
@@ -15,4 +19,8 @@ export const allFaultPoints: readonly string[] = Object.entries({
   key: KEY_FAULT_POINTS,
   device: DEVICE_FAULT_POINTS,
   outbox: OUTBOX_FAULT_POINTS,
-}).flatMap(([program, points]) => points.map((point) => `${program}/${point}`));
+};
+
+/** Every place of every program on a way, as the controller is told it. */
+export const faultPointsOf = (way: Way): string[] =>
+  Object.entries(lists).flatMap(([program, points]) => points[way].map((point) => `${program}/${point}`));

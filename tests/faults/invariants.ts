@@ -2,38 +2,44 @@ import type { Stack } from "@countersign/dev/stack-file.ts";
 import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
 import { query, readAudit, readEvents } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";
+import type { Newcomer } from "./newcomer.ts";
+import { wrongWithNewcomer } from "./newcomer-invariants.ts";
 import type { Phone } from "./phone.ts";
 
-/** Of a sign-up. Sessions have events of their own. */
-const EXPECTED_EVENTS = [
-  "account.account-deployed",
-  "auth.sign-up-completed",
-  "device.device-registered",
-  "key.key-registered",
-  "signer.address-bound",
-];
+/** Once for each account; the others once for each of its devices. Sessions have as many as there are sessions. */
+const ONCE = ["account.account-deployed", "auth.sign-up-completed", "signer.address-bound"];
+const PER_DEVICE = ["device.device-registered", "key.key-registered"];
+const SESSION = "auth.session-created";
 
 interface Rest {
   sagas: number;
   creations: number;
   keysBusy: number;
+  approvals: number;
   unpublished: number;
 }
 
-/** What is still under way: sagas and creations that wait for a lease, events that wait for NATS. */
+/** What is still under way: sagas and creations that wait for a lease, approvals that wait to be settled, events that wait for NATS. */
 export async function leftToDo(stack: Stack): Promise<Rest> {
   const count = async (service: string, from: string) =>
     Number((await query<{ n: string }>(stack, service, `SELECT count(*) AS n FROM ${from}`))[0]?.n);
   const outboxes = ["auth", "account", "device", "key", "signer"].map((service) =>
     count(service, "outbox WHERE published_at IS NULL"),
   );
-  const [sagas, creations, keysBusy, ...unpublished] = await Promise.all([
+  const [sagas, creations, keysBusy, approvals, ...unpublished] = await Promise.all([
     count("auth", "sign_up WHERE completed_at IS NULL"),
     count("account", "creation WHERE state IN ('assigned', 'signed')"),
     count("account", "proposal_key WHERE creation_id IS NOT NULL"),
+    count("device", "two_factor WHERE settle_at IS NOT NULL"),
     ...outboxes,
   ]);
-  return { sagas, creations, keysBusy, unpublished: unpublished.reduce((sum, each) => sum + each, 0) } as Rest;
+  return {
+    sagas,
+    creations,
+    keysBusy,
+    approvals,
+    unpublished: unpublished.reduce((sum, each) => sum + each, 0),
+  } as Rest;
 }
 
 /** Waits until nothing is under way any more. Errors: Error that tells what never ended. */
@@ -47,69 +53,134 @@ export async function quiet(stack: Stack, patienceMs: number): Promise<void> {
   }
 }
 
+/** All databases, the stream, the audit log and the chain after one block, as they are now. */
+async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, after: bigint) {
+  const [identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions] =
+    await Promise.all([
+      query<{ email: string; account_id: string }>(stack, "auth", "SELECT email, account_id FROM identity"),
+      query<{ account_id: string }>(stack, "auth", "SELECT account_id FROM sign_up"),
+      query<{ account_id: string; account_key: string; key_index: number }>(
+        stack,
+        "key",
+        "SELECT account_id, account_key, key_index FROM registration",
+      ),
+      query<{ account_id: string; public_key: string }>(stack, "device", "SELECT account_id, public_key FROM device"),
+      query<{ account_id: string; chain_type: string; address: string }>(stack, "account", "SELECT * FROM address"),
+      query<{ account_id: string; device_key: string }>(stack, "auth", "SELECT account_id, device_key FROM session"),
+      query<{ signer: string }>(stack, "auth", "SELECT signer FROM challenge WHERE used_at IS NOT NULL"),
+      query<{ id: string; user_key: string; transaction_id: string | null; finished_at: Date | null }>(
+        stack,
+        "auth",
+        "SELECT id, user_key, transaction_id, finished_at FROM two_factor_sign_in",
+      ),
+      query<{ id: string; account_key: string; status: string; result_tx_id: string | null; key_index: number | null }>(
+        stack,
+        "device",
+        "SELECT id, account_key, status, result_tx_id, key_index FROM two_factor",
+      ),
+      query<{ account_id: string; user_key: string; state: string; transaction_id: string; key_index: number }>(
+        stack,
+        "account",
+        "SELECT account_id, user_key, state, transaction_id, key_index FROM key_addition",
+      ),
+    ]);
+  const [events, audit, keysAdded, accountsMade, transactions] = await Promise.all([
+    readEvents(stack),
+    readAudit(stack),
+    chain.keysAdded(after),
+    chain.accountsMade(after),
+    chain.transactions(after),
+  ]);
+  return {
+    ...{ identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions },
+    ...{ events, audit, keysAdded, accountsMade, transactions },
+  };
+}
+export type Books = Awaited<ReturnType<typeof readBooks>>;
+
+/** What does not hold about an account, seen from the phone that signed up. */
+function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, devicesLetIn: number): string[] {
+  const found: string[] = [];
+  const { publicKey } = deviceKey;
+  const own = <T extends { account_id: string }>(rows: readonly T[]) =>
+    rows.filter((row) => row.account_id === accountId);
+  const identity = books.identities.filter((row) => row.email === email);
+  if (identity.length !== 1 || identity[0]?.account_id !== accountId) found.push(`${identity.length} identities`);
+  if (own(books.sagas).length !== 1) found.push(`${own(books.sagas).length} sign-ups`);
+
+  const phones = 1 + devicesLetIn;
+  const [keys, devices] = [own(books.keys), own(books.devices)];
+  const ownKeys = keys.filter((row) => row.account_key === publicKey);
+  const ownDevices = devices.filter((row) => row.public_key === publicKey);
+  if (keys.length !== phones || ownKeys.length !== 1) found.push(`${keys.length} keys, ${ownKeys.length} the first`);
+  if (devices.length !== phones || ownDevices.length !== 1) {
+    found.push(`${devices.length} devices, ${ownDevices.length} the first`);
+  }
+  const onChain = books.keysAdded.get(publicKey) ?? [];
+  const addresses = own(books.addresses);
+  const cadence = addresses.filter((row) => row.chain_type === "cadence");
+  if (addresses.length !== 2 || cadence.length !== 1) found.push(`${addresses.length} addresses`);
+  if (onChain.length !== 1 || onChain[0]?.address !== cadence[0]?.address) {
+    found.push(`${onChain.length} accounts on chain`);
+  }
+
+  const told = books.events
+    .map(({ subject }) => /^cs\.v1\.(\w+)\.([^.]+)\.([\w-]+)$/.exec(subject) ?? [])
+    .filter(([, , about]) => about === accountId)
+    .map(([, service, , event]) => `${service}.${event}`);
+  const expectTold = (event: string, times: number) => {
+    const count = told.filter((each) => each === event).length;
+    if (count !== times) found.push(`${event} is told ${count} times, not ${times}`);
+  };
+  for (const event of ONCE) expectTold(event, 1);
+  for (const event of PER_DEVICE) expectTold(event, phones);
+  expectTold(SESSION, own(books.sessions).length);
+  return found;
+}
+
 /**
- * Everything that must hold for these persons, and nobody else, having signed up after block `after`. Gives what does not hold, a line each; empty is good.
+ * Everything that must hold for these persons, and nobody else, having signed up after block `after`, and for these further phones of theirs having been let in. Gives what
+ * does not hold, a line each; empty is good.
  */
 export async function broken(
   stack: Stack,
   chain: ReturnType<typeof chainReader>,
   after: bigint,
   persons: readonly Phone[],
+  newcomers: readonly Newcomer[] = [],
 ): Promise<string[]> {
-  const found: string[] = [];
-  const note = (phone: Phone, line: string) =>
-    found.push(`${phone.accountId}: ${line}\n    ${phone.story.join("\n    ")}`);
+  const books = await readBooks(stack, chain, after);
+  const note = ({ accountId, story }: Phone, lines: readonly string[]) =>
+    lines.map((line) => `${accountId}: ${line}\n    ${story.join("\n    ")}`);
+  const found = [
+    ...persons.flatMap((phone) => {
+      const letIn = newcomers.filter(({ host }) => host === phone).length;
+      return note(phone, wrongWithPerson(books, phone, letIn));
+    }),
+    ...newcomers.flatMap((newcomer) => note(newcomer, wrongWithNewcomer(books, newcomer))),
+  ];
 
-  const [identities, sagas, keys, devices, addresses, events, audit, keysAdded, accountsMade, transactions] =
-    await Promise.all([
-      query<{ email: string; account_id: string }>(stack, "auth", "SELECT email, account_id FROM identity"),
-      query<{ account_id: string }>(stack, "auth", "SELECT account_id FROM sign_up"),
-      query<{ account_id: string; account_key: string }>(
-        stack,
-        "key",
-        "SELECT account_id, account_key FROM registration",
-      ),
-      query<{ account_id: string; public_key: string }>(stack, "device", "SELECT account_id, public_key FROM device"),
-      query<{ account_id: string; chain_type: string; address: string }>(stack, "account", "SELECT * FROM address"),
-      readEvents(stack),
-      readAudit(stack),
-      chain.keysAdded(after),
-      chain.accountsMade(after),
-      chain.transactions(after),
-    ]);
-
-  for (const phone of persons) {
-    const { publicKey } = phone.deviceKey;
-    const own = <T extends { account_id: string }>(rows: readonly T[]) =>
-      rows.filter((row) => row.account_id === phone.accountId);
-    const identity = identities.filter((row) => row.email === phone.email);
-    if (identity.length !== 1 || identity[0]?.account_id !== phone.accountId)
-      note(phone, `${identity.length} identities`);
-    if (own(sagas).length !== 1) note(phone, `${own(sagas).length} sign-ups`);
-    if (own(keys).length !== 1 || own(keys)[0]?.account_key !== publicKey) note(phone, `${own(keys).length} keys`);
-    if (own(devices).length !== 1 || own(devices)[0]?.public_key !== publicKey) {
-      note(phone, `${own(devices).length} devices`);
-    }
-    const onChain = keysAdded.get(publicKey) ?? [];
-    const cadence = own(addresses).filter((row) => row.chain_type === "cadence");
-    if (own(addresses).length !== 2 || cadence.length !== 1) note(phone, `${own(addresses).length} addresses`);
-    if (onChain.length !== 1 || onChain[0] !== cadence[0]?.address) note(phone, `${onChain.length} accounts on chain`);
-    const told = events
-      .map(({ subject }) => /^cs\.v1\.(\w+)\.([^.]+)\.([\w-]+)$/.exec(subject) ?? [])
-      .filter(([, , accountId]) => accountId === phone.accountId)
-      .map(([, service, , event]) => `${service}.${event}`)
-      .filter((event) => EXPECTED_EVENTS.includes(event))
-      .sort();
-    if (told.join() !== EXPECTED_EVENTS.join()) note(phone, `events ${told.join(", ")}`);
-  }
-
+  const { events, accountsMade, identities, sagas, keys, devices, requests } = books;
   const ids = new Set(events.map(({ event }) => event.id));
   if (ids.size !== events.length) found.push(`${events.length - ids.size} events stand twice in the stream`);
   if (accountsMade !== persons.length) found.push(`${accountsMade} accounts on chain for ${persons.length} persons`);
-  for (const [name, rows] of Object.entries({ identities, sagas, keys, devices })) {
-    if (rows.length !== persons.length) found.push(`${rows.length} ${name} for ${persons.length} persons`);
+  const phones = persons.length + newcomers.length;
+  for (const [name, rows, expected] of [
+    ["identities", identities, persons.length],
+    ["sign-ups", sagas, persons.length],
+    ["keys", keys, phones],
+    ["devices", devices, phones],
+    ["requests for approval", requests, newcomers.length],
+  ] as const) {
+    if (rows.length !== expected) found.push(`${rows.length} ${name}, not ${expected}`);
   }
+  found.push(...wrongWithSignatures(stack, books));
+  return found;
+}
 
+/** Each signature of ours on the chain has a record, and the records are a chain themselves. */
+function wrongWithSignatures(stack: Stack, { audit, addresses, transactions }: Books): string[] {
+  const found: string[] = [];
   for (const { head, records } of audit) {
     const wrong = verifyChain(records, head);
     if (wrong !== "") found.push(`audit chain ${head.chainId}: ${wrong}`);
@@ -120,12 +191,10 @@ export async function broken(
     ),
   );
   const { creator, paymaster } = stack.chains[0]!;
-  const ours = new Map(
-    addresses.filter((row) => row.chain_type === "cadence").map((row) => [row.address, "server"] as const),
-  );
+  const accounts = new Set(addresses.filter((row) => row.chain_type === "cadence").map(({ address }) => address));
   for (const transaction of transactions) {
     for (const { address, keyId, message } of signedMessages(transaction)) {
-      const byUs = `0x${address}` === creator || `0x${address}` === paymaster || (ours.has(address) && keyId === 0);
+      const byUs = `0x${address}` === creator || `0x${address}` === paymaster || (accounts.has(address) && keyId === 0);
       if (byUs && !signed.has(sha256(message))) {
         found.push(`transaction ${transaction.id}: a signature of ${address}/${keyId} without an audit record`);
       }

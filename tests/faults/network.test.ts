@@ -19,7 +19,7 @@ const matrix = createMatrix(
     "request again after 1.5 s": { fault: { kind: "duplicate", answer: "first", gapMs: 1_500 } },
     "overtaken by the next": { fault: { kind: "reorder", atMostMs: 1_000 } },
   },
-  8,
+  { parallel: 16, perHop: 3, seed: SEED },
 );
 
 let proxied: ProxiedStack;
@@ -40,6 +40,7 @@ describe("the network loses, doubles and delays", () => {
 });
 
 describe("afterwards", () => {
+  it("no process has ended by itself", () => expect(proxied.died()).toEqual([]));
   it("each event is in the stream once, and none that no service told", () => matrix.checkEvents());
   it("the signer has a record of every signature that anybody holds", () => matrix.checkSignatures());
 });

@@ -21,8 +21,8 @@ export interface Phone {
 }
 
 /** How long somebody keeps trying one thing: longer than any lease, restart and wait for the chain together. */
-const PATIENCE_MS = 120_000;
-const AGAIN_MS = 250;
+export const PATIENCE_MS = 120_000;
+export const AGAIN_MS = 250;
 
 export function newPhone(stack: Stack, first: number): Phone {
   const deviceKey = generateDeviceKey();

@@ -8,7 +8,7 @@ import { seededRandom } from "./seed.ts";
 
 const PERSONS = 20;
 /** How long faults go on, in milliseconds. */
-const FAULTS_MS = Number(process.env.FAULT_SECONDS ?? 60) * 1000;
+const FAULTS_MS = Number(process.env.FAULT_SECONDS ?? 40) * 1000;
 
 const random = seededRandom("random schedule");
 let stack: FaultStack;

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { messageHash, outboxRows, publishedEvents, signedMessages, withoutRecord } from "./proxy/evidence.ts";
 import { complaintsAbout } from "./proxy/exactly-once.ts";
 import { createLedger, type Ledger } from "./proxy/ledger.ts";
@@ -35,6 +35,7 @@ beforeAll(async () => {
   ledger = createLedger(proxied.stack.chains[0]!.accessNode);
   before = await ledger.height();
 });
+beforeEach(() => expect(proxied.died()).toEqual([]));
 afterAll(() => proxied?.stop());
 
 const newcomer = (): Promise<Person> => newPerson(proxied.stack);

@@ -12,7 +12,7 @@ const matrix = createMatrix(
     "the stream breaks before the answer": { fault: { kind: "lose-answer", as: "reset" } },
     "three streams break before the answer": { fault: { kind: "lose-answer", as: "reset" }, times: 3 },
   },
-  8,
+  { parallel: 16, seed: SEED },
 );
 
 let proxied: ProxiedStack;
@@ -32,6 +32,7 @@ describe("calls that go together on streams", () => {
 });
 
 describe("afterwards", () => {
+  it("no process has ended by itself", () => expect(proxied.died()).toEqual([]));
   it("each event is in the stream once, and none that no service told", () => matrix.checkEvents());
   it("the signer has a record of every signature that anybody holds", () => matrix.checkSignatures());
 });

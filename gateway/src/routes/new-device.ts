@@ -5,6 +5,7 @@ import type {
   RequestTwoFactorResponse,
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import { z } from "zod";
+import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { requiredText, uuid } from "../http/validation.ts";
 import { signedInSchema, toSignedIn } from "./resources/account.ts";
@@ -64,7 +65,9 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
           userKey: fromUserKey(body.userKey, "/userKey"),
           idempotencyKey: call.idempotencyKey,
         };
+        await faultPoint("new device accepted");
         const answer = await newDevice.requestTwoFactor(request, { call, deadlineMs: DEADLINES.newDevice });
+        await faultPoint("new device before answer");
         return {
           twoFactorAuth: toTwoFactorAuth(answer.twoFactorAuth),
           ephemeralAccessToken: answer.ephemeralAccessToken,
@@ -94,8 +97,12 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
         "TooManyDevices",
         "TooManyKeys",
       ],
-      handler: async ({ body }, call) =>
-        toSignedIn(await newDevice.finishTwoFactor(body, { call, deadlineMs: DEADLINES.newDevice })),
+      handler: async ({ body }, call) => {
+        await faultPoint("finish accepted");
+        const answer = await newDevice.finishTwoFactor(body, { call, deadlineMs: DEADLINES.newDevice });
+        await faultPoint("finish before answer");
+        return toSignedIn(answer);
+      },
     }),
   ];
 }

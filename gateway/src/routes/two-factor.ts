@@ -14,6 +14,7 @@ import type {
   ReopenTwoFactorResponse,
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { z } from "zod";
+import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { uuid } from "../http/validation.ts";
 import { approvalBody, fromApproval } from "./resources/approval.ts";
@@ -138,7 +139,9 @@ export function twoFactorRoutes({ twoFactor }: TwoFactorClients): Route[] {
       ],
       handler: async ({ params, body }, call) => {
         const request = fromApproval(params.id, body);
+        await faultPoint("approval accepted");
         await twoFactor.approveTwoFactor(request, { call, deadlineMs: DEADLINES.approval });
+        await faultPoint("approval before answer");
         return undefined;
       },
     }),

@@ -1,5 +1,6 @@
 import {
   type AccessApi,
+  AccessApiError,
   cadenceString,
   decodeMessage,
   envelopeMessage,
@@ -20,7 +21,7 @@ const deviceKey = generateDeviceKey();
 const serverSignature = { addr: `0x${account}`, keyId: 0, signature: "aa".repeat(64) };
 const payerSignature = { addr: `0x${paymaster}`, keyId: 3, signature: "bb".repeat(64) };
 
-function setUp({ errorMessage = "" } = {}) {
+function setUp({ errorMessage = "", unanswered = 0, refusedWith = 0 } = {}) {
   const messages: Record<string, string> = {};
   const submitted: FlowTransaction[] = [];
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
@@ -44,6 +45,8 @@ function setUp({ errorMessage = "" } = {}) {
     ],
     submit: async (transaction: FlowTransaction) => {
       submitted.push(transaction);
+      if (submitted.length <= unanswered) throw new AccessApiError("no answer", 0);
+      if (refusedWith > 0) throw new AccessApiError("refused", refusedWith);
       return "ef".repeat(32);
     },
     waitForSeal: async () => ({
@@ -60,6 +63,23 @@ function setUp({ errorMessage = "" } = {}) {
 }
 
 describe("sendTransaction", () => {
+  it("submits the same bytes again where no answer came, and signs nothing anew", async () => {
+    const { client, options, submitted } = setUp({ unanswered: 1 });
+    expect((await sendTransaction(client, options)).id).toBe("ef".repeat(32));
+    expect(submitted).toHaveLength(2);
+    expect(submitted[1]).toBe(submitted[0]);
+  });
+
+  it("submits once what the node refuses, and no more when the signal aborts", async () => {
+    const refused = setUp({ refusedWith: 400 });
+    await expect(sendTransaction(refused.client, refused.options)).rejects.toMatchObject({ status: 400 });
+    expect(refused.submitted).toHaveLength(1);
+    const silent = setUp({ unanswered: 9 });
+    const signal = AbortSignal.timeout(50);
+    await expect(sendTransaction(silent.client, { ...silent.options, signal })).rejects.toMatchObject({ status: 0 });
+    expect(silent.submitted).toHaveLength(2);
+  });
+
   it("collects the device's, the server's and the payer's signatures", async () => {
     const { client, options, messages, submitted } = setUp();
     const { id } = await sendTransaction(client, options);

@@ -1,5 +1,6 @@
 import {
   type AccessApi,
+  AccessApiError,
   type CadenceValue,
   type ChainKey,
   createAccessApi,
@@ -15,6 +16,7 @@ import {
 import { bytesToHex } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
 import type { CompositeSignature } from "./resources.ts";
+import { sleep } from "./sleep.ts";
 import { signMessageWith } from "./user-key.ts";
 
 /** The chain as a client must know it. */
@@ -47,6 +49,7 @@ export interface SentTransaction {
 }
 
 const SEAL_TIMEOUT_MS = 60_000;
+const SUBMIT_AGAIN_MS = 1_000;
 
 /** The transaction was refused by the chain, or ran out of time there. */
 export class TransactionFailedError extends Error {
@@ -86,12 +89,25 @@ export async function sendTransaction(
     authorizers: [address],
   };
   const transaction = await signTransaction(client, payload, network.chainName, own.index);
-  const id = await access.submit(transaction, signal);
+  const id = await submit(access, transaction, signal);
   const result = await access.waitForSeal(id, { signal });
   if (result.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") {
     throw new TransactionFailedError(id, result);
   }
   return { id, result };
+}
+
+/** Submits, and once more the same bytes where no answer comes: they run once, and signed anew they might run twice. */
+async function submit(access: AccessApi, transaction: FlowTransaction, signal: AbortSignal): Promise<string> {
+  for (;;) {
+    try {
+      return await access.submit(transaction, signal);
+    } catch (error) {
+      const unanswered = error instanceof AccessApiError && error.status === 0;
+      if (!unanswered || signal.aborted) throw error;
+    }
+    await sleep(SUBMIT_AGAIN_MS, signal);
+  }
 }
 
 /**

@@ -1,6 +1,12 @@
 import { defineFaultPoints } from "@countersign/service-kit";
 
+const published = ["published"] as const;
+
 /** Every place of the publisher at which a fault test may kill. */
-export const OUTBOX_FAULT_POINTS = ["published"] as const;
+export const OUTBOX_FAULT_POINTS = {
+  signUp: published,
+  letInBySignature: published,
+  letInByTransaction: published,
+} as const;
 
 export const faultPoint = defineFaultPoints("outbox", OUTBOX_FAULT_POINTS);

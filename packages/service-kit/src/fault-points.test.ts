@@ -6,7 +6,11 @@ import { afterEach, expect, test } from "vitest";
 import { defineFaultPoints, disableFaultPoints, enableFaultPoints, type FaultPointReport } from "./fault-points.ts";
 import { startService } from "./process.ts";
 
-const faultPoint = defineFaultPoints("try", ["begun", "done"]);
+const faultPoint = defineFaultPoints("try", {
+  signUp: ["begun", "done"],
+  letInBySignature: [],
+  letInByTransaction: [],
+});
 const path = join(mkdtempSync(join(tmpdir(), "countersign-fault-points-")), "controller.sock");
 let server: Server | undefined;
 

@@ -10,11 +10,20 @@ export interface FaultPointReport {
 
 let reach: ((point: string) => Promise<void>) | undefined;
 
+/** The closed list of a program's places by the way that passes them; a place may be on several ways. */
+export interface FaultPoints<Name extends string = string> {
+  readonly signUp: readonly Name[];
+  /** A new device is let in by an approver's signature. */
+  readonly letInBySignature: readonly Name[];
+  /** A new device is let in by a transaction that the approver has sent. */
+  readonly letInByTransaction: readonly Name[];
+}
+
 /**
- * The named places of a service at which a test may stop or kill it; `service` and the name are told to the controller as "auth/claimed". The closed list is the
+ * The named places of a service at which a test may stop or kill it; `service` and the name are told to the controller as "auth/claimed". The closed lists are the
  * matrix of the fault tests. Without a controller a place costs one comparison.
  */
-export function defineFaultPoints<Name extends string>(service: string, _names: readonly Name[]) {
+export function defineFaultPoints<Name extends string>(service: string, _points: FaultPoints<Name>) {
   return (name: Name): Promise<void> | undefined => (reach === undefined ? undefined : reach(`${service}/${name}`));
 }
 

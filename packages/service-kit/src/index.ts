@@ -11,7 +11,7 @@ export {
   readSecretFile,
   sharedEnv,
 } from "./config.ts";
-export { defineFaultPoints, type FaultPointReport } from "./fault-points.ts";
+export { defineFaultPoints, type FaultPointReport, type FaultPoints } from "./fault-points.ts";
 export { type GroupedWrite, groupWrites } from "./group-writes.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { createLogger, type Logger, type LoggerOptions, scrub } from "./log.ts";

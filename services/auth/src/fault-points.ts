@@ -1,15 +1,29 @@
-import { defineFaultPoints } from "@countersign/service-kit";
+import { defineFaultPoints, type FaultPoints } from "@countersign/service-kit";
 import { SIGN_UP_STEPS, type SignUpStep } from "./domain/sign-up-steps.ts";
 
 /** Before a step's call, and after it but before it is marked as done. */
 const aroundSteps = SIGN_UP_STEPS.flatMap((step) => [`before ${step}`, `after ${step}`] as const);
 
-/** Every place of auth's sign-up at which a fault test may kill. */
-export const AUTH_FAULT_POINTS: readonly (
-  | "claimed"
-  | `${"before" | "after"} ${SignUpStep}`
-  | "done"
-  | "session begun"
-)[] = ["claimed", ...aroundSteps, "done", "session begun"];
+const letIn = [
+  "request begun",
+  "request opened",
+  "request heard of",
+  "request taken note of",
+  "admission begun",
+  "key admitted",
+  "device admitted",
+  "admission committed",
+  "request finished",
+  "let in",
+] as const;
+
+type SignUpPoint = "claimed" | `${"before" | "after"} ${SignUpStep}` | "done" | "session begun";
+
+/** Every place of auth's sign-up, and of its part in letting a device in, at which a fault test may kill. */
+export const AUTH_FAULT_POINTS: FaultPoints<SignUpPoint | (typeof letIn)[number]> = {
+  signUp: ["claimed", ...aroundSteps, "done", "session begun"],
+  letInBySignature: letIn,
+  letInByTransaction: letIn,
+};
 
 export const faultPoint = defineFaultPoints("auth", AUTH_FAULT_POINTS);

@@ -1,6 +1,12 @@
 import { defineFaultPoints } from "@countersign/service-kit";
 
+const signature = ["signature made", "audit committed"] as const;
+
 /** Every place of a signature or a binding at which a fault test may kill. */
-export const SIGNER_FAULT_POINTS = ["signature made", "audit committed", "binding committed"] as const;
+export const SIGNER_FAULT_POINTS = {
+  signUp: [...signature, "binding committed"],
+  letInBySignature: signature,
+  letInByTransaction: signature,
+} as const;
 
 export const faultPoint = defineFaultPoints("signer", SIGNER_FAULT_POINTS);

@@ -7,6 +7,7 @@ import { complaintsAbout } from "./exactly-once.ts";
 import { createLedger } from "./ledger.ts";
 import { journey, newPerson, type Person } from "./person.ts";
 import type { ProxiedStack } from "./proxied-stack.ts";
+import { seededRandom } from "./random.ts";
 import type { ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
 import { untilNone } from "./until.ts";
 
@@ -58,11 +59,37 @@ const splitHop = (hop: string): [caller: string, callee: string, rpc: string] =>
 
 const jti = (token: string): string => JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()).jti;
 
-/** Every hop with every fault, each for a person of its own, `parallel` people at once. */
-export function createMatrix(faults: Faults, parallel: number): Matrix {
-  const cases: Case[] = Object.entries(faults).flatMap(([what, fault]) =>
-    HOPS.map((hop) => ({ name: `${hop}: ${what}`, hop, fault })),
+export interface MatrixOptions {
+  /** People at once. */
+  parallel: number;
+  /** Faults that each hop gets, where FAULT_ALL is not set; all hops together get all of them. Default all. */
+  perHop?: number;
+  seed: number;
+}
+
+/** Every hop with its share of the faults: dealt round from a shuffled list, so that none comes more than once oftener than another. */
+function deal(faults: Faults, { perHop, seed }: MatrixOptions): Case[] {
+  const all = Object.entries(faults);
+  const share = process.env.FAULT_ALL || perHop === undefined ? all.length : perHop;
+  const random = seededRandom(seed);
+  const shuffled = <T>(list: readonly T[]): T[] =>
+    list
+      .map((each) => ({ each, order: random() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ each }) => each);
+  const deck = shuffled(all);
+  return shuffled(HOPS).flatMap((hop, index) =>
+    Array.from({ length: share }, (_, n) => {
+      const [what, fault] = deck[(index * share + n) % deck.length]!;
+      return { name: `${hop}: ${what}`, hop, fault };
+    }),
   );
+}
+
+/** Every hop with its faults, each for a person of its own. */
+export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
+  const { parallel } = options;
+  const cases = deal(faults, options);
   const results = new Map<string, Promise<void>>();
   /** Account ids by user key, from the sign-ups that came by. */
   const accountIds = new Map<string, string>();

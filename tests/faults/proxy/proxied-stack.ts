@@ -14,6 +14,8 @@ export interface ProxiedStack {
   network: Network;
   /** Asks a service's database, past the proxies. */
   query<Row>(service: ServiceName, sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Processes that ended by themselves: what waits for one of them waits in vain. */
+  died(): string[];
   stop(): Promise<void>;
 }
 
@@ -59,6 +61,7 @@ export async function startProxiedStack(
       const { rows } = await pools.get(service)!.query(sql, values);
       return rows as Row[];
     },
+    died: () => Object.keys(stack.processes).filter((name) => !running.supervisor.find(name)?.running()),
     stop: async () => {
       await running.stop();
       await clean();

@@ -7,6 +7,7 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
+import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, requireRoomForKey, serverKeyOf } from "./account-on-chain.ts";
 import type { KeyAdditionChain, KeyAdditionTarget } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
@@ -49,6 +50,7 @@ export const prepareKeyAddition =
       const height = await chain.blockHeight(reference, signal);
       if (height !== undefined && latest.height - height <= RENEW_AFTER_BLOCKS) return current;
     }
+    await faultPoint("addition prepared");
     return payloadMessage(payloadAt(latest.id));
   };
 

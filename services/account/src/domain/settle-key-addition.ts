@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
 import type { KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
@@ -45,7 +46,9 @@ export const settleKeyAddition =
       }
       return found;
     }
+    await faultPoint("addition decided");
     await additions.finish(attemptId, end);
+    await faultPoint("addition settled");
     return { ...found, ...end };
   };
 

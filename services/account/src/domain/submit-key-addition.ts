@@ -13,6 +13,7 @@ import {
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PublicKey } from "@countersign/keys";
 import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, requireRoomForKey, userKeyOf } from "./account-on-chain.ts";
 import type {
   KeyAddition,
@@ -82,8 +83,10 @@ export const submitKeyAddition =
 
     const approved = { address: account, keyId: approver.index, ...command.signature };
     const server = await signer.signTransaction(chainName, message, call);
+    await faultPoint("addition co-signed");
     const signed: FlowTransaction = { ...payload, payloadSignatures: [server, approved], envelopeSignatures: [] };
     const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
+    await faultPoint("addition sponsored");
     const transaction = { ...signed, envelopeSignatures: [paid] };
     const committed = await additions.commit(
       {
@@ -100,10 +103,12 @@ export const submitKeyAddition =
       clock.now(),
     );
     const ours = notAbandoned(committed, command);
+    await faultPoint("addition committed");
     // The bytes are safe: a node that does not answer now gets them again when the attempt is settled.
     await chain
       .submit(ours.transaction!, signal)
       .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+    await faultPoint("addition submitted");
     return ours;
   };
 

@@ -1,5 +1,6 @@
 import { AppError } from "@countersign/errors";
 import { decodeMessage, InvalidMessageError, KEY_ROLES } from "@countersign/flow";
+import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
 import type { KeyAdditionChain, KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
@@ -39,6 +40,7 @@ export const verifyKeyAddition =
     const index = addedIndex(events, address, command.userKey.publicKey);
     const key = userKeyOf(await chain.accountKeys(address, signal), command.userKey);
     if (key?.index !== index) throw mismatch("the key is not on the account any more");
+    await faultPoint("addition verified");
     return index;
   };
 

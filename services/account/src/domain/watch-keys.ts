@@ -1,3 +1,4 @@
+import { faultPoint } from "../fault-points.ts";
 import type { Lease } from "./ports.ts";
 
 /** A key that was added to or revoked from an account, whoever's. */
@@ -55,5 +56,6 @@ export async function watchKeys(
     if (!isOfCreation(event)) changed.set(event.address, event.height > known ? event.height : known);
   }
   const moved = await store.advance(chainName, { from, to }, changed, lease.now);
+  if (moved && changed.size > 0) await faultPoint("change told");
   return moved && to < latest;
 }

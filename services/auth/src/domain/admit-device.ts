@@ -1,6 +1,7 @@
 import { AppError, isAppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { StepContext } from "./sign-up-saga.ts";
 import type {
   Admission,
@@ -37,9 +38,13 @@ export const admitDevice =
     if (verdict === "frozen") throw new AppError("AccountFrozen");
     if (verdict === "blocked") throw new AppError("PleaseRegisterKey");
     if (signIn.admittedAt) return;
+    await faultPoint("admission begun");
     await steps.registerKey(signIn, sealed.keyIndex, context);
+    await faultPoint("key admitted");
     await steps.registerDevice(signIn, deviceId, context);
+    await faultPoint("device admitted");
     await signIns.markAdmitted(signIn.id, sealed.transaction, clock.now());
+    await faultPoint("admission committed");
   };
 export type AdmitDevice = ReturnType<typeof admitDevice>;
 

@@ -1,5 +1,6 @@
 import { AppError, isAppError } from "@countersign/errors";
 import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { AdmitDevice } from "./admit-device.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";
 import type {
@@ -76,6 +77,7 @@ export const finishTwoFactor = ({ signIns, requests, admit, clock, limit, issue 
     if (status === "pending" || !sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
     await admit(signIn, admission, context);
     await markFinished(signIn, context);
+    await faultPoint("request finished");
 
     const { app, userKey: accountKey, deviceKey, authTime, chainName } = signIn;
     const session = beginSession(
@@ -83,6 +85,7 @@ export const finishTwoFactor = ({ signIns, requests, admit, clock, limit, issue 
       now,
     );
     if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
+    await faultPoint("let in");
     return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
 };

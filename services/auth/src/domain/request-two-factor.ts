@@ -1,6 +1,7 @@
 import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { type Clock, type PasskeySettings, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import { requireChainAndKey } from "./chains.ts";
 import { idempotencyOf } from "./idempotency.ts";
 import type { Login, VerifyLogin } from "./login.ts";
@@ -113,8 +114,10 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     const { signIn } = begun;
     if (signIn.accountId !== accountId) throw new AppError("IdempotencyKeyReused");
     if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
+    await faultPoint("request begun");
     const asker = { email: profile.email, ip: command.ip };
     const opened = await options.requests.open(signIn, asker, { requestId, signal });
+    await faultPoint("request opened");
     return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
   };
 };

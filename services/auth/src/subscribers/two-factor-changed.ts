@@ -2,6 +2,7 @@ import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid } from "@countersign/service-kit";
 import type { admitApproved } from "../domain/admit-device.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
+import { faultPoint } from "../fault-points.ts";
 
 export const TWO_FACTOR_CHANGED_DURABLE = "auth-two-factor-changed";
 export const TWO_FACTOR_CHANGED_SUBJECT = "cs.v1.device.*.two-factor-changed";
@@ -27,6 +28,8 @@ export const onTwoFactorChanged =
     const { accountId, requestId, twoFactorChanged } = event;
     if (!twoFactorChanged || !isUuid(accountId) || !isUuid(twoFactorChanged.id)) return;
     const { id, status } = twoFactorChanged;
+    await faultPoint("request heard of");
     if (status === "approved" || status === "sealed") await admit(accountId, id, { requestId, signal });
     else if (OVER.includes(status)) await endToken(accountId, id);
+    await faultPoint("request taken note of");
   };

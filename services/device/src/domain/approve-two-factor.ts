@@ -1,6 +1,7 @@
 import { AppError, isAppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import { type PasskeySettings, uuidv7 } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import {
   type Approver,
   requireApproverSignature,
@@ -90,10 +91,12 @@ async function approveWithTransaction(
   const seen = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
     throw isAppError(error, "TransactionMismatch") ? await wrongApproval(ports, request, error) : error;
   });
+  await faultPoint("transaction verified");
 
   const now = ports.clock.now();
   const step = approvingSealed({ approvedBy: approver.id, result: seen.transaction, keyIndex: seen.keyIndex }, now);
   if (!(await ports.requests.take(request.id, step, { occurredAt: now, requestId }))) throw notPending();
+  await faultPoint("approval committed");
 }
 
 /** We send the transaction that the user signed: first the attempt is committed, then it is submitted, then it counts as approved. */
@@ -108,7 +111,9 @@ async function approveWithSignature(
   const signature = await requireApproverSignature(ports, request, command.session, approval);
 
   const attemptId = await beginAttempt(ports, request, approver, command);
+  await faultPoint("attempt committed");
   const transaction = await submit(ports, request, attemptId, command, signature);
+  await faultPoint("attempt submitted");
 
   const now = ports.clock.now();
   const context = { occurredAt: now, requestId: command.requestId };
@@ -117,6 +122,7 @@ async function approveWithSignature(
     (await findTwoFactor(ports, request.accountId, request.id, command.requestId));
   // The sweeper may have written it down before us; anything else is not this approval.
   if (approved.attemptId !== attemptId) throw notPending();
+  await faultPoint("approval committed");
 }
 
 /** Commits the attempt, unless somebody decided or renewed the request since it was read. */

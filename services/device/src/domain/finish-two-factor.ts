@@ -1,4 +1,5 @@
 import { AppError } from "@countersign/errors";
+import { faultPoint } from "../fault-points.ts";
 import type { OfAdmission } from "./describe-admission.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
@@ -28,7 +29,10 @@ export function finishTwoFactor(ports: TwoFactorPorts) {
     const request = await findTwoFactor(ports, accountId, id, requestId);
     const context = { occurredAt: ports.clock.now(), requestId };
     const finished: TwoFactor | undefined = await ports.requests.take(request.id, finishing, context);
-    if (finished) return viewTwoFactor(ports, finished);
+    if (finished) {
+      await faultPoint("finish committed");
+      return viewTwoFactor(ports, finished);
+    }
     const { status } = await findTwoFactor(ports, accountId, id, requestId);
     throw refusals[status]();
   };

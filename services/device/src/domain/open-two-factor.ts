@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import { uuidv4, uuidv7 } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import { requireRoom } from "./require-room.ts";
 import type { TwoFactor } from "./two-factor.ts";
@@ -98,6 +99,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       if (await account.insert(request, { occurredAt: now, requestId: callId })) return request;
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
     });
+    await faultPoint("request committed");
     return viewTwoFactor(options, opened ?? (await findTwoFactor(options, accountId, id, callId)));
   };
 }

@@ -1,3 +1,4 @@
+import { faultPoint } from "../fault-points.ts";
 import { expireIfDue, readTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import type { TwoFactorPorts } from "./two-factor-ports.ts";
@@ -14,6 +15,7 @@ export function settleTwoFactor(ports: SettlePorts) {
     const { id, accountId, attemptId } = request;
     if (attemptId === null || !isUnsettled(request)) return request;
     const settlement = await ports.keyAdditions.settle({ accountId, attemptId });
+    await faultPoint("outcome known");
     const now = ports.clock.now();
     const take = (step: Step) => ports.requests.take(id, step, { occurredAt: now, requestId });
 
@@ -23,7 +25,10 @@ export function settleTwoFactor(ports: SettlePorts) {
     } else {
       const { transaction } = settlement;
       await take(approving(attemptId, transaction, now));
-      if (settlement.status === "sealed") await take(sealing(attemptId, transaction, settlement.keyIndex, now));
+      if (settlement.status === "sealed") {
+        await take(sealing(attemptId, transaction, settlement.keyIndex, now));
+        await faultPoint("seal committed");
+      }
       if (settlement.status === "failed") await take(failing(attemptId));
     }
     return expireIfDue(ports, await readTwoFactor(ports, accountId, id), requestId);

@@ -34,6 +34,7 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
         const registration = { ...active, ...command, alertAt: null };
         await keys.update(registration);
         await keys.publish({ type: "key-registered", registration, occurredAt: clock.now(), requestId });
+        await faultPoint("before commit");
         return registration;
       }
 

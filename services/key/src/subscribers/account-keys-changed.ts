@@ -1,6 +1,7 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid } from "@countersign/service-kit";
 import type { FollowChain } from "../domain/follow-chain.ts";
+import { faultPoint } from "../fault-points.ts";
 
 export const KEYS_CHANGED_SUBJECT = "cs.v1.account.*.account-keys-changed";
 export const KEYS_CHANGED_DURABLE = "key-account-keys-changed";
@@ -12,5 +13,7 @@ export const onAccountKeysChanged =
     const { accountId, requestId, accountKeysChanged } = event;
     if (!accountKeysChanged || !isUuid(accountId)) return;
     const { chainName, height } = accountKeysChanged;
+    await faultPoint("change heard of");
     await follow({ accountId, requestId, atLeast: { chainName, height } });
+    await faultPoint("change followed");
   };

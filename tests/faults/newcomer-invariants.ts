@@ -1,0 +1,70 @@
+import { readAddUserKey } from "@countersign/flow";
+import type { Books } from "./invariants.ts";
+import type { Newcomer } from "./newcomer.ts";
+
+/** What the stream tells of a request that was approved and finished; whoever looks at it may have its message renewed. */
+const TOLD = { letInBySignature: ["approved", "sealed", "finished"], letInByTransaction: ["approved", "finished"] };
+
+/** What does not hold about a phone that was let in: one transaction, key, device, way into a session, and one story told of it. */
+export function wrongWithNewcomer(
+  books: Books,
+  { deviceKey, accountId, way, requestId, answered }: Newcomer,
+): string[] {
+  const found: string[] = [];
+  const expect = (what: string, got: unknown, wanted: unknown) => {
+    if (JSON.stringify(got) !== JSON.stringify(wanted)) {
+      found.push(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
+    }
+  };
+  const { publicKey } = deviceKey;
+  const address = books.addresses.find((row) => row.account_id === accountId && row.chain_type === "cadence")?.address;
+
+  const added = books.keysAdded.get(publicKey) ?? [];
+  expect(
+    "added on chain",
+    added.map((key) => [key.address, key.weight]),
+    [[address, 1]],
+  );
+  const index = added[0]?.keyIndex;
+  const transactions = books.transactions.filter(
+    ({ transaction }) => readAddUserKey(transaction)?.publicKey === publicKey,
+  );
+  expect("transactions with the key", transactions.length, 1);
+  const transactionId = transactions[0]?.id;
+
+  const keys = books.keys.filter((row) => row.account_key === publicKey);
+  expect(
+    "keys",
+    keys.map((row) => [row.account_id, row.key_index]),
+    [[accountId, index]],
+  );
+  const devices = books.devices.filter((row) => row.public_key === publicKey);
+  expect(
+    "devices",
+    devices.map((row) => row.account_id),
+    [accountId],
+  );
+
+  const requests = books.requests.filter((row) => row.account_key === publicKey);
+  const request = requests.map((row) => [row.id, row.status, row.result_tx_id, row.key_index]);
+  expect("requests", request, [[requestId, "finished", transactionId, index]]);
+  // Attempts that were given up name no key.
+  const additions = books.additions.filter((row) => row.user_key === publicKey);
+  const bySignature = [["sealed", transactionId, index]];
+  const addition = additions.map((row) => [row.state, row.transaction_id, row.key_index]);
+  expect("additions", addition, way === "letInBySignature" ? bySignature : []);
+
+  const signIns = books.signIns.filter((row) => row.user_key === publicKey);
+  const signIn = signIns.map((row) => [row.id, row.transaction_id, row.finished_at !== null]);
+  expect("sign-ins", signIn, [[requestId, transactionId, true]]);
+  // Finishing opens one session; each challenge that was answered another, where that one's answer was lost.
+  const challenges = books.challenges.filter(({ signer }) => signer === publicKey).length;
+  expect("sessions", books.sessions.filter((row) => row.device_key === publicKey).length, 1 + challenges);
+  if (answered) expect("challenges of a phone that is in", challenges, 0);
+
+  const told = books.events.flatMap(({ event: { twoFactorChanged: changed } }) =>
+    changed?.id === requestId && changed.status !== "pending" ? [changed.status] : [],
+  );
+  expect("told", told.sort(), [...TOLD[way]].sort());
+  return found;
+}
