@@ -8,8 +8,13 @@ import { checkpointHash, FIRST_PREVIOUS_HASH, parseCheckpoint, type SignedCheckp
 export interface CheckpointFile {
   /** The last line's checkpoint; sequence 0 where there is none. */
   last(): { readonly sequence: number; readonly hash: string };
-  /** Writes the lines and waits for the disk. Errors: Error where they do not continue the file. */
+  /** Writes the lines and waits for the disk. Errors: CheckpointForkError where they do not continue the file. */
   append(checkpoints: readonly SignedCheckpoint[]): Promise<void>;
+}
+
+/** What is to be appended is of another history than what the file has. */
+export class CheckpointForkError extends Error {
+  override readonly name = "CheckpointForkError";
 }
 
 const line = z.object({ text: z.string(), signature: z.string() });
@@ -72,7 +77,7 @@ export function openCheckpointFile(path: string): CheckpointFile {
       for (const { text } of checkpoints) {
         const checkpoint = parseCheckpoint(text);
         if (checkpoint?.sequence !== end.sequence + 1 || checkpoint.previousHash !== end.hash) {
-          throw new Error(`checkpoint ${end.sequence + 1} of the database does not continue ${path}`);
+          throw new CheckpointForkError(`checkpoint ${end.sequence + 1} of the database does not continue ${path}`);
         }
         end = { sequence: checkpoint.sequence, hash: checkpointHash(text) };
       }

@@ -9,7 +9,7 @@ import {
   type SignedCheckpoint,
   type SignedHead,
 } from "./checkpoint.ts";
-import type { CheckpointFile } from "./checkpoint-file.ts";
+import { type CheckpointFile, CheckpointForkError } from "./checkpoint-file.ts";
 import { type Block, EMPTY_TREE, growTree, type Tree, treeRoot } from "./tree.ts";
 
 /** A chain that may have grown. */
@@ -140,8 +140,9 @@ export function startCheckpointer(options: CheckpointerOptions) {
       await store.write((basis) => build(basis, own));
       await fillFile();
     } catch (err) {
+      if (err instanceof CheckpointForkError) alarm({ err }, "the database's checkpoints are not those of the file");
       // Signing goes on: records are durable without a checkpoint, and the next one covers them.
-      alarm({ err }, "no checkpoint of the audit log could be made");
+      else logger.warn({ err }, "no checkpoint of the audit log could be made");
     }
   }
 
