@@ -5,6 +5,7 @@ import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
+import { DelaysService } from "@countersign/proto/device/v1/delays.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
@@ -50,6 +51,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
   const sessions = connect(SessionsService, "auth");
   const access = connect(AccessService, "auth");
   const devices = connect(DevicesService, "device");
+  const delays = connect(DelaysService, "device");
   // A connection of its own: streams are many, and other calls must not wait for a place beside them.
   const accountEvents = connect(AccountEventsService, "device");
   const twoFactor = connect(TwoFactorService, "device");
@@ -86,8 +88,13 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       reopenTwoFactor: repeatable(twoFactor.reopenTwoFactor),
     },
     freezing: { freezeAccount: repeatable(access.freezeAccount), unfreezeAccount: once(access.unfreezeAccount) },
-    keys: { listKeys: repeatable(keys.listKeys), reportRevocation: repeatable(keys.reportRevocation) },
+    keys: {
+      listKeys: repeatable(keys.listKeys),
+      registerRecoveryKey: repeatable(keys.registerRecoveryKey),
+      reportRevocation: repeatable(keys.reportRevocation),
+    },
     accounts: { getMe: repeatable(accounts.getMe) },
+    delays: { listDelays: repeatable(delays.listDelays), cancelDelay: repeatable(delays.cancelDelay) },
     signing: !coalesceCalls
       ? { signTransaction: once(signer.signTransaction), signPaymaster: once(signer.signPaymaster) }
       : {

@@ -311,9 +311,11 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
       "a".repeat(2_000),
       "&&=&",
     ];
+    // A sample may need a query of its own.
+    const mark = ({ path }: { path: string }) => (path.includes("?") ? "&" : "?");
     for (const query of queries) {
       const sample = route.sample(victim);
-      expectSampleAnswer(route, await attack(route, { sample, path: `${sample.path}?${query}` }));
+      expectSampleAnswer(route, await attack(route, { sample, path: `${sample.path}${mark(sample)}${query}` }));
     }
   });
 

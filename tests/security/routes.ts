@@ -189,7 +189,24 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     authenticatorData: "AAAA",
   }),
   plain(row("GET", "/device/v1/events", "watchEvents"), [200, "RateLimited"]),
-  plain(row("POST", "/key/v1/recovery", "registerRecoveryKey"), ["InvalidRequest", "NotImplemented"]),
+  plain(row("GET", "/account/v1/delays", "listDelays"), [200]),
+  plain(row("DELETE", "/account/v1/delays/{id}", "cancelDelay"), ["DelayNotFound"]),
+  {
+    ...row("POST", "/key/v1/recovery", "registerRecoveryKey"),
+    // The account's own device key: valid to the last field, and refused.
+    answers: ["KeyAlreadyRegistered"],
+    sample: (victim) => ({
+      path: "/key/v1/recovery",
+      body: {
+        recoveryKey: {
+          publicKey: victim.deviceKey.publicKey,
+          algorithm: "ES256",
+          cloudKey: { accountName: "somebody@cloud.example" },
+        },
+        chainName,
+      },
+    }),
+  },
   {
     ...row("DELETE", "/key/v1/keys/{publicKey}", "reportRevocation"),
     answers: ["KeyNotFound"],

@@ -45,10 +45,11 @@ async function* answersOf(messages: AsyncIterable<{ answers: SignAnswer[] }>) {
 
 function refusedBecause(refusal: Refusal | undefined): AppError {
   if (refusal === undefined || !isReason(refusal.reason)) return new AppError("Internal");
-  const { reason, detail, rule, retryAfterSeconds } = refusal;
+  const { reason, detail, rule, retryAfterSeconds, availableAt, delayId } = refusal;
+  const members = Object.entries({ reason: rule, availableAt, delayId }).filter(([, value]) => value !== "");
   return new AppError(reason, {
     detail,
-    ...(rule === "" ? {} : { metadata: { reason: rule } }),
+    metadata: Object.fromEntries(members),
     ...(retryAfterSeconds === 0 ? {} : { retryAfterSeconds }),
   });
 }

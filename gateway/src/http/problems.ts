@@ -23,6 +23,8 @@ export interface Problem {
   reason?: string;
   /** For delays: when the same request will be granted. */
   availableAt?: string;
+  /** For delays: what cancels it by name. */
+  delayId?: string;
 }
 
 /** The problem document of an error. Nothing of an error that is not an AppError gets out. */
@@ -39,6 +41,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
   if (error.fields.length > 0) problem.errors = error.fields.map(({ pointer, detail }) => ({ pointer, detail }));
   if (error.metadata.reason !== undefined) problem.reason = error.metadata.reason;
   if (error.metadata.availableAt !== undefined) problem.availableAt = error.metadata.availableAt;
+  if (error.metadata.delayId !== undefined) problem.delayId = error.metadata.delayId;
   return problem;
 }
 

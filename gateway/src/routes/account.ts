@@ -51,9 +51,10 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       method: "post",
       path: "/account/v1/unfreeze",
       operationId: "unfreezeAccount",
-      summary: "Lets the account sign again; not for the device that froze it",
+      summary: "Lets the account sign again; not for the device that froze it, with a recovery key after its delay",
       token: "user",
-      errors: ["UnfreezeNotAllowed"],
+      recover: true,
+      errors: ["UnfreezeNotAllowed", "DelayRequired"],
       handler: async (_input, call) => {
         await freezing.unfreezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;

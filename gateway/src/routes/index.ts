@@ -1,6 +1,7 @@
 import type { Route } from "../http/route.ts";
 import { type AccountClients, accountRoutes } from "./account.ts";
 import { type AuthClients, authRoutes } from "./auth.ts";
+import { type DelayClients, delayRoutes } from "./delays.ts";
 import { type DeviceClients, deviceRoutes } from "./device.ts";
 import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
@@ -19,6 +20,7 @@ export type RouteClients = AuthClients &
   EventClients &
   KeyClients &
   AccountClients &
+  DelayClients &
   SignClients;
 
 /** What of the configuration changes a schema. */
@@ -38,6 +40,7 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
     ...eventRoutes(clients),
     ...keyRoutes(clients),
     ...accountRoutes(clients),
+    ...delayRoutes(clients),
     ...signRoutes(clients),
     ...notAvailableRoutes(),
   ];

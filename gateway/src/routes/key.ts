@@ -1,23 +1,36 @@
 import type {
   ListKeysRequest,
   ListKeysResponse,
+  RegisterRecoveryKeyRequest,
+  RegisterRecoveryKeyResponse,
   ReportRevocationRequest,
   ReportRevocationResponse,
 } from "@countersign/proto/key/v1/keys.ts";
 import { z } from "zod";
 import { type Route, route } from "../http/route.ts";
-import { queryFlag, transactionId } from "../http/validation.ts";
+import { optionalText, queryFlag, text, transactionId } from "../http/validation.ts";
 import { keySchema, toKey } from "./resources/key.ts";
-import { algorithmSchema, guessPublicKey, publicKeySchema } from "./resources/public-key.ts";
+import { algorithmSchema, fromPublicKey, guessPublicKey, publicKeySchema } from "./resources/public-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
 
 /** What of key these routes call. */
 export interface KeyClients {
   keys: {
     listKeys: Rpc<ListKeysRequest, ListKeysResponse>;
+    registerRecoveryKey: Rpc<RegisterRecoveryKeyRequest, RegisterRecoveryKeyResponse>;
     reportRevocation: Rpc<ReportRevocationRequest, ReportRevocationResponse>;
   };
 }
+
+/** `chainName` is needed only where the account is on several chains. */
+const recoveryBody = z.object({
+  recoveryKey: z.object({
+    publicKey: publicKeySchema,
+    algorithm: algorithmSchema.optional(),
+    cloudKey: z.object({ accountName: text() }),
+  }),
+  chainName: optionalText(64),
+});
 
 /** The keys of an account. */
 export function keyRoutes({ keys }: KeyClients): Route[] {
@@ -34,6 +47,30 @@ export function keyRoutes({ keys }: KeyClients): Route[] {
       handler: async ({ query }, call) => {
         const request = { includeRevoked: query.include_revoked };
         const answer = await keys.listKeys(request, { call, deadlineMs: DEADLINES.unary });
+        return { keys: answer.keys.map(toKey) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/key/v1/recovery",
+      operationId: "registerRecoveryKey",
+      summary: "Reports the account's recovery key, before or after it is on chain",
+      token: "user",
+      request: { body: recoveryBody },
+      response: z.object({ keys: z.array(keySchema) }),
+      errors: [
+        "InvalidPublicKey",
+        "UnsupportedKey",
+        "UnknownChain",
+        "AccountNotReady",
+        "KeyAlreadyRegistered",
+        "ChainUnavailable",
+      ],
+      handler: async ({ body: { recoveryKey, chainName } }, call) => {
+        const { publicKey: hex, algorithm, cloudKey } = recoveryKey;
+        const publicKey = fromPublicKey(hex, algorithm, "/recoveryKey/publicKey");
+        const request = { publicKey, cloudAccountName: cloudKey.accountName, chainName };
+        const answer = await keys.registerRecoveryKey(request, { call, deadlineMs: DEADLINES.unary });
         return { keys: answer.keys.map(toKey) };
       },
     }),

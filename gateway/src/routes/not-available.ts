@@ -4,10 +4,7 @@ import type { TokenKind } from "../http/session.ts";
 
 type Row = [method: Method, path: string, operationId: string, summary: string, token: TokenKind, recover?: "recover"];
 
-const ROWS: Row[] = [
-  ["post", "/key/v1/recovery", "registerRecoveryKey", "Reports a recovery key", "user"],
-  ["post", "/account/v1/parent", "linkParent", "Reads the parent link from the chain", "user"],
-];
+const ROWS: Row[] = [["post", "/account/v1/parent", "linkParent", "Reads the parent link from the chain", "user"]];
 
 /** Operations of the contract that answer NotImplemented so far, after the authentication that they will need. */
 export function notAvailableRoutes(): Route[] {

@@ -31,6 +31,9 @@ const errors: Reason[] = [
   "AccountNotReady",
   "AccountFrozen",
   "SignerNotCurrent",
+  "LoginTooOld",
+  "DelayRequired",
+  "DelayCancelled",
 ];
 
 /** The server key's and the paymaster's signatures. */

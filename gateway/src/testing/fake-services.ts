@@ -175,7 +175,25 @@ export function createFakeServices() {
           { ...key, recoverKey: { type: "cloud", cloudAccountName: "ada", pending: true }, keyIndex: -1 },
         ],
       }),
+      registerRecoveryKey: rpc("registerRecoveryKey", {
+        keys: [{ ...key, recoverKey: { type: "cloud", cloudAccountName: "ada", pending: true }, keyIndex: -1 }],
+      }),
       reportRevocation: rpc("reportRevocation", {}),
+    },
+    delays: {
+      listDelays: rpc("listDelays", {
+        delays: [
+          {
+            id: account.id,
+            operation: "add-recovery-key",
+            chainName: "flow-emulator",
+            startedAt: when,
+            availableAt: when,
+            cancelledAt: undefined,
+          },
+        ],
+      }),
+      cancelDelay: rpc("cancelDelay", {}),
     },
     accounts: { getMe: rpc("getMe", { account }) },
     signing: {

@@ -26,6 +26,10 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
   endSession: { path: "/auth/v1/sessions/0197a1b2-0000-7000-8000-000000000001" },
   updateDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}`, body: { name: "Tablet" } },
   removeDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}` },
+  cancelDelay: { path: "/account/v1/delays/0197a1b2-0000-7000-8000-000000000001" },
+  registerRecoveryKey: {
+    body: { recoveryKey: { publicKey: SAMPLE_KEYS.p256, cloudKey: { accountName: "ada@cloud.example" } } },
+  },
   reportRevocation: { path: `/key/v1/keys/${SAMPLE_KEYS.p256}?txId=${"ab".repeat(32)}` },
   signTransaction: { body: { message: "464c4f57" } },
   signPaymaster: { body: { message: "464c4f57" } },
@@ -69,6 +73,8 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ["updateDevice", { name: "x".repeat(257) }, "/name"],
   ["updateDevice", { pushToken: "x".repeat(4_097) }, "/pushToken"],
   ["updateDevice", { lang: "a\u0000b" }, "/lang"],
+  ["registerRecoveryKey", { recoveryKey: { publicKey: SAMPLE_KEYS.p256 } }, "/recoveryKey/cloudKey"],
+  ["registerRecoveryKey", { recoveryKey: { publicKey: 1, cloudKey: { accountName: "" } } }, "/recoveryKey/publicKey"],
   ["signTransaction", { message: "0x123" }, "/message"],
   ["signPaymaster", { message: { hex: "00" } }, "/message"],
 ];

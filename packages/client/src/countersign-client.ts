@@ -1,4 +1,4 @@
-import { publicKeyFingerprint } from "@countersign/keys";
+import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { approveTwoFactor, getTwoFactor, type TwoFactorApproval } from "./approve-two-factor.ts";
 import { type AccountEvent, type EventOptions, followEvents } from "./events.ts";
 import { ApiTransport, type Fetch } from "./http.ts";
@@ -9,6 +9,7 @@ import type {
   Challenge,
   CompositeSignature,
   Credentials,
+  Delay,
   Device,
   DeviceAttributes,
   DeviceChange,
@@ -244,6 +245,29 @@ export class CountersignClient {
   async keys({ includeRevoked = false } = {}): Promise<Key[]> {
     const path = `/key/v1/keys?include_revoked=${includeRevoked}`;
     return (await this.#session.send<{ keys: Key[] }>({ method: "GET", path })).keys;
+  }
+
+  /**
+   * Reports the account's recovery key, before or after `sendKeyChange` put it on chain. Its private half never comes here: it belongs into the person's cloud,
+   * encrypted under a secret that neither phone nor cloud holds. `accountName`: whose cloud, for the list.
+   */
+  async registerRecoveryKey(key: PublicKey, accountName: string, chainName?: string): Promise<Key[]> {
+    const { publicKey, algorithm } = key;
+    const body = {
+      recoveryKey: { publicKey, algorithm, cloudKey: { accountName } },
+      ...(chainName !== undefined && { chainName }),
+    };
+    return (await this.#session.send<{ keys: Key[] }>({ method: "POST", path: "/key/v1/recovery", body })).keys;
+  }
+
+  /** Changes of keys that wait for their delay, newest first. */
+  async delays(): Promise<Delay[]> {
+    return (await this.#session.send<{ delays: Delay[] }>({ method: "GET", path: "/account/v1/delays" })).delays;
+  }
+
+  /** Cancels one; only for a device that was there before it was asked for. */
+  cancelDelay(id: string): Promise<void> {
+    return this.#session.send({ method: "DELETE", path: `/account/v1/delays/${encodeURIComponent(id)}` });
   }
 
   /** Reports that a transaction has revoked a key, so that the list shows it at once; without it, it does within seconds. */

@@ -19,6 +19,7 @@ export {
 export { type AskingKeys, matchingCode, sameMatchingCode } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError } from "./problem-error.ts";
+export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
 export { type SendKeyAdditionOptions, sendKeyAddition } from "./send-key-addition.ts";
 export { type SendKeyChangeOptions, sendKeyChange, type WantedKeyChange } from "./send-key-change.ts";

@@ -18,6 +18,9 @@ export class ProblemError extends Error {
   /** For the server's logs. */
   readonly requestId: string;
   readonly errors: FieldProblem[];
+  /** For DelayRequired: when the same request is granted (ISO 8601), and the delay's id; "" otherwise. */
+  readonly availableAt: string;
+  readonly delayId: string;
   /** From Retry-After, if there was one. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -32,6 +35,8 @@ export class ProblemError extends Error {
     this.title = text("title");
     this.detail = text("detail");
     this.requestId = text("instance");
+    this.availableAt = text("availableAt");
+    this.delayId = text("delayId");
     this.errors = Array.isArray(document.errors) ? (document.errors as FieldProblem[]) : [];
     const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
     this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;

@@ -122,6 +122,18 @@ export interface Key {
   revokedAt: string;
 }
 
+/** A change of the account's keys that waits. */
+export interface Delay {
+  id: string;
+  /** The template, such as "add-recovery-key". */
+  operation: string;
+  chainName: string;
+  startedAt: string;
+  availableAt: string;
+  /** "" unless it was cancelled. */
+  cancelledAt: string;
+}
+
 /** Who asks, as far as the service knows. */
 export interface TwoFactorRequest {
   /** New whenever `message` is. */

@@ -279,7 +279,9 @@ async function start(service: ServiceProcess) {
     })
     .add(AccessService, {
       freezeAccount: freezeAccountRpc(freezeAccount({ freezes, clock })),
-      unfreezeAccount: unfreezeAccountRpc(unfreezeAccount({ freezes, clock })),
+      unfreezeAccount: unfreezeAccountRpc(
+        unfreezeAccount({ freezes, clock, recoveryDelayMs: config.recoveryUnfreezeMs }),
+      ),
       removeDevice: removeDeviceRpc(removeDevice({ access, clock, removeFromList: removeFromDeviceList(devices) })),
     })
     .add(ContactsService, { getContact: getContactRpc(getContact({ contacts: prismaContactStore(prisma) })) })

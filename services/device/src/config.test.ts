@@ -9,6 +9,7 @@ describe("loadConfig", () => {
     CS_NATS_URL: "nats://127.0.0.1:4222",
     CS_AUTH_ADDRESS: "127.0.0.1:5001",
     CS_ACCOUNT_ADDRESS: "127.0.0.1:5004",
+    CS_SIGNER_ADDRESS: "127.0.0.1:5005",
     AUTH_ISSUER: "http://localhost:8080",
     DEVICE_DATABASE_URL: "postgresql://127.0.0.1/device",
   };

@@ -18,6 +18,7 @@ const schema = z.object({
   CS_PASSKEYS_FILE: z.string().optional(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_ACCOUNT_ADDRESS: dialAddress,
+  CS_SIGNER_ADDRESS: dialAddress,
   AUTH_ISSUER: z.url(),
   DEVICE_DATABASE_URL: z.string(),
   DEVICE_LISTEN: listenAddress.default("127.0.0.1:5002"),
@@ -36,6 +37,7 @@ export interface Config {
   natsUrl: string;
   authAddress: string;
   accountAddress: string;
+  signerAddress: string;
   peersFile: string;
   /** Whose passkeys' assertions are believed. */
   passkeys: PasskeySettings;
@@ -59,6 +61,7 @@ export function loadConfig(env: Env): Config {
     natsUrl: settings.CS_NATS_URL,
     authAddress: settings.CS_AUTH_ADDRESS,
     accountAddress: settings.CS_ACCOUNT_ADDRESS,
+    signerAddress: settings.CS_SIGNER_ADDRESS,
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },

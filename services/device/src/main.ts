@@ -3,8 +3,10 @@ import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
+import { DelaysService } from "@countersign/proto/device/v1/delays.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
+import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import {
   createPrismaAdapter,
   createRpcClient,
@@ -16,6 +18,7 @@ import {
   type ServiceProcess,
   watchTokenState,
 } from "@countersign/service-kit";
+import { delaysOfSigner } from "./clients/delays.ts";
 import { keyAdditions } from "./clients/key-additions.ts";
 import { loadConfig } from "./config.ts";
 import { noteDeviceUsed } from "./domain/note-device-used.ts";
@@ -24,6 +27,7 @@ import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
 import { startNotifications } from "./notices/start.ts";
+import { delaysHandlers } from "./rpc/delays.ts";
 import { accountEventsHandlers, devicesHandlers } from "./rpc/handlers.ts";
 import { twoFactorHandlers } from "./rpc/two-factor-handlers.ts";
 import { PrismaClient } from "./store/generated/client.ts";
@@ -110,6 +114,14 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     metrics,
   });
   onClose("contacts", () => contacts.close());
+  const signer = createRpcClient(TimeLocksService, {
+    address: config.signerAddress,
+    tls,
+    serverName: "signer",
+    deadlineMs: 2000,
+    metrics,
+  });
+  onClose("signer", () => signer.close());
   const notifications = startNotifications({
     config: config.notify,
     devices: store,
@@ -137,6 +149,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
   })
     .add(DevicesService, devicesHandlers({ store, clock, maxDevices: config.maxDevices }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
+    .add(DelaysService, delaysHandlers({ store, delays: delaysOfSigner(signer) }))
     .add(AccountEventsService, accountEventsHandlers(accountEvents));
   onClose("rpc", () => server.stop(drainMs));
   await server.listen(config.listen);

@@ -28,6 +28,31 @@ const schema = sharedEnv.extend({
   SIGNER_AUDIT_CHECKPOINT_FILE: z.string().optional(),
   /** Between the beginnings of two looks for something new to make a checkpoint of. */
   SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
+  /** Seconds that a change of the recovery key waits; an account that is younger than the second does not wait. */
+  SIGNER_DELAY_RECOVERY_KEY_SECONDS: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(72 * 3_600),
+  SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(24 * 3_600),
+  /** Seconds that a device waits which a recovery key lets in. */
+  SIGNER_DELAY_RECOVERED_DEVICE_SECONDS: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(24 * 3_600),
+  /** Seconds for which what has waited is signed. */
+  SIGNER_DELAY_GOOD_FOR_SECONDS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(24 * 3_600),
+  /** Seconds that the login behind a change of the recovery key may be old. */
+  SIGNER_LOGIN_MAX_AGE_SECONDS: z.coerce.number().int().positive().default(300),
   SIGNER_LIMIT_SIGNATURES_PER_MINUTE: z.coerce.number().int().positive().default(120),
   /** Multiplies the limit; for development. */
   SIGNER_LIMIT_SCALE: z.coerce.number().positive().default(1),
@@ -53,6 +78,13 @@ export function loadConfig(env: Env) {
     checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
     checkpointMs: settings.SIGNER_AUDIT_CHECKPOINT_MS,
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
+    delays: {
+      recoveryKeyMs: settings.SIGNER_DELAY_RECOVERY_KEY_SECONDS * 1000,
+      youngAccountMs: settings.SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS * 1000,
+      recoveredDeviceMs: settings.SIGNER_DELAY_RECOVERED_DEVICE_SECONDS * 1000,
+      goodForMs: settings.SIGNER_DELAY_GOOD_FOR_SECONDS * 1000,
+      loginMaxAgeMs: settings.SIGNER_LOGIN_MAX_AGE_SECONDS * 1000,
+    },
     policyFile: settings.SIGNER_POLICY_FILE,
     parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },
     issuer: settings.AUTH_ISSUER,

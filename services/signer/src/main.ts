@@ -4,6 +4,7 @@ import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
+import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import {
   createPrismaAdapter,
   createRpcClient,
@@ -12,6 +13,7 @@ import {
   loadPeers,
   loadTls,
   runService,
+  uuidv7,
   watchTokenState,
 } from "@countersign/service-kit";
 import { createAuditLog } from "./audit/audit-log.ts";
@@ -26,6 +28,7 @@ import { getAuditProof } from "./domain/get-audit-proof.ts";
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
+import { cancelTimeLock, requireDelay } from "./domain/time-locks.ts";
 import { createAuditAlarms } from "./metrics.ts";
 import { startReader } from "./parser/start-reader.ts";
 import { createBackendCheck } from "./policy/backends.ts";
@@ -38,12 +41,14 @@ import { signCreationRpc } from "./rpc/sign-creation.ts";
 import { signPaymasterRpc } from "./rpc/sign-paymaster.ts";
 import { signStreamRpc } from "./rpc/sign-stream.ts";
 import { signTransactionRpc } from "./rpc/sign-transaction.ts";
+import { timeLockRpcs } from "./rpc/time-locks.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAuditReader } from "./store/prisma-audit-reader.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
 import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
+import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
 import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
@@ -115,6 +120,14 @@ await runService({
 
     const decide = createDecide({ vault, audit, clock, policies });
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
+    const timeLocks = prismaTimeLockStore(prisma);
+    const delay = requireDelay({
+      timeLocks,
+      recoveryKeys: prismaRecoveryKeys(prisma),
+      delays: config.delays,
+      clock,
+      newId: () => uuidv7(clock),
+    });
     const peers = loadPeers(config.peersFile);
     const signing = {
       decide,
@@ -122,6 +135,7 @@ await runService({
       vault,
       ephemeralUses: prismaEphemeralUses(prisma),
       scripts,
+      delay,
       clock,
       chain,
       checkBackend: createBackendCheck(peers.backend, clock),
@@ -148,6 +162,7 @@ await runService({
         signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain })),
         bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
       })
+      .add(TimeLocksService, timeLockRpcs(timeLocks, cancelTimeLock({ timeLocks, clock }), clock))
       .add(
         InformationService,
         informationRpcs(

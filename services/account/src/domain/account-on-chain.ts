@@ -33,6 +33,15 @@ export function userKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey)
   return keys.find((key) => key.publicKey === publicKey && isUserKey(key));
 }
 
+/** The active recovery key with these bytes, if it is the account's. */
+export function recoveryKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
+  const { weight } = KEY_ROLES.recovery;
+  return keys.find(
+    (key) =>
+      !key.revoked && key.publicKey === publicKey && key.weight === weight && key.hashAlgorithm === HASH_NAMES.user,
+  );
+}
+
 const isUserKey = ({ revoked, weight, hashAlgorithm }: AccountKey): boolean =>
   !revoked && weight === KEY_ROLES.user.weight && hashAlgorithm === HASH_NAMES.user;
 

@@ -14,7 +14,7 @@ import { verifyUserSignature } from "@countersign/flow/node";
 import type { PublicKey } from "@countersign/keys";
 import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
-import { cadenceAddressOf, chainNamed, requireRoomForKey, userKeyOf } from "./account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, recoveryKeyOf, requireRoomForKey, userKeyOf } from "./account-on-chain.ts";
 import type {
   KeyAddition,
   KeyAdditionChain,
@@ -69,7 +69,7 @@ export const submitKeyAddition =
     const account = await cadenceAddressOf(accounts, accountId, chainName);
     const payload = payloadOf(message, account, userKey);
     const keys = await chain.accountKeys(account, signal);
-    const approver = userKeyOf(keys, approverKey);
+    const approver = userKeyOf(keys, approverKey) ?? recoveryKeyOf(keys, approverKey);
     const relyingParties = passkeys.relyingPartiesOf(command.appId);
     if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
       throw new AppError("InvalidSignature");

@@ -81,8 +81,9 @@ export const listPasskeys =
   async (accountId, chainName) =>
     (await keys.listPasskeys({ accountId, chainName }, { idempotent: true })).passkeys.map(toSignInKey);
 
-const toSignInKey = ({ type, accountKey, deviceKey }: FindSignInKeyResponse): SignInKey => ({
+const toSignInKey = ({ type, accountKey, deviceKey, origin }: FindSignInKeyResponse): SignInKey => ({
   type: type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
   accountKey: publicKeyFromProto(accountKey),
   deviceKey: publicKeyFromProto(deviceKey),
+  isRecovery: origin === KeyOrigin.KEY_ORIGIN_RECOVERY,
 });

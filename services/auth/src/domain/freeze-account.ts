@@ -6,7 +6,7 @@ export interface FreezeStore {
   /** Freezes with its event in one commit; an account that is frozen stays frozen by whoever froze it. */
   freeze(of: Freeze): Promise<void>;
   /** Lifts the freeze with its event, unless `deviceKey` is the one that froze. */
-  unfreeze(of: Freeze): Promise<"lifted" | "not-frozen" | "same-device">;
+  unfreeze(of: Unfreeze): Promise<"lifted" | "not-frozen" | "same-device" | { availableAt: Date }>;
 }
 
 export interface Freeze {
@@ -15,6 +15,11 @@ export interface Freeze {
   readonly deviceKey: PublicKey;
   readonly now: Date;
   readonly requestId: string;
+}
+
+/** A recovery key lifts a freeze too, whoever set it, but only when that has lasted for its delay. */
+export interface Unfreeze extends Freeze {
+  readonly recoveryDelayMs?: number;
 }
 
 interface FreezeOptions {
@@ -28,10 +33,21 @@ export const freezeAccount =
   async ({ accountId, sessionKey: deviceKey }: VerifiedToken, requestId: string): Promise<void> =>
     freezes.freeze({ accountId, deviceKey, now: clock.now(), requestId });
 
-/** Lifts the freeze from another device than the one that froze. Lifting it again changes nothing. Errors: UnfreezeNotAllowed. */
+/**
+ * Lifts the freeze from another device than the one that froze, or with the recovery key after its delay. Lifting it again changes nothing.
+ * Errors: UnfreezeNotAllowed, DelayRequired.
+ */
 export const unfreezeAccount =
-  ({ freezes, clock }: FreezeOptions) =>
-  async ({ accountId, sessionKey: deviceKey }: VerifiedToken, requestId: string): Promise<void> => {
-    const outcome = await freezes.unfreeze({ accountId, deviceKey, now: clock.now(), requestId });
+  ({ freezes, clock, recoveryDelayMs }: FreezeOptions & { readonly recoveryDelayMs: number }) =>
+  async ({ accountId, sessionKey: deviceKey, scope }: VerifiedToken, requestId: string): Promise<void> => {
+    const now = clock.now();
+    const by = scope === "recover" ? { recoveryDelayMs } : {};
+    const outcome = await freezes.unfreeze({ accountId, deviceKey, now, requestId, ...by });
     if (outcome === "same-device") throw new AppError("UnfreezeNotAllowed");
+    if (typeof outcome === "string") return;
+    const retryAfterSeconds = Math.ceil((outcome.availableAt.getTime() - now.getTime()) / 1000);
+    throw new AppError("DelayRequired", {
+      retryAfterSeconds,
+      metadata: { availableAt: outcome.availableAt.toISOString() },
+    });
   };

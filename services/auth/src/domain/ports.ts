@@ -110,6 +110,8 @@ export interface SignInKey {
   readonly type: "device" | "passkey";
   readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
+  /** A recovery key: its sessions have the scope recover. */
+  readonly isRecovery: boolean;
 }
 
 /** key.v1.Keys/FindSignInKey. Errors: PleaseRegisterKey. */

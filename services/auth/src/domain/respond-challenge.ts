@@ -70,13 +70,14 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     const { key, counter } = await check(challenge, answer);
 
     const { accountId, chainName, app, authTime } = challenge;
-    const { accountKey, deviceKey } = key;
+    const { accountKey, deviceKey, isRecovery } = key;
     if (isKeyBlocked(accountId, accountKey) || isKeyBlocked(accountId, deviceKey))
       throw new AppError("PleaseRegisterKey");
     const now = clock.now();
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       now,
+      isRecovery ? "recover" : "full",
     );
     if (!(await challenges.succeed(data, session, now, requestId, counter))) throw new AppError("UnknownChallenge");
     return { accountId, chainName, accountKey, credentials: await options.issue(session) };

@@ -9,6 +9,12 @@ export const SESSION_MS = 180 * DAY_MS;
 /** Phones lose answers: so long the last refresh token may be sent again. */
 export const REFRESH_RETRY_MS = 30_000;
 
+/** A session that a recovery key opened ends after seven days, whatever is refreshed: it is for coming back, not for staying. */
+export const RECOVERY_SESSION_MS = 7 * DAY_MS;
+
+/** full: a device's. recover: a recovery key's; reads, freezes, and lets one new device in. */
+export type SessionScope = "full" | "recover";
+
 export interface Session {
   readonly id: string;
   readonly accountId: string;
@@ -26,6 +32,7 @@ export interface Session {
   readonly previousRefreshId: string | undefined;
   readonly rotatedAt: Date | undefined;
   readonly proofRequired: boolean;
+  readonly scope: SessionScope;
 }
 
 /** What a client holds of a session; both are JWTs. */
@@ -46,17 +53,20 @@ export type EndCause =
 export function beginSession(
   start: Pick<Session, "id" | "refreshId" | "accountId" | "app" | "deviceKey" | "accountKey" | "authTime">,
   now: Date,
+  scope: SessionScope = "full",
 ): Session {
-  const after = (ms: number) => new Date(now.getTime() + ms);
+  const sessionMs = scope === "full" ? SESSION_MS : RECOVERY_SESSION_MS;
+  const after = (ms: number) => new Date(now.getTime() + Math.min(ms, sessionMs));
   return {
     ...start,
     createdAt: now,
     lastUsedAt: now,
-    expiresAt: after(SESSION_MS),
+    expiresAt: after(sessionMs),
     refreshExpiresAt: after(REFRESH_TOKEN_MS),
     previousRefreshId: undefined,
     rotatedAt: undefined,
     proofRequired: false,
+    scope,
   };
 }
 

@@ -27,7 +27,7 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
   const { id: sessionId, accountId, app, createdAt: now } = session;
   const deviceKey = publicKeyToProto(session.deviceKey);
   const accountKey = publicKeyToProto(session.accountKey);
-  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery: false } };
+  const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery: session.scope === "recover" } };
   return eventRow("session-created", { accountId, requestId, now }, payload);
 };
 

@@ -29,13 +29,15 @@ export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
         await publishAccountFrozen(tx, { accountId, frozen: true, requestId }, now);
       }),
 
-    unfreeze: ({ accountId, deviceKey, now, requestId }) =>
+    unfreeze: ({ accountId, deviceKey, now, requestId, recoveryDelayMs }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(tx, accountId);
         const row = await tx.frozenAccount.findUnique({ where: { accountId } });
         if (!row) return "not-frozen" as const;
         const same = row.deviceKeyAlgorithm === deviceKey.algorithm && row.deviceKey === deviceKey.publicKey;
-        if (same) return "same-device" as const;
+        if (recoveryDelayMs === undefined && same) return "same-device" as const;
+        const availableAt = new Date(row.frozenAt.getTime() + (recoveryDelayMs ?? 0));
+        if (now < availableAt) return { availableAt };
         // Nothing is signed for it again, whoever asks.
         if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null) return "same-device" as const;
         await tx.frozenAccount.delete({ where: { accountId } });

@@ -55,6 +55,7 @@ export function toSession(row: SessionRow): Session {
     previousRefreshId: row.previousRefreshId ?? undefined,
     rotatedAt: row.rotatedAt ?? undefined,
     proofRequired,
+    scope: row.scope === "full" ? "full" : "recover",
   };
 }
 

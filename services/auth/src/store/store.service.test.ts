@@ -163,7 +163,12 @@ describe("challenges", () => {
     const { signMessage } = await import("@countersign/keys/node");
     const respond = respondChallenge({
       challenges,
-      findSignInKey: async () => ({ type: "device" as const, accountKey: pair.publicKey, deviceKey: pair.publicKey }),
+      findSignInKey: async () => ({
+        type: "device" as const,
+        accountKey: pair.publicKey,
+        deviceKey: pair.publicKey,
+        isRecovery: false,
+      }),
       listPasskeys: async () => [],
       passkeys: { relyingPartiesOf: () => [] },
       clock,

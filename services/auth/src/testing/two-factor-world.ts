@@ -204,7 +204,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     requests,
     async findSignInKey(_accountId, _chainName, key) {
       if (registered.some((each) => samePublicKey(each, key)))
-        return { type: "device", accountKey: key, deviceKey: key };
+        return { type: "device", accountKey: key, deviceKey: key, isRecovery: false };
       throw new AppError("PleaseRegisterKey");
     },
     chains: new Set(["flow-emulator"]),

@@ -2,7 +2,7 @@ import type { PublicKey } from "@countersign/keys";
 import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type Clock, isUuid, uuidv4 } from "@countersign/service-kit";
 import { importJWK, jwtVerify, SignJWT } from "jose";
 import type { App } from "../domain/login.ts";
-import { ACCESS_TOKEN_MS, type Credentials, type Session } from "../domain/session.ts";
+import { ACCESS_TOKEN_MS, type Credentials, type Session, type SessionScope } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
@@ -29,7 +29,7 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
     readonly authTime: Date;
     readonly tokenId: string;
     readonly expiresAt: Date;
-    readonly scope: { readonly scope: "full" } | { readonly scope: "sign"; readonly two_factor: string };
+    readonly scope: { readonly scope: SessionScope } | { readonly scope: "sign"; readonly two_factor: string };
   }
 
   async function signAccessToken(token: AccessToken): Promise<string> {
@@ -62,7 +62,7 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
         sessionId: session.id,
         tokenId: uuidv4(),
         expiresAt,
-        scope: { scope: "full" },
+        scope: { scope: session.scope },
       });
       const { kid, key } = await keys.signingKey();
       const refreshToken = await new SignJWT({ sid: session.id })

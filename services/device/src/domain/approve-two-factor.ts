@@ -23,7 +23,15 @@ import { requireApprovalsLeft, wrongApproval } from "./wrong-approvals.ts";
 export type Approval = { transactionId: string } | SignedApproval;
 
 /** Who approves, as the verified access token says. */
-export interface ApproverSession extends Session, Approver {}
+export interface ApproverSession extends Session, Approver {
+  /** The session's id where it is a recovery key's: no device stands behind it, and the signer lets it wait. */
+  recoverySessionId?: string;
+}
+
+/** Who approves: a device, or a recovery key's session. */
+interface ApproverId {
+  id: string;
+}
 
 export interface ApproveTwoFactor extends OfTwoFactor {
   session: ApproverSession;
@@ -51,18 +59,20 @@ const NOTHING_SUBMITTED = [
   "AccessTokenExpired",
   "InsufficientScope",
   "TooManyKeys",
+  "DelayRequired",
+  "DelayCancelled",
 ] as const;
 
 /**
- * A registered device of the account lets a new one in. Of all that may happen to a request at once, one thing does.
+ * A registered device of the account, or its recovery key, lets a new one in. Of all that may happen to a request at once, one thing does.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
- * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself); Unavailable and DeadlineExceeded where the outcome will show in the request.
+ * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), DelayRequired and DelayCancelled (a recovery key); Unavailable and DeadlineExceeded where the outcome will show in the request.
  */
 export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
     if (ports.isFrozen(command.session.accountId)) throw new AppError("AccountFrozen");
     const live = await ports.devices.listLive(command.session.accountId);
-    const approver = requireRegisteredDevice(live, command.session);
+    const approver = requireApprover(live, command.session);
     if (await approvedEarlier(ports, command, approver)) return;
 
     const request = await findOpenTwoFactor(ports, command);
@@ -82,7 +92,7 @@ export function approveTwoFactor(ports: ApprovePorts) {
 async function approveWithTransaction(
   ports: TwoFactorPorts,
   request: TwoFactor,
-  approver: Device,
+  approver: ApproverId,
   { call, requestId }: ApproveTwoFactor,
   transactionId: string,
 ): Promise<void> {
@@ -103,7 +113,7 @@ async function approveWithTransaction(
 async function approveWithSignature(
   ports: ApprovePorts,
   request: TwoFactor,
-  approver: Device,
+  approver: ApproverId,
   command: ApproveTwoFactor,
   approval: SignedApproval,
 ): Promise<void> {
@@ -129,7 +139,7 @@ async function approveWithSignature(
 async function beginAttempt(
   ports: TwoFactorPorts,
   request: TwoFactor,
-  approver: Device,
+  approver: ApproverId,
   command: ApproveTwoFactor,
 ): Promise<string> {
   const now = ports.clock.now();
@@ -167,7 +177,11 @@ async function submit(
 }
 
 /** A device whose answer got lost asks again: true where its own attempt turns out to have been submitted. */
-async function approvedEarlier(ports: TwoFactorPorts, command: ApproveTwoFactor, approver: Device): Promise<boolean> {
+async function approvedEarlier(
+  ports: TwoFactorPorts,
+  command: ApproveTwoFactor,
+  approver: ApproverId,
+): Promise<boolean> {
   const { session, id, requestId } = command;
   const found = await findTwoFactor(ports, session.accountId, id, requestId);
   if (found.status !== "pending" || found.attemptId === null) return false;
@@ -175,7 +189,8 @@ async function approvedEarlier(ports: TwoFactorPorts, command: ApproveTwoFactor,
   return settled.status === "approved" && settled.attemptId === found.attemptId && settled.approvedBy === approver.id;
 }
 
-function requireRegisteredDevice(live: readonly Device[], session: Session): Device {
+function requireApprover(live: readonly Device[], session: ApproverSession): ApproverId {
+  if (session.recoverySessionId !== undefined) return { id: session.recoverySessionId };
   const device = live.find(({ publicKey }) => samePublicKey(publicKey, session.sessionKey));
   if (!device) throw new AppError("InvalidAccessToken");
   return device;

@@ -42,11 +42,17 @@ function approvalOf({ txId, signature }: z.infer<typeof shape>): Approval {
 export const approveTwoFactorRpc =
   (approve: ReturnType<typeof approveTwoFactor>) =>
   async (request: ApproveTwoFactorRequest, call: CallContext): Promise<ApproveTwoFactorResponse> => {
-    const { accountId, sessionKey, accountKey, appId } = requireToken(call);
+    const { accountId, sessionKey, accountKey, appId, scope, sessionId } = requireToken(call);
     const parsed = parseRequest(shape, request);
     const { requestId, trace, rawToken } = call;
     await approve({
-      session: { accountId, sessionKey, accountKey, appId },
+      session: {
+        accountId,
+        sessionKey,
+        accountKey,
+        appId,
+        ...(scope === "recover" && { recoverySessionId: sessionId }),
+      },
       id: parsed.id,
       requestId,
       approval: approvalOf(parsed),

@@ -177,7 +177,7 @@ describe("key over gRPC with mutual TLS", () => {
     expect(keys).toMatchObject([{ accountKey, revokedAt: clock.now() }]);
   });
 
-  it("asks for the right caller and token, and says what is not available yet", async () => {
+  it("asks for the right caller and token, and names what is nobody's", async () => {
     const gateway = clientOf(KeysService, "gateway", "key");
     const refused = (reason: string) => expect.objectContaining({ reason });
     await expect(gateway.registerKey(registration(v7()))).rejects.toEqual(refused("CallerNotAllowed"));
@@ -189,7 +189,7 @@ describe("key over gRPC with mutual TLS", () => {
       refused("InvalidRequest"),
     );
     await expect(gateway.reportRevocation(nobodys, { token: v7() })).rejects.toEqual(refused("KeyNotFound"));
-    const recovery = { publicKey: publicKeyToProto(somePublicKey()), cloudAccountName: "" };
-    await expect(gateway.registerRecoveryKey(recovery, { token: v7() })).rejects.toEqual(refused("NotImplemented"));
+    const recovery = { publicKey: publicKeyToProto(somePublicKey()), cloudAccountName: "", chainName: "" };
+    await expect(gateway.registerRecoveryKey(recovery, { token: v7() })).rejects.toEqual(refused("AccountNotReady"));
   });
 });

@@ -7,12 +7,13 @@ import { listKeys } from "../domain/list-keys.ts";
 import { listPasskeys } from "../domain/list-passkeys.ts";
 import type { ChainDirectory, DeviceDirectory } from "../domain/ports.ts";
 import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts";
+import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
 import { findSignInKeyRpc } from "./find-sign-in-key.ts";
 import { listKeysRpc } from "./list-keys.ts";
 import { listPasskeysRpc } from "./list-passkeys.ts";
-import { notAvailableYet } from "./not-available-yet.ts";
 import { registerKeyRpc } from "./register-key.ts";
+import { registerRecoveryKeyRpc } from "./register-recovery-key.ts";
 import { reportRevocationRpc } from "./report-revocation.ts";
 
 export type KeysOptions = RegisterKeyOptions & {
@@ -30,5 +31,5 @@ export const keysHandlers = (options: KeysOptions): Handlers<KeysService> => ({
   listPasskeys: listPasskeysRpc(listPasskeys(options)),
   listKeys: listKeysRpc(listKeys(options)),
   reportRevocation: reportRevocationRpc(reportRevocation(options)),
-  ...notAvailableYet,
+  registerRecoveryKey: registerRecoveryKeyRpc(registerRecoveryKey(options), listKeys(options)),
 });

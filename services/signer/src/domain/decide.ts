@@ -21,6 +21,17 @@ export interface Asker {
   readonly sessionId: string;
 }
 
+/** Refusals that the record keeps. */
+const RECORDED = [
+  "SigningRefused",
+  "InvalidMessage",
+  "AccountNotReady",
+  "InvalidRequest",
+  "LoginTooOld",
+  "DelayRequired",
+  "DelayCancelled",
+] as const;
+
 /** What the rules allow: the key that signs, and where it stands on chain. */
 export interface Permission {
   readonly key: KeyReference;
@@ -123,7 +134,7 @@ export function createDecide(options: DecideOptions) {
       await faultPoint("audit committed");
       return { address, keyId, signature, receipt };
     } catch (error) {
-      const refused = isAppError(error, "SigningRefused", "InvalidMessage", "AccountNotReady", "InvalidRequest");
+      const refused = isAppError(error, ...RECORDED);
       if (refused && mayRecordRefusal(asker)) {
         const verdict = error.metadata.reason ?? error.reason;
         await audit.append({ ...entry, scriptHash, verdict });

@@ -3,7 +3,7 @@ import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import type { BackendCheck } from "../policy/backends.ts";
 import { refuse } from "../policy/refusal.ts";
-import { checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
+import { checkPayerOfScope, checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
 import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { checkTemplateKeys, type Template, templateOf } from "../policy/template.ts";
@@ -11,6 +11,7 @@ import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../poli
 import { type KeyReference, ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses } from "./ports.ts";
+import type { requireDelay } from "./time-locks.ts";
 
 /** A user's message for one of our keys. */
 export interface SignCommand {
@@ -27,6 +28,8 @@ export interface SignOptions {
   readonly vault: Vault;
   readonly ephemeralUses: EphemeralUses;
   readonly scripts: KnownScripts;
+  /** See requireDelay. */
+  readonly delay: ReturnType<typeof requireDelay>;
   readonly clock: Clock;
   chain(name: string): ChainPolicy;
   readonly checkBackend?: BackendCheck;
@@ -46,9 +49,11 @@ export const signTransaction = (options: SignOptions) => {
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         checkTransaction(decoded, account, chain(account.chainName), template, deciding.policy);
+        checkPayerOfScope(token, decoded, account);
         checkAuthorizerKind(decoded, account);
         if (template) await checkTemplate(options, template, account);
         else await checkFreeScript(options.scripts, decoded, deciding);
+        await options.delay(decoded, template, token, account);
         await countEphemeralUse(options, token, "transaction");
         return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex };
       },
@@ -89,7 +94,7 @@ export async function countEphemeralUse(
   token: VerifiedToken,
   operation: "transaction" | "paymaster",
 ): Promise<void> {
-  if (token.scope === "full") return;
+  if (token.scope !== "sign") return;
   // An ephemeral token's session is the request that it was issued for.
   if (!(await ephemeralUses.use(token.sessionId, operation, EPHEMERAL_USES, clock.now()))) {
     refuse("OutsideEphemeralScope", `this token was used ${EPHEMERAL_USES} times`);

@@ -10,6 +10,8 @@ export interface Binding {
   readonly address: string;
   readonly serverKeyIndex: number;
   readonly serverKeyVersion: number;
+  /** When it was bound: the account's age. */
+  readonly boundAt?: Date;
 }
 
 /**

@@ -189,10 +189,9 @@ describe("an ephemeral token", () => {
     expect(await refusal(paymaster(asked(forged, ephemeral)))).toBe("UserSignatureInvalid");
   });
 
-  it("of scope recover signs nothing", async () => {
-    expect(await refusal(transaction(asked(payloadMessage(addition()), { ...ephemeral, scope: "recover" })))).toBe(
-      "OutsideEphemeralScope",
-    );
+  it("does not let the account pay, whose envelope no paymaster looks at", async () => {
+    const message = payloadMessage(addition(undefined, { payer: account.address }));
+    expect(await refusal(transaction(asked(message, ephemeral)))).toBe("UnknownPayer");
   });
 
   it("is told from the session's by its scope alone", async () => {

@@ -16,9 +16,6 @@ export interface Template {
   readonly gasLimit: bigint;
 }
 
-/** Changes of recovery keys wait for their time locks. */
-const CLOSED: readonly KeyTemplateName[] = ["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"];
-
 /**
  * Which template a message runs, if any. Its conditions stand in its Cadence: the signer does not see the chain. Errors: SigningRefused
  * (BadTemplateArguments) where the text is a template's and the arguments are not what we would write.
@@ -26,7 +23,6 @@ const CLOSED: readonly KeyTemplateName[] = ["add-recovery-key", "replace-recover
 export function templateOf(message: DecodedMessage): Template | undefined {
   try {
     const change = readKeyChange(message);
-    if (change && CLOSED.includes(change.template)) return refuse("BadTemplateArguments", "not signed yet");
     return change && { name: change.template, change, gasLimit: MAX_COMPUTATION };
   } catch (error) {
     if (error instanceof TemplateError) return refuse("BadTemplateArguments", error.message);

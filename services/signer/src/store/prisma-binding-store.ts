@@ -7,7 +7,7 @@ import type { PrismaClient, Binding as Row } from "./generated/client.ts";
 
 const CACHED_ACCOUNTS = 50_000;
 
-const toBinding = ({ createdAt: _, ...binding }: Row): Binding => binding;
+const toBinding = ({ createdAt: boundAt, ...binding }: Row): Binding => ({ ...binding, boundAt });
 
 /** Bindings in Postgres. They are written once, so what was found stays true and is remembered. */
 export function prismaBindingStore(prisma: PrismaClient): BindingStore {

@@ -4,7 +4,7 @@ import { withPayloadSignature } from "@countersign/flow/node";
 import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
+import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { afterAll, beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
 import { createDecide } from "../domain/decide.ts";
@@ -12,12 +12,14 @@ import type { BindingStore, EphemeralUses } from "../domain/ports.ts";
 import { signCreation } from "../domain/sign-creation.ts";
 import { signPaymaster } from "../domain/sign-paymaster.ts";
 import { signTransaction } from "../domain/sign-transaction.ts";
+import { requireDelay } from "../domain/time-locks.ts";
 import { startParserPool } from "../parser/parser-pool.ts";
 import type { Binding } from "../policy/account.ts";
 import { DEFAULT_POLICY, type Policy } from "../policy/policy.ts";
 import { createKnownScripts } from "../policy/script/known-scripts.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
+import { memoryRecoveryKeys, memoryTimeLocks } from "./memory-time-locks.ts";
 
 export const hex = (bytes: number) => randomBytes(bytes).toString("hex");
 export const P256_PRIME = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
@@ -97,7 +99,27 @@ export const ephemeralUses: EphemeralUses = {
 const reader = await startParserPool({ workers: 1, timeLimitMs: 10_000 });
 afterAll(() => reader.close());
 export const scripts = createKnownScripts({ reader, clock: new FixedClock() });
-export const signing = { decide, bindings: store, vault, ephemeralUses, clock: new FixedClock(), chain, scripts };
+export const DELAYS = {
+  recoveryKeyMs: 72 * 3_600_000,
+  youngAccountMs: 24 * 3_600_000,
+  recoveredDeviceMs: 24 * 3_600_000,
+  loginMaxAgeMs: 300_000,
+  goodForMs: 24 * 3_600_000,
+};
+export const timeLocks = memoryTimeLocks();
+export const recoveryKeys = memoryRecoveryKeys();
+export const clock = new FixedClock();
+export const delay = requireDelay({ timeLocks, recoveryKeys, delays: DELAYS, clock, newId: () => uuidv7(clock) });
+export const signing = {
+  decide,
+  bindings: store,
+  vault,
+  ephemeralUses,
+  clock: new FixedClock(),
+  chain,
+  scripts,
+  delay,
+};
 export const transaction = signTransaction(signing);
 export const paymaster = signPaymaster({
   ...signing,
@@ -111,6 +133,8 @@ beforeEach(() => {
   state.bindings = [account];
   state.policy = DEFAULT_POLICY;
   uses.clear();
+  timeLocks.clear();
+  recoveryKeys.clear();
 });
 
 export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({

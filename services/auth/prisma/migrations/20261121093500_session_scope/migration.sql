@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "session" ADD COLUMN     "scope" TEXT NOT NULL DEFAULT 'full';

@@ -1,0 +1,120 @@
+import { FixedClock } from "@countersign/service-kit";
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type MemoryKeyStore, memoryKeyStore } from "../testing/memory-key-store.ts";
+import { someKey, somePublicKey } from "../testing/samples.ts";
+import { findSignInKey } from "./find-sign-in-key.ts";
+import { followChain } from "./follow-chain.ts";
+import type { ChainKey, ChainKeys } from "./ports.ts";
+import { registerKey } from "./register-key.ts";
+import { PENDING_MS, registerRecoveryKey } from "./register-recovery-key.ts";
+
+describe("a recovery key", () => {
+  const clock = new FixedClock();
+  const key = someKey();
+  const { accountId, chainName } = key;
+  const server: ChainKey = { index: 0, publicKey: somePublicKey(), weight: 999, role: "server", revoked: false };
+  const first: ChainKey = { index: 1, publicKey: key.accountKey, weight: 1, role: "user", revoked: false };
+  const recovery = somePublicKey();
+  const onChainAt = (index: number, publicKey = recovery): ChainKey => ({
+    index,
+    publicKey,
+    weight: 999,
+    role: "recovery",
+    revoked: false,
+  });
+  let store: MemoryKeyStore;
+  let chains: ChainKeys[];
+
+  const chain = { list: async () => chains };
+  const show = (...keys: ChainKey[]) => {
+    chains = [{ chainName, height: 1n, keys: [server, first, ...keys] }];
+  };
+  const followNow = () =>
+    followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 })({ accountId, requestId: "r" });
+  const report = (publicKey = recovery, change = {}) =>
+    registerRecoveryKey({ store, chain, follow: followNow, clock, newId: v7 })({
+      accountId,
+      appId: "demo",
+      publicKey,
+      cloudAccountName: "ada",
+      chainName: "",
+      requestId: "r",
+      ...change,
+    });
+  const signsIn = (publicKey = recovery) =>
+    findSignInKey({ store })({ accountId, chainName, publicKey }).then(
+      ({ origin }) => origin,
+      ({ reason }) => reason,
+    );
+  const recoveryKeys = () => store.registrations.filter(({ kind }) => kind === "recovery");
+
+  beforeEach(async () => {
+    store = memoryKeyStore();
+    await registerKey({ store, clock, newId: v7, maxUserKeys: 20 })(key);
+    store.events.length = 0;
+    show();
+  });
+
+  it("is reported first: pending, no sign-in; then the chain shows it", async () => {
+    await report();
+    await report();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: -1, cloudAccountName: "ada", origin: "recovery" }]);
+    expect(await signsIn()).toBe("PleaseRegisterKey");
+    show(onChainAt(2));
+    await followNow();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, weight: 999, pendingUntil: null, alertAt: null }]);
+    expect(await signsIn()).toBe("recovery");
+    expect(store.events).toMatchObject([{ type: "key-registered" }]);
+  });
+
+  it("is on chain first: a stranger's until it is reported", async () => {
+    show(onChainAt(2));
+    await followNow();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, origin: "chain", alertAt: expect.any(Date) }]);
+    expect(await signsIn()).toBe("PleaseRegisterKey");
+    await report();
+    await report();
+    expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, origin: "recovery", alertAt: null }]);
+    expect(await signsIn()).toBe("recovery");
+    expect(store.events).toMatchObject([{ type: "key-registered" }]);
+  });
+
+  it("that the chain never shows is dropped after an hour, and another report takes its place at once", async () => {
+    await report();
+    const other = somePublicKey();
+    await report(other);
+    expect(recoveryKeys().map(({ accountKey }) => accountKey)).toEqual([other]);
+    clock.advance(PENDING_MS);
+    await followNow();
+    expect(recoveryKeys()).toEqual([]);
+  });
+
+  it("is replaced: the old one is revoked, the new one signs in", async () => {
+    show(onChainAt(2));
+    await report();
+    const next = somePublicKey();
+    await report(next);
+    show({ ...onChainAt(2), revoked: true }, onChainAt(3, next));
+    await followNow();
+    expect([await signsIn(), await signsIn(next)]).toEqual(["PleaseRegisterKey", "recovery"]);
+    expect(recoveryKeys().filter(({ revokedAt }) => revokedAt === null)).toHaveLength(1);
+  });
+
+  it("is no device's key, of an algorithm of the chain, and on a chain of the account", async () => {
+    await expect(report(key.accountKey)).rejects.toMatchObject({ reason: "KeyAlreadyRegistered" });
+    await expect(report({ algorithm: "EdDSA", publicKey: "11".repeat(32) })).rejects.toMatchObject({
+      reason: "UnsupportedKey",
+    });
+    await expect(report(recovery, { chainName: "elsewhere" })).rejects.toMatchObject({ reason: "UnknownChain" });
+    chains = [];
+    await expect(report()).rejects.toMatchObject({ reason: "AccountNotReady" });
+  });
+
+  it("that is pending does not sign in even where a user key has its bytes on chain", async () => {
+    await report();
+    show({ ...onChainAt(2), weight: 1, role: "user" });
+    await followNow();
+    expect(await signsIn()).toBe("PleaseRegisterKey");
+  });
+});

@@ -1,0 +1,86 @@
+import { AppError } from "@countersign/errors";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { FollowChain } from "./follow-chain.ts";
+import type { ChainDirectory, KeyStore, NewId } from "./ports.ts";
+import { isActive, OF_USER_KEY, type Registration } from "./registration.ts";
+
+/** A reported key that the chain does not show by then is dropped. */
+export const PENDING_MS = 60 * 60_000;
+
+export interface RegisterRecoveryKey {
+  accountId: string;
+  appId: string;
+  publicKey: PublicKey;
+  cloudAccountName: string;
+  /** "": the account's first chain, or the one that shows the key already. */
+  chainName: string;
+  requestId: string;
+}
+
+export interface RegisterRecoveryKeyOptions {
+  store: KeyStore;
+  chain: Pick<ChainDirectory<never>, "list">;
+  follow(command: FollowChain): Promise<void>;
+  clock: Clock;
+  newId: NewId;
+}
+
+/**
+ * A client says which key is the account's recovery key, before or after the chain shows it. At most one is reported and not yet shown; the one that is on chain stays
+ * until the chain says otherwise. Errors: UnsupportedKey, UnknownChain, AccountNotReady, KeyAlreadyRegistered, ChainUnavailable.
+ */
+export function registerRecoveryKey({ store, chain, follow, clock, newId }: RegisterRecoveryKeyOptions) {
+  return async (command: RegisterRecoveryKey): Promise<void> => {
+    const { accountId, publicKey, requestId, cloudAccountName } = command;
+    if (publicKey.algorithm === "EdDSA") throw new AppError("UnsupportedKey");
+    const chains = await chain.list(accountId);
+    const shows = chains.find(({ keys }) =>
+      keys.some((key) => key.role === "recovery" && !key.revoked && samePublicKey(key.publicKey, publicKey)),
+    );
+    const chainName = command.chainName || (shows ?? chains[0])?.chainName;
+    if (chainName === undefined) throw new AppError("AccountNotReady");
+    if (!chains.some((each) => each.chainName === chainName)) throw new AppError("UnknownChain");
+
+    await store.withAccount(accountId, async (keys) => {
+      const now = clock.now();
+      const all = (await keys.all()).filter((each) => each.chainName === chainName && each.revokedAt === null);
+      const same = all.find(({ accountKey }) => samePublicKey(accountKey, publicKey));
+      const registered: Pick<Registration, "origin" | "cloudAccountName" | "app" | "alertAt"> = {
+        origin: "recovery",
+        cloudAccountName,
+        app: { appId: command.appId, appName: "" },
+        alertAt: null,
+      };
+      if (same && same.kind !== "recovery") throw new AppError("KeyAlreadyRegistered");
+      if (same && isActive(same)) {
+        if (same.origin === "recovery" && same.cloudAccountName === cloudAccountName) return;
+        const registration = { ...same, ...registered };
+        await keys.update(registration);
+        if (same.origin !== "recovery") {
+          await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
+        }
+        return;
+      }
+      for (const { id, pendingUntil } of all) if (pendingUntil !== null) await keys.remove(id);
+      await keys.insert({
+        ...OF_USER_KEY,
+        ...registered,
+        id: newId(),
+        accountId,
+        chainName,
+        type: "device",
+        accountKey: publicKey,
+        deviceKey: publicKey,
+        name: "",
+        keyIndex: -1,
+        kind: "recovery",
+        pendingUntil: new Date(now.getTime() + PENDING_MS),
+        createdAt: now,
+        lastUsedAt: null,
+        revokedAt: null,
+      });
+    });
+    await follow({ accountId, requestId });
+  };
+}

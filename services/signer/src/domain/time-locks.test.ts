@@ -1,0 +1,174 @@
+import {
+  addUserKeyPayload,
+  encodeCadence,
+  envelopeMessage,
+  type KeyChange,
+  keyChangeArguments,
+  keyTemplateScript,
+  payloadMessage,
+  type TransactionPayload,
+} from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import type { VerifiedToken } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  account,
+  asked,
+  clock,
+  DELAYS,
+  paymaster,
+  policy,
+  server,
+  state,
+  timeLocks,
+  transaction,
+  tx,
+  vault,
+} from "../testing/policy-fixture.ts";
+import { cancelTimeLock } from "./time-locks.ts";
+
+const HOUR = 3_600_000;
+const recovery = generateKeyPair();
+const newDevice = generateKeyPair();
+
+const proposed = {
+  account: account.address,
+  referenceBlockId: "ab".repeat(32),
+  proposalKey: { address: account.address, keyId: 0, sequenceNumber: 3n },
+  payer: policy.paymaster.address,
+};
+const changing = (change: KeyChange): TransactionPayload => ({
+  ...tx(),
+  ...addUserKeyPayload(newDevice.publicKey, proposed),
+  script: keyTemplateScript(change.template),
+  arguments: keyChangeArguments(change).map(encodeCadence),
+});
+const adding = async (newKey = recovery.publicKey): Promise<Uint8Array> =>
+  payloadMessage(
+    changing({ template: "add-recovery-key", serverKey: (await vault.publicKey(server)).publicKey, newKey }),
+  );
+const fresh = (): Partial<VerifiedToken> => ({ authTime: clock.now() });
+const ageIs = (ms: number) => {
+  state.bindings = [{ ...account, boundAt: new Date(clock.now().getTime() - ms) }];
+};
+const refusalOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "signed",
+    ({ reason, metadata }) => (reason === "SigningRefused" ? metadata.reason : reason),
+  );
+
+describe("a change of the recovery key", () => {
+  beforeEach(() => ageIs(25 * HOUR));
+
+  it("waits 72 hours from the first request, is told once, and then is signed", async () => {
+    const message = await adding();
+    const error = await transaction(asked(message, fresh())).catch((thrown) => thrown);
+    const availableAt = new Date(clock.now().getTime() + DELAYS.recoveryKeyMs).toISOString();
+    expect(error).toMatchObject({ reason: "DelayRequired", metadata: { availableAt, delayId: expect.any(String) } });
+    clock.advance(DELAYS.recoveryKeyMs - 1);
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("DelayRequired");
+    expect(timeLocks.told).toEqual(["started add-recovery-key"]);
+    clock.advance(1);
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("signed");
+  });
+
+  it("needs a login of the last five minutes, each time", async () => {
+    const message = await adding();
+    const old = { authTime: new Date(clock.now().getTime() - DELAYS.loginMaxAgeMs - 1) };
+    expect(await refusalOf(transaction(asked(message, old)))).toBe("LoginTooOld");
+    expect(await refusalOf(transaction(asked(message)))).toBe("LoginTooOld");
+    expect(timeLocks.told).toEqual([]);
+  });
+
+  it("does not wait on a young account, and does where nobody knows its age", async () => {
+    ageIs(HOUR);
+    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("signed");
+    state.bindings = [account];
+    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("DelayRequired");
+  });
+
+  it("begins anew for another key, and once it was granted for a day", async () => {
+    await refusalOf(transaction(asked(await adding(), fresh())));
+    clock.advance(DELAYS.recoveryKeyMs);
+    const other = await adding(generateKeyPair().publicKey);
+    expect(await refusalOf(transaction(asked(other, fresh())))).toBe("DelayRequired");
+    clock.advance(DELAYS.recoveryKeyMs + DELAYS.goodForMs);
+    expect(await refusalOf(transaction(asked(other, fresh())))).toBe("DelayRequired");
+    expect(timeLocks.told).toHaveLength(3);
+  });
+
+  it("is cancelled by a device that was there before, and by no younger one; and is refused then", async () => {
+    const message = await adding();
+    const { metadata } = await transaction(asked(message, fresh())).catch((thrown) => thrown);
+    const { accountId } = account;
+    const cancel = (deviceCreatedAt: Date, id: string = metadata.delayId) =>
+      cancelTimeLock({ timeLocks, clock })({
+        accountId,
+        id,
+        deviceCreatedAt,
+        requestId: "",
+      });
+    await expect(cancel(clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
+    await expect(cancel(new Date(0), account.accountId)).rejects.toMatchObject({ reason: "DelayNotFound" });
+    await cancel(new Date(0));
+    await cancel(new Date(0));
+    clock.advance(DELAYS.recoveryKeyMs - 1);
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("DelayCancelled");
+    clock.advance(1);
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("DelayRequired");
+  });
+
+  it("names the account's own server key", async () => {
+    const serverKey = generateKeyPair().publicKey.publicKey;
+    const change: KeyChange = { template: "add-recovery-key", serverKey, newKey: recovery.publicKey };
+    expect(await refusalOf(transaction(asked(payloadMessage(changing(change)), fresh())))).toBe("BadTemplateArguments");
+  });
+});
+
+describe("a recovery key's session", () => {
+  const token: Partial<VerifiedToken> = {
+    scope: "recover",
+    sessionKey: recovery.publicKey,
+    accountKey: recovery.publicKey,
+  };
+  const addition = () => changing({ template: "add-user-key", newKey: newDevice.publicKey });
+  const signedBy = (...signers: { keyId: number; signature: Uint8Array }[]) =>
+    envelopeMessage({
+      ...addition(),
+      payloadSignatures: signers.map(({ keyId, signature }) => ({
+        address: account.address,
+        keyId,
+        signature: bytesToHex(signature),
+      })),
+    });
+
+  it("lets one device in after its delay, and signs nothing else", async () => {
+    const message = payloadMessage(addition());
+    expect(await refusalOf(transaction(asked(payloadMessage(tx()), token)))).toBe("OutsideEphemeralScope");
+    expect(await refusalOf(transaction(asked(await adding(), { ...token, ...fresh() })))).toBe("OutsideEphemeralScope");
+    expect(await refusalOf(transaction(asked(message, token)))).toBe("DelayRequired");
+    clock.advance(DELAYS.recoveredDeviceMs);
+    const { signature } = await transaction(asked(message, token));
+    const own = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
+    expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, own), token)))).toBe("signed");
+  });
+
+  it("cannot be gone round with the ephemeral token of the device that asks", async () => {
+    ageIs(HOUR);
+    await transaction(asked(await adding(), fresh()));
+    const ephemeral: Partial<VerifiedToken> = {
+      scope: "sign",
+      sessionId: "01900000-0000-7000-8000-0000000000f1",
+      sessionKey: newDevice.publicKey,
+      accountKey: newDevice.publicKey,
+    };
+    const message = payloadMessage(addition());
+    const { signature } = await transaction(asked(message, ephemeral));
+    const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
+    const envelope = signedBy({ keyId: 0, signature }, stolen);
+    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("DelayRequired");
+    clock.advance(DELAYS.recoveredDeviceMs);
+    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("signed");
+  });
+});

@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { AppError } from "@countersign/errors";
+import { type DecodedMessage, payloadMessage } from "@countersign/flow";
+import { hexToBytes, type PublicKey } from "@countersign/keys";
+import { verifySignature } from "@countersign/keys/node";
+import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import type { Binding } from "../policy/account.ts";
+import type { Template } from "../policy/template.ts";
+import { type DelayPolicy, delayOf } from "../policy/time-lock.ts";
+
+/** Something that was asked for and is signed after a delay: one for each account, chain and operation. */
+export interface TimeLock {
+  /** UUIDv7; another request of the same operation is another one. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly chainName: string;
+  /** The template. */
+  readonly operation: string;
+  /** SHA-256 of script and arguments, hex: only the same request is granted. */
+  readonly requestHash: string;
+  readonly startedAt: Date;
+  readonly availableAt: Date;
+  /** After it the delay begins anew. */
+  readonly lapsesAt: Date;
+  readonly cancelledAt: Date | null;
+}
+
+export interface TimeLockStore {
+  /**
+   * The lock that stands for a wish: the one that is there where it is about the same request and has neither lapsed nor was cancelled so long ago that a new one may
+   * begin; otherwise the wish itself, which takes its place, with its event in one commit.
+   */
+  ask(wish: TimeLock, requestId: string): Promise<TimeLock>;
+  /** What waits, is granted or was cancelled, newest first. */
+  list(accountId: string, now: Date): Promise<TimeLock[]>;
+  /** Cancels with its event; gives what stands there then, undefined where there is none. */
+  cancel(accountId: string, id: string, now: Date, requestId: string): Promise<TimeLock | undefined>;
+}
+
+/** Keys that became an account's recovery key with our signature; they are never forgotten. */
+export interface RecoveryKeys {
+  remember(account: Pick<Binding, "accountId" | "chainName">, key: PublicKey, now: Date): Promise<void>;
+  of(account: Pick<Binding, "accountId" | "chainName">): Promise<PublicKey[]>;
+}
+
+export interface TimeLockOptions {
+  readonly recoveryKeys: RecoveryKeys;
+  readonly timeLocks: TimeLockStore;
+  readonly delays: DelayPolicy;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+const hashOf = ({ script, arguments: values }: Pick<DecodedMessage, "script" | "arguments">): string =>
+  createHash("sha256")
+    .update(JSON.stringify([script, ...values]))
+    .digest("hex");
+
+/** Whether one of the keys has signed the payload. */
+const hasSigned = (message: DecodedMessage, keys: readonly PublicKey[]): boolean => {
+  const signed = payloadMessage(message);
+  return message.payloadSignatures.some(({ signature }) =>
+    keys.some((key) => verifySignature(key, signed, hexToBytes(signature))),
+  );
+};
+
+/** A cancelled request stays refused for as long as it would have waited. */
+export const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
+  cancelledAt === null ? undefined : new Date(cancelledAt.getTime() + (availableAt.getTime() - startedAt.getTime()));
+
+/** Whether a lock still says something about the same request. */
+export const isStanding = (lock: TimeLock, now: Date): boolean => now < (refusedUntil(lock) ?? lock.lapsesAt);
+
+/**
+ * Lets a template pass whose delay is over, and starts the delay of one that is asked for the first time. Errors: LoginTooOld, DelayRequired with
+ * `availableAt`, DelayCancelled.
+ */
+export const requireDelay =
+  ({ timeLocks, recoveryKeys, delays, clock, newId }: TimeLockOptions) =>
+  async (
+    message: DecodedMessage,
+    template: Template | undefined,
+    token: VerifiedToken,
+    account: Binding,
+  ): Promise<void> => {
+    if (!template) return;
+    const now = clock.now();
+    const signed = template.name === "add-user-key" && message.payloadSignatures.length > 0;
+    const by = {
+      scope: token.scope,
+      recoveryKeySigned: signed && hasSigned(message, await recoveryKeys.of(account)),
+    };
+    const age = account.boundAt && now.getTime() - account.boundAt.getTime();
+    const delay = delayOf(template, by, age, delays);
+    if (!delay) return;
+    const loginAge = token.authTime === undefined ? Number.POSITIVE_INFINITY : now.getTime() - token.authTime.getTime();
+    if (delay.needsFreshLogin && loginAge > delays.loginMaxAgeMs) throw new AppError("LoginTooOld");
+    const { change } = template;
+    const become = change.template === "add-recovery-key" || change.template === "replace-recovery-key";
+    // Before the signature leaves: what it signs must be told from a device's ever after.
+    if (become) await recoveryKeys.remember(account, change.newKey, now);
+    if (delay.delayMs === 0) return;
+    const availableAt = new Date(now.getTime() + delay.delayMs);
+    const wish: TimeLock = {
+      id: newId(),
+      accountId: account.accountId,
+      chainName: account.chainName,
+      operation: template.name,
+      requestHash: hashOf(message),
+      startedAt: now,
+      availableAt,
+      lapsesAt: new Date(availableAt.getTime() + delays.goodForMs),
+      cancelledAt: null,
+    };
+    const lock = await timeLocks.ask(wish, "");
+    if (lock.cancelledAt !== null) throw new AppError("DelayCancelled");
+    if (now >= lock.availableAt) return;
+    const seconds = Math.ceil((lock.availableAt.getTime() - now.getTime()) / 1000);
+    throw new AppError("DelayRequired", {
+      retryAfterSeconds: seconds,
+      metadata: { availableAt: lock.availableAt.toISOString(), delayId: lock.id },
+    });
+  };
+
+export interface CancelTimeLock {
+  readonly accountId: string;
+  readonly id: string;
+  /** When the device that cancels came to the account: one that came after the delay began cancels nothing. */
+  readonly deviceCreatedAt: Date;
+  readonly requestId: string;
+}
+
+/** Cancels what waits, from a device that was there before. The same again changes nothing. Errors: DelayNotFound, DeviceTooYoung. */
+export const cancelTimeLock =
+  ({ timeLocks, clock }: Pick<TimeLockOptions, "timeLocks" | "clock">) =>
+  async ({ accountId, id, deviceCreatedAt, requestId }: CancelTimeLock): Promise<TimeLock> => {
+    const now = clock.now();
+    const known = (await timeLocks.list(accountId, now)).find((lock) => lock.id === id);
+    if (!known) throw new AppError("DelayNotFound");
+    if (deviceCreatedAt >= known.startedAt) throw new AppError("DeviceTooYoung");
+    const cancelled = await timeLocks.cancel(accountId, id, now, requestId);
+    if (!cancelled) throw new AppError("DelayNotFound");
+    return cancelled;
+  };

@@ -1,0 +1,49 @@
+import type { VerifiedToken } from "@countersign/service-kit";
+import type { Template } from "./template.ts";
+
+/** How long what matters most has to wait; all of them in milliseconds. */
+export interface DelayPolicy {
+  /** Changes of the recovery key. */
+  readonly recoveryKeyMs: number;
+  /** An account younger than this changes its recovery key at once: there is nothing to take from it yet. */
+  readonly youngAccountMs: number;
+  /** A device that a recovery key lets in. */
+  readonly recoveredDeviceMs: number;
+  /** How old the login behind a change of the recovery key may be. */
+  readonly loginMaxAgeMs: number;
+  /** How long what has waited is signed. */
+  readonly goodForMs: number;
+}
+
+/** What stands before a signature. */
+export interface Delay {
+  readonly delayMs: number;
+  readonly needsFreshLogin: boolean;
+}
+
+/**
+ * The delay that a template needs; undefined where it needs none. An unlocked phone in a thief's hand, or a cloud account that holds both login and
+ * recovery key, must not be enough for good. `accountAgeMs`: undefined where it is not known, which counts as old.
+ */
+export function delayOf(
+  template: Template | undefined,
+  by: { scope: VerifiedToken["scope"]; recoveryKeySigned: boolean },
+  accountAgeMs: number | undefined,
+  policy: DelayPolicy,
+): Delay | undefined {
+  switch (template?.name) {
+    case "add-recovery-key":
+    case "replace-recovery-key":
+    case "revoke-recovery-key": {
+      const isYoung = accountAgeMs !== undefined && accountAgeMs < policy.youngAccountMs;
+      return { delayMs: isYoung ? 0 : policy.recoveryKeyMs, needsFreshLogin: true };
+    }
+    case "add-user-key":
+      // Whoever brings the message: with the server's signature the recovery key's own is all that the chain asks for.
+      return by.scope === "recover" || by.recoveryKeySigned
+        ? { delayMs: policy.recoveredDeviceMs, needsFreshLogin: false }
+        : undefined;
+    default:
+      return undefined;
+  }
+}

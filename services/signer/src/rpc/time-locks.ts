@@ -1,0 +1,30 @@
+import { AppError } from "@countersign/errors";
+import type { TimeLocksService, TimeLock as WireTimeLock } from "@countersign/proto/signer/v1/time_locks.ts";
+import { type Clock, type Handlers, isUuid } from "@countersign/service-kit";
+import type { cancelTimeLock, TimeLock, TimeLockStore } from "../domain/time-locks.ts";
+
+const toWire = ({ id, operation, chainName, startedAt, availableAt, cancelledAt }: TimeLock): WireTimeLock => ({
+  id,
+  operation,
+  chainName,
+  startedAt,
+  availableAt,
+  cancelledAt: cancelledAt ?? undefined,
+});
+
+/** signer.v1.TimeLocks */
+export const timeLockRpcs = (
+  timeLocks: Pick<TimeLockStore, "list">,
+  cancel: ReturnType<typeof cancelTimeLock>,
+  clock: Clock,
+): Handlers<TimeLocksService> => ({
+  async listTimeLocks({ accountId }) {
+    if (!isUuid(accountId)) throw new AppError("AccountNotFound");
+    return { timeLocks: (await timeLocks.list(accountId, clock.now())).map(toWire) };
+  },
+  async cancelTimeLock({ accountId, id, deviceCreatedAt }, { requestId }) {
+    if (!isUuid(accountId) || !isUuid(id)) throw new AppError("DelayNotFound");
+    if (!deviceCreatedAt) throw new AppError("InvalidRequest", { detail: "no device" });
+    return { timeLock: toWire(await cancel({ accountId, id, deviceCreatedAt, requestId })) };
+  },
+});

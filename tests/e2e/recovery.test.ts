@@ -1,0 +1,276 @@
+import { isAbsolute, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  CountersignClient,
+  type ProblemError,
+  recoverDevice,
+  sendKeyChange,
+  sendTransaction,
+  type WantedKeyChange,
+} from "@countersign/client";
+import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
+import { ensureServiceKey } from "@countersign/dev/emulator.ts";
+import { ServiceAccount } from "@countersign/dev/service-account.ts";
+import {
+  cadenceAddress,
+  cadenceUFix64,
+  createAccessApi,
+  envelopeMessage,
+  type FlowTransaction,
+  KEY_ROLES,
+} from "@countersign/flow";
+import { bytesToHex, type PublicKey } from "@countersign/keys";
+import { describe, expect, inject, it } from "vitest";
+import {
+  call,
+  chain,
+  chainName,
+  logIn,
+  newPhone,
+  type Person,
+  type Phone,
+  problemOf,
+  signUpPerson,
+  stack,
+} from "./person.ts";
+
+const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
+const access = createAccessApi({ baseUrl: chain.accessNode });
+const NOTHING = "transaction { prepare(a: &Account) {} }";
+const patience = { timeout: 20_000, interval: 100 };
+const plain = ({ publicKey, algorithm }: PublicKey): PublicKey => ({ publicKey, algorithm });
+const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
+  deviceKey,
+  client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
+});
+
+const change = ({ client }: Phone, wanted: WantedKeyChange) => sendKeyChange(client, { network, change: wanted });
+
+/** What `work` gives once its delay is over; a delay must have been asked of it where `mustWait` says so. */
+async function afterDelay<T>(work: () => Promise<T>, { mustWait }: { mustWait: boolean }): Promise<T> {
+  try {
+    const done = await work();
+    expect(mustWait, "there was no delay").toBe(false);
+    return done;
+  } catch (error) {
+    const { error: code, availableAt, delayId } = error as ProblemError;
+    if (code !== "DelayRequired") throw error;
+    expect(delayId).toMatch(/^[0-9a-f-]{36}$/);
+    await sleep(Math.max(0, new Date(availableAt).getTime() - Date.now()) + 300);
+    return work();
+  }
+}
+
+/** Signs a person in again, with a login of now. */
+const freshly = async ({ client }: Phone, email: string) => client.signIn({ login: await logIn(email), chainName });
+
+/** Somebody with a recovery key on chain and reported. */
+async function withRecoveryKey(): Promise<{ person: Person; backup: NodeDeviceKey }> {
+  const person = await signUpPerson();
+  const backup = generateDeviceKey();
+  await afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), { mustWait: false });
+  await person.client.registerRecoveryKey(plain(backup), "ada@cloud.example");
+  return { person, backup };
+}
+
+/** Waits until the account is old enough for delays. */
+const grownUp = ({ signedUp }: Person) =>
+  sleep(Math.max(0, new Date(signedUp.account.createdAt).getTime() + 17_000 - Date.now()));
+
+const recoveryKeysOf = async ({ client }: Phone) =>
+  (await client.keys({ includeRevoked: true })).filter(({ type }) => type === "recover-key");
+
+describe("a recovery key", () => {
+  it("is reported before the chain shows it, and listed with what the chain says then", async () => {
+    const person = await signUpPerson();
+    const backup = generateDeviceKey();
+    const listed = await person.client.registerRecoveryKey(plain(backup), "ada@cloud.example");
+    expect(listed).toMatchObject([
+      { type: "user-key", keyIndex: 1 },
+      {
+        type: "recover-key",
+        publicKey: backup.publicKey,
+        pending: true,
+        keyIndex: -1,
+        userKey: null,
+        recoverKey: { type: "cloud", cloudKey: { accountName: "ada@cloud.example" } },
+      },
+    ]);
+    const login = await logIn(person.email);
+    const early = problemOf(clientOf(backup).client.signIn({ login, chainName }));
+    expect(await early).toMatchObject({ status: 400, error: "PleaseRegisterKey" });
+    await afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), {
+      mustWait: false,
+    });
+    await expect
+      .poll(() => recoveryKeysOf(person), patience)
+      .toMatchObject([{ pending: false, keyIndex: 2, weight: 999, revokedAt: "" }]);
+    const second = generateDeviceKey();
+    await expect(
+      afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(second) }), { mustWait: false }),
+    ).rejects.toThrow("another heavy key is active");
+  });
+
+  it("brings somebody back who lost every device: after a delay, and the lost ones are out", async () => {
+    const { person: lost, backup } = await withRecoveryKey();
+    const recovery = clientOf(backup);
+    await freshly(recovery, lost.email);
+    expect((await recovery.client.me()).id).toBe(lost.signedUp.account.id);
+    expect(await recovery.client.keys()).toHaveLength(2);
+    const token = recovery.client.credentials!.accessToken;
+    const refused = { status: 403, body: { error: "InsufficientScope" } };
+    expect(await call("POST", "/device/v1/2fa/reopen", { token })).toMatchObject(refused);
+    const deviceKey = lost.deviceKey.publicKey;
+    expect(await call("DELETE", `/device/v1/devices/${deviceKey}`, { token })).toMatchObject(refused);
+    const spend = problemOf(sendTransaction(recovery.client, { network, cadence: NOTHING }));
+    expect(await spend).toMatchObject({ error: "SigningRefused", reason: "OutsideEphemeralScope" });
+
+    const events: string[] = [];
+    const abort = new AbortController();
+    void (async () => {
+      for await (const { type } of lost.client.events({ signal: abort.signal })) events.push(type);
+    })().catch(() => undefined);
+    const fresh = newPhone();
+    const comeBack = async () =>
+      recoverDevice({
+        recovery: recovery.client,
+        device: fresh.client,
+        login: await logIn(lost.email),
+        chainName,
+        signal: AbortSignal.timeout(30_000),
+      });
+    const signedIn = await afterDelay(comeBack, { mustWait: true });
+    expect(signedIn.account.id).toBe(lost.signedUp.account.id);
+    await expect.poll(() => events, patience).toContain("delay.started");
+    abort.abort();
+    const { result } = await sendTransaction(fresh.client, { network, cadence: NOTHING });
+    expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
+
+    await change(fresh, { template: "revoke-user-key", oldKey: deviceKey });
+    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    const login = await logIn(lost.email);
+    expect(await problemOf(lost.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
+    await expect.poll(async () => (await fresh.client.devices()).length, patience).toBe(1);
+  });
+
+  it("lets nobody in whom an old device cancels", async () => {
+    const { person, backup } = await withRecoveryKey();
+    const recovery = clientOf(backup);
+    await freshly(recovery, person.email);
+    const thief = newPhone();
+    const breakIn = async () =>
+      recoverDevice({ recovery: recovery.client, device: thief.client, login: await logIn(person.email), chainName });
+    expect(await problemOf(breakIn())).toMatchObject({ status: 403, error: "DelayRequired" });
+    const [delay] = await person.client.delays();
+    expect(delay).toMatchObject({ operation: "add-user-key", chainName, cancelledAt: "" });
+    expect(await recovery.client.delays()).toEqual([delay]);
+    expect(await problemOf(recovery.client.cancelDelay(delay!.id))).toMatchObject({ error: "InsufficientScope" });
+    const stranger = await signUpPerson();
+    expect(await problemOf(stranger.client.cancelDelay(delay!.id))).toMatchObject({ error: "DelayNotFound" });
+    await person.client.cancelDelay(delay!.id);
+    await person.client.cancelDelay(delay!.id);
+    expect(await person.client.delays()).toMatchObject([{ cancelledAt: expect.stringMatching(/Z$/) }]);
+    expect(await problemOf(breakIn())).toMatchObject({ status: 403, error: "DelayCancelled" });
+    expect(await person.client.keys()).toHaveLength(2);
+  });
+
+  it("is replaced after a delay, with a login of now; the old one is out then", async () => {
+    const { person, backup } = await withRecoveryKey();
+    const old = clientOf(backup);
+    await freshly(old, person.email);
+    await grownUp(person);
+    await freshly(person, person.email);
+    const next = generateDeviceKey();
+    await person.client.registerRecoveryKey(plain(next), "ada@other.example");
+    await afterDelay(() => change(person, { template: "replace-recovery-key", newKey: plain(next) }), {
+      mustWait: true,
+    });
+    await expect
+      .poll(() => recoveryKeysOf(person), patience)
+      .toMatchObject([
+        { publicKey: backup.publicKey, revokedAt: expect.stringMatching(/Z$/) },
+        { publicKey: next.publicKey, revokedAt: "", pending: false, keyIndex: 3 },
+      ]);
+    await expect.poll(() => old.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    const login = await logIn(person.email);
+    expect(await problemOf(old.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
+    const now = clientOf(next);
+    expect((await freshly(now, person.email)).account.id).toBe(person.signedUp.account.id);
+  });
+
+  it("lifts a freeze after its delay, and not before", async () => {
+    const { person, backup } = await withRecoveryKey();
+    const recovery = clientOf(backup);
+    await freshly(recovery, person.email);
+    await person.client.freeze();
+    await afterDelay(
+      async () => {
+        try {
+          await recovery.client.unfreeze();
+        } catch (error) {
+          throw Object.assign(error as object, { delayId: person.signedUp.account.id });
+        }
+      },
+      { mustWait: true },
+    );
+    await expect
+      .poll(() => sendTransaction(person.client, { network, cadence: NOTHING }).then(() => "", String), patience)
+      .toBe("");
+  });
+});
+
+const FUND = `import FungibleToken from 0xee82856bf20e2aa6
+import FlowToken from 0x0ae53cb6e3f42a79
+
+transaction(to: Address, amount: UFix64) {
+    prepare(giver: auth(BorrowValue) &Account) {
+        let vault = giver.storage.borrow<auth(FungibleToken.Withdraw) &FlowToken.Vault>(from: /storage/flowTokenVault)!
+        getAccount(to).capabilities.borrow<&{FungibleToken.Receiver}>(/public/flowTokenReceiver)!
+            .deposit(from: <-vault.withdraw(amount: amount))
+    }
+}
+`;
+const LEAVE = "transaction { prepare(a: auth(RevokeKey) &Account) { a.keys.revoke(keyIndex: 0) } }";
+
+describe("the user's exit", () => {
+  it("recovery key and device key move the account without any server key; the service lets go", async () => {
+    const { person, backup } = await withRecoveryKey();
+    const { address, client } = person;
+    const stateDir = isAbsolute(stack.stateDir) ? stack.stateDir : join(inject("stackDir"), stack.stateDir);
+    const funder = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
+    await funder.run(FUND, [cadenceAddress(address), cadenceUFix64("1.00000000")]);
+
+    const [block, keys] = await Promise.all([access.latestSealedBlock(), access.accountKeys(address)]);
+    const [server, device, recovery] = keys;
+    expect([server, device, recovery].map((key) => key?.weight)).toEqual([
+      KEY_ROLES.server.weight,
+      KEY_ROLES.user.weight,
+      KEY_ROLES.recovery.weight,
+    ]);
+    const unsigned: FlowTransaction = {
+      script: LEAVE,
+      arguments: [],
+      referenceBlockId: block.id,
+      gasLimit: 999n,
+      proposalKey: { address, keyId: 1, sequenceNumber: device!.sequenceNumber },
+      payer: address,
+      authorizers: [address],
+      payloadSignatures: [],
+      envelopeSignatures: [],
+    };
+    const message = envelopeMessage(unsigned);
+    const sign = async (keyId: number, key: NodeDeviceKey) => ({
+      address,
+      keyId,
+      signature: bytesToHex(await key.sign(message)),
+    });
+    const envelopeSignatures = [await sign(1, person.deviceKey), await sign(2, backup)];
+    const id = await access.submit({ ...unsigned, envelopeSignatures });
+    const result = await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) });
+    expect(result.errorMessage).toBe("");
+
+    await expect.poll(() => client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    const login = await logIn(person.email);
+    expect(await problemOf(client.signIn({ login, chainName }))).toMatchObject({ status: 403, error: "AccountLeft" });
+  });
+});
