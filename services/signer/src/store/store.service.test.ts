@@ -45,7 +45,7 @@ describe("bindings", () => {
   it("are written once, however often and by however many", async () => {
     const binding = someBinding();
     await Promise.all(Array.from({ length: 6 }, () => bind()(binding, "")));
-    expect(await prismaBindingStore(prisma).find(binding.accountId)).toEqual([binding]);
+    expect(await prismaBindingStore(prisma).find(binding.accountId)).toEqual([{ ...binding, boundAt: clock.now() }]);
     const subject = `cs.v1.signer.${binding.accountId}.address-bound`;
     expect(await prisma.outbox.count({ where: { subject } })).toBe(1);
     await expect(bind()({ ...binding, address: newAddress() }, "")).rejects.toMatchObject(conflict);

@@ -1,0 +1,71 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { generateKeyPair } from "@countersign/keys/node";
+import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TimeLock } from "../domain/time-locks.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaRecoveryKeys, prismaTimeLockStore } from "./prisma-time-lock-store.ts";
+
+const clock = new FixedClock();
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase("signer");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+const later = (ms: number) => new Date(clock.now().getTime() + ms);
+const wish = (accountId: string, requestHash = "a"): TimeLock => ({
+  id: uuidv7(clock),
+  accountId,
+  chainName: "flow-emulator",
+  operation: "add-recovery-key",
+  requestHash,
+  startedAt: clock.now(),
+  availableAt: later(1_000),
+  lapsesAt: later(2_000),
+  cancelledAt: null,
+});
+const told = async (accountId: string, event: string) =>
+  prisma.outbox.count({ where: { subject: `cs.v1.signer.${accountId}.${event}` } });
+
+describe("time locks in Postgres", () => {
+  it("ten first requests at once start one delay, told once", async () => {
+    const accountId = uuidv7(clock);
+    const store = prismaTimeLockStore(prisma);
+    const locks = await Promise.all(Array.from({ length: 10 }, () => store.ask(wish(accountId), "r")));
+    expect(new Set(locks.map(({ id }) => id)).size).toBe(1);
+    expect(await store.list(accountId, clock.now())).toEqual([locks[0]]);
+    expect(await told(accountId, "delay-started")).toBe(1);
+  });
+
+  it("another request takes the place; cancelling is told once, and nobody else's", async () => {
+    const [accountId, stranger] = [uuidv7(clock), uuidv7(clock)];
+    const store = prismaTimeLockStore(prisma);
+    const first = await store.ask(wish(accountId), "r");
+    const second = await store.ask(wish(accountId, "b"), "r");
+    expect(second.id).not.toBe(first.id);
+    expect(await store.cancel(accountId, first.id, clock.now(), "r")).toBeUndefined();
+    expect(await store.cancel(stranger, second.id, clock.now(), "r")).toBeUndefined();
+    const cancelled = { ...second, cancelledAt: clock.now() };
+    for (let i = 0; i < 3; i++) {
+      expect(await store.cancel(accountId, second.id, clock.now(), "r")).toEqual(cancelled);
+    }
+    expect(await store.ask(wish(accountId, "b"), "r")).toEqual(cancelled);
+    expect([await told(accountId, "delay-started"), await told(accountId, "delay-cancelled")]).toEqual([2, 1]);
+    expect(await store.list(accountId, later(2_000))).toEqual([]);
+  });
+
+  it("recovery keys are remembered by account and chain, once", async () => {
+    const account = { accountId: uuidv7(clock), chainName: "flow-emulator" };
+    const keys = prismaRecoveryKeys(prisma);
+    const { publicKey } = generateKeyPair("ES256K");
+    for (let i = 0; i < 2; i++) await keys.remember(account, publicKey, clock.now());
+    expect(await keys.of(account)).toEqual([publicKey]);
+    expect(await keys.of({ ...account, chainName: "other" })).toEqual([]);
+  });
+});
