@@ -189,7 +189,7 @@ describe("what is another account's", () => {
     ],
     [
       "a key, to report as revoked",
-      () => ({ method: "DELETE", path: `/key/v1/keys/${other.deviceKey.publicKey}` }),
+      () => ({ method: "DELETE", path: `/key/v1/keys/${other.deviceKey.publicKey}?txId=${"ab".repeat(32)}` }),
       "KeyNotFound",
     ],
   ])("%s is not found, and unchanged", async (_, make, error) => {
