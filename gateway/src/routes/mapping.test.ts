@@ -136,6 +136,8 @@ describe("sign-in", () => {
     expect((gateway.calls.at(-1)!.request as { publicKey?: unknown }).publicKey).toBeUndefined();
     await ask({ passKey: { username: "ada@example.com" } });
     expect(gateway.calls.at(-1)!.request).toMatchObject({ publicKey: expect.anything(), passkeyUsername: "" });
+    await ask({ publicKey: "", passKey: { username: "ada@example.com" } });
+    expect(gateway.calls.at(-1)!.request).toMatchObject({ passkeyUsername: "ada@example.com" });
     for (const change of [{ publicKey: undefined }, { publicKey: undefined, passKey: { username: "" } }]) {
       expect(await ask(change)).toMatchObject({ status: 400, json: { errors: [{ pointer: "/publicKey" }] } });
     }

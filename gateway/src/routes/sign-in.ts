@@ -8,11 +8,11 @@ import {
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import { z } from "zod";
 import { type Route, route } from "../http/route.ts";
-import { base64Bytes, hexBytes, requiredText, text, toHex, toTimestamp } from "../http/validation.ts";
+import { base64Bytes, hexBytes, optionalText, requiredText, text, toHex, toTimestamp } from "../http/validation.ts";
 import { signedInSchema, toSignedIn } from "./resources/account.ts";
 import { clientDataSchema, toClientData } from "./resources/client-data.ts";
 import { fromLogin, loginMembers, optionalLoginMembers } from "./resources/login.ts";
-import { algorithmSchema, fromPublicKey, publicKeySchema } from "./resources/public-key.ts";
+import { algorithmSchema, fromPublicKey } from "./resources/public-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
 
 /** What of auth these routes call. */
@@ -31,7 +31,7 @@ function challengeBody(requireLoginToken: boolean) {
   return z.object({
     challengeType,
     request: z.object({ ...login, chainName: requiredText(64) }),
-    publicKey: publicKeySchema.optional(),
+    publicKey: optionalText(),
     algorithm: algorithmSchema.optional(),
     passKey: z.object({ username: text().optional() }).nullish(),
   });
@@ -78,14 +78,14 @@ export function signInRoutes(
         const isPasskey = body.challengeType === "passKey";
         const passkeyUsername = (isPasskey && body.passKey?.username) || "";
         const { publicKey } = body;
-        if (publicKey === undefined && passkeyUsername === "") throw missing("/publicKey");
+        if (publicKey === "" && passkeyUsername === "") throw missing("/publicKey");
         const request = {
           challengeType: toChallengeType(body.challengeType),
           login: fromLogin(body.request),
           chainName: body.request.chainName,
           // Who names a key means that one, also where a name comes along.
-          publicKey: publicKey === undefined ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
-          passkeyUsername: publicKey === undefined ? passkeyUsername : "",
+          publicKey: publicKey === "" ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
+          passkeyUsername: publicKey === "" ? passkeyUsername : "",
         };
         const answer = await signIn.issueChallenge(request, { call, deadlineMs: DEADLINES.unary });
         return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
