@@ -37,6 +37,24 @@ export async function outboxRows({ query }: ProxiedStack): Promise<{ subject: st
   return (await Promise.all(services.map((s) => query<{ subject: string; id: string }>(s, sql)))).flat();
 }
 
+/**
+ * Events that are not exactly once in the stream, or that no service told. A service tells of something all the time (the signer's checkpoints): what is on its way at one look is
+ * there at the next.
+ */
+export async function unevenEvents(proxied: ProxiedStack): Promise<string[]> {
+  const counts = new Map<string, { told: number; published: number }>();
+  const count = (what: "told" | "published") => (event: { subject: string; id: string }) => {
+    const key = `${event.subject} ${event.id}`;
+    const known = counts.get(key) ?? { told: 0, published: 0 };
+    counts.set(key, { ...known, [what]: known[what] + 1 });
+  };
+  for (const event of await publishedEvents(proxied)) count("published")(event);
+  for (const event of await outboxRows(proxied)) count("told")(event);
+  return [...counts].flatMap(([key, { told, published }]) =>
+    told === 1 && published === 1 ? [] : [`${key} is told ${told} times, published ${published} times`],
+  );
+}
+
 const sha256 = (message: Uint8Array): string => createHash("sha256").update(message).digest("hex");
 
 /** SHA-256 (hex) of every message below which `transaction` carries a signature of the signer. */

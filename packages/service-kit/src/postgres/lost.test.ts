@@ -14,6 +14,10 @@ describe("Postgres is lost", () => {
     ["Prisma, no connection in time", withCode("P2024")],
     ["Prisma's start", Object.assign(new Error("x"), { errorCode: "P1001" })],
     ["Prisma's adapter", Object.assign(new Error("x"), { cause: { kind: "ConnectionClosed" } })],
+    [
+      "a raw query of Prisma's",
+      Object.assign(withCode("P2010"), { meta: { driverAdapterError: { cause: { kind: "ConnectionClosed" } } } }),
+    ],
     ["the server's shutdown", withCode("57P01")],
     ["a connection that failed", withCode("08006")],
     ["pg's pool", new Error("timeout exceeded when trying to connect")],
@@ -26,6 +30,12 @@ describe("Postgres is lost", () => {
   it.each([
     ["a unique violation", withCode("23505")],
     ["Prisma's unique violation", withCode("P2002")],
+    [
+      "a raw query's mistake",
+      Object.assign(withCode("P2010"), {
+        meta: { driverAdapterError: { cause: { kind: "postgres", code: "42601" } } },
+      }),
+    ],
     ["a bug", new TypeError("undefined is not a function")],
     ["nothing", undefined],
     ["a text", "Connection terminated"],

@@ -13,13 +13,16 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 /** Whether an error of pg or Prisma, or one of its causes, says that Postgres was not there, and nothing about what was asked. */
 export function isPostgresLost(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > MAX_DEPTH) return false;
-  const { code, errorCode, kind, message, cause } = error as Record<string, unknown>;
+  const { code, errorCode, kind, message, cause, meta } = error as Record<string, unknown>;
+  // Prisma's raw queries fail with one code for everything, and keep what the adapter said beside it.
+  const adapterError = (meta as { driverAdapterError?: unknown } | null | undefined)?.driverAdapterError;
   return (
     [code, errorCode].some(
       (value) => PRISMA.has(text(value)) || SOCKET.has(text(value)) || SQLSTATE.test(text(value)),
     ) ||
     ADAPTER.has(text(kind)) ||
     PG.test(text(message)) ||
-    isPostgresLost(cause, depth + 1)
+    isPostgresLost(cause, depth + 1) ||
+    isPostgresLost(adapterError, depth + 1)
   );
 }
