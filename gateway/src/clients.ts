@@ -93,7 +93,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       registerRecoveryKey: repeatable(keys.registerRecoveryKey),
       reportRevocation: repeatable(keys.reportRevocation),
     },
-    accounts: { getMe: repeatable(accounts.getMe) },
+    accounts: { getMe: repeatable(accounts.getMe), linkParent: repeatable(accounts.linkParent) },
     delays: { listDelays: repeatable(delays.listDelays), cancelDelay: repeatable(delays.cancelDelay) },
     signing: !coalesceCalls
       ? { signTransaction: once(signer.signTransaction), signPaymaster: once(signer.signPaymaster) }

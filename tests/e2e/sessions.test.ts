@@ -169,13 +169,6 @@ describe("devices", () => {
     });
     expect((await other.client.devices()).length).toBe(1);
   });
-
-  it("what is not there yet says so", async () => {
-    const { client } = await signUpPerson();
-    const token = client.credentials!.accessToken;
-    const answer = await call("POST", "/account/v1/parent", { token });
-    expect(answer).toMatchObject({ status: 501, body: { error: "NotImplemented" } });
-  });
 });
 
 it("a login token that was read a second time still signs in", async () => {

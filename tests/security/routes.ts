@@ -212,7 +212,7 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     answers: ["KeyNotFound"],
     sample: () => ({ path: `/key/v1/keys/${attackerPhone().deviceKey.publicKey}?txId=${"ab".repeat(32)}` }),
   },
-  plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked", "NotImplemented"]),
+  plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked"]),
   { ...plain(row("POST", "/account/v1/freeze", "freezeAccount"), [204]), asNobody: true },
   {
     ...plain(row("POST", "/account/v1/unfreeze", "unfreezeAccount"), [204]),

@@ -1,4 +1,9 @@
-import type { GetMeRequest, GetMeResponse } from "@countersign/proto/account/v1/accounts.ts";
+import type {
+  GetMeRequest,
+  GetMeResponse,
+  LinkParentRequest,
+  LinkParentResponse,
+} from "@countersign/proto/account/v1/accounts.ts";
 import type {
   FreezeAccountRequest,
   FreezeAccountResponse,
@@ -12,7 +17,10 @@ import { DEADLINES, type Rpc } from "./rpc.ts";
 
 /** What of account and auth these routes call. */
 export interface AccountClients {
-  accounts: { getMe: Rpc<GetMeRequest, GetMeResponse> };
+  accounts: {
+    getMe: Rpc<GetMeRequest, GetMeResponse>;
+    linkParent: Rpc<LinkParentRequest, LinkParentResponse>;
+  };
   freezing: {
     freezeAccount: Rpc<FreezeAccountRequest, FreezeAccountResponse>;
     unfreezeAccount: Rpc<UnfreezeAccountRequest, UnfreezeAccountResponse>;
@@ -33,6 +41,20 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       handler: async (_input, call) => {
         const answer = await accounts.getMe({}, { call, deadlineMs: DEADLINES.unary });
         return { account: toAccount(answer.account) };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/account/v1/parent",
+      operationId: "linkParent",
+      summary: "Reads the account's parents from the chain",
+      token: "user",
+      response: z.object({ account: accountSchema.omit({ updatedAt: true }) }),
+      errors: ["ParentNotLinked", "AccountNotReady", "ChainUnavailable"],
+      handler: async (_input, call) => {
+        const answer = await accounts.linkParent({}, { call, deadlineMs: DEADLINES.chain });
+        const { updatedAt: _, ...account } = toAccount(answer.account);
+        return { account };
       },
     }),
     route({

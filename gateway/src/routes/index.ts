@@ -6,7 +6,6 @@ import { type DeviceClients, deviceRoutes } from "./device.ts";
 import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
 import { type NewDeviceClients, newDeviceRoutes } from "./new-device.ts";
-import { notAvailableRoutes } from "./not-available.ts";
 import { type SignClients, signRoutes } from "./sign.ts";
 import { type SignInClients, signInRoutes } from "./sign-in.ts";
 import { type TwoFactorClients, twoFactorRoutes } from "./two-factor.ts";
@@ -42,6 +41,5 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
     ...accountRoutes(clients),
     ...delayRoutes(clients),
     ...signRoutes(clients),
-    ...notAvailableRoutes(),
   ];
 }

@@ -186,6 +186,9 @@ describe("resources", () => {
       parent: [],
       createdAt: "2026-11-20T10:00:00.000Z",
     });
+    const parent = await gateway.send("POST", "/account/v1/parent", { token: "full" });
+    const { updatedAt: _, ...linked } = json.account as Record<string, unknown>;
+    expect(parent.json).toEqual({ account: linked });
     const keys = await gateway.send("GET", "/key/v1/keys?include_revoked=true", { token: "full" });
     expect(gateway.calls.at(-1)!.request).toEqual({ includeRevoked: true });
     expect(keys.json.keys).toMatchObject([

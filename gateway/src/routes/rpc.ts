@@ -19,4 +19,11 @@ export type StreamRpc<Request, Response> = (
  * Deadlines in milliseconds. A sign-up waits for the chain, up to 20 s; an approval for a transaction to be submitted, a little longer than the
  * device service gives it; a new device for its provider or its registration.
  */
-export const DEADLINES = { unary: 3_000, signUp: 25_000, signer: 2_000, newDevice: 8_000, approval: 12_500 } as const;
+export const DEADLINES = {
+  unary: 3_000,
+  chain: 8_000,
+  signUp: 25_000,
+  signer: 2_000,
+  newDevice: 8_000,
+  approval: 12_500,
+} as const;

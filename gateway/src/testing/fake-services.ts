@@ -195,7 +195,7 @@ export function createFakeServices() {
       }),
       cancelDelay: rpc("cancelDelay", {}),
     },
-    accounts: { getMe: rpc("getMe", { account }) },
+    accounts: { getMe: rpc("getMe", { account }), linkParent: rpc("linkParent", { account }) },
     signing: {
       signTransaction: rpc("signTransaction", { signature, audit: undefined }),
       signPaymaster: rpc("signPaymaster", { signature, audit: undefined }),

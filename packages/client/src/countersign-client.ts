@@ -228,6 +228,15 @@ export class CountersignClient {
     return (await this.#session.send<{ account: Account }>({ method: "GET", path: "/account/v1/me" })).account;
   }
 
+  /** Has the service read the account's parents from the chain. Errors: ParentNotLinked where there is none. */
+  async linkParent(): Promise<Omit<Account, "updatedAt">> {
+    const answer = await this.#session.send<{ account: Omit<Account, "updatedAt"> }>({
+      method: "POST",
+      path: "/account/v1/parent",
+    });
+    return answer.account;
+  }
+
   async devices(): Promise<Device[]> {
     return (await this.#session.send<{ devices: Device[] }>({ method: "GET", path: "/device/v1/devices" })).devices;
   }

@@ -23,6 +23,7 @@ export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
 export { type SendKeyAdditionOptions, sendKeyAddition } from "./send-key-addition.ts";
 export { type SendKeyChangeOptions, sendKeyChange, type WantedKeyChange } from "./send-key-change.ts";
+export { type SendParentLinkOptions, sendParentLink } from "./send-parent-link.ts";
 export {
   type ClientNetwork,
   type SendTransactionOptions,

@@ -54,3 +54,11 @@ export {
   keyTemplateScript,
   readKeyChange,
 } from "./templates/key-templates.ts";
+export {
+  type ParentLinkChange,
+  type ParentLinkTemplateName,
+  parentLinkArguments,
+  parentLinkScript,
+  readParentLinkChange,
+} from "./templates/parent-links.ts";
+export { hybridCustodyParentsScript, INBOX_PARENTS_SCRIPT } from "./templates/parents-scripts.ts";

@@ -11,6 +11,8 @@ const network = z.strictObject({
   /** Base URL of the Access API (REST). */
   accessNode: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
   evmContract: cadenceAddress,
+  /** Where HybridCustody stands: parents are read from it. Without it, from the links that accounts offer by their inboxes. */
+  hybridCustody: cadenceAddress.optional(),
   creator: z.strictObject({
     address: cadenceAddress,
     /** Keys of the account, from index 0 on. */

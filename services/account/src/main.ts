@@ -1,4 +1,3 @@
-import { AppError } from "@countersign/errors";
 import { createAccessApi } from "@countersign/flow";
 import { startOutboxPublisher } from "@countersign/outbox";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
@@ -24,6 +23,7 @@ import { creationSigner, keyAdditionSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
 import { getAccount } from "./domain/get-account.ts";
+import { linkParent } from "./domain/link-parent.ts";
 import { listAccountKeys } from "./domain/list-account-keys.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
 import { settleKeyAddition } from "./domain/settle-key-addition.ts";
@@ -37,6 +37,7 @@ import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.t
 import { deployAccountRpc } from "./rpc/deploy-account.ts";
 import { getAccountRpc } from "./rpc/get-account.ts";
 import { getMeRpc } from "./rpc/get-me.ts";
+import { linkParentRpc } from "./rpc/link-parent.ts";
 import { prepareKeyAdditionRpc } from "./rpc/prepare-key-addition.ts";
 import { settleKeyAdditionRpc } from "./rpc/settle-key-addition.ts";
 import { submitKeyAdditionRpc } from "./rpc/submit-key-addition.ts";
@@ -157,6 +158,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     metrics,
     deadlines: {
       "account.v1.Accounts/DeployAccount": 25_000,
+      "account.v1.Accounts/LinkParent": 8_000,
       "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
     },
   })
@@ -164,9 +166,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       deployAccount: deployAccountRpc(deploy, transactionUrl),
       getAccount: getAccountRpc(get, transactionUrl),
       getMe: getMeRpc(get),
-      linkParent: async () => {
-        throw new AppError("NotImplemented");
-      },
+      linkParent: linkParentRpc(linkParent({ store: stored, chains, clock })),
     })
     .add(AccountKeysService, {
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),

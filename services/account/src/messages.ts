@@ -22,7 +22,7 @@ export const addressToProto = (
 export const accountToProto = (account: Account): ProtoAccount => ({
   id: account.id,
   addresses: account.addresses.map((address) => addressToProto(address, account.profileImageUrl)),
-  parent: [],
+  parent: account.parents.map((address) => addressToProto(address, "")),
   createdAt: account.createdAt,
   updatedAt: account.updatedAt,
 });

@@ -7,11 +7,14 @@ import {
   encodeCadence,
   evmAddressesScript,
   HASH_ALGORITHM,
+  hybridCustodyParentsScript,
+  INBOX_PARENTS_SCRIPT,
   KEY_ROLES,
   revokedKeys,
 } from "@countersign/flow";
 import type { Network } from "@countersign/service-kit";
 import type { KeyAdditionChain } from "../domain/key-addition.ts";
+import type { ParentChain } from "../domain/link-parent.ts";
 import type { KeyEvent, KeyWatchChain } from "../domain/watch-keys.ts";
 import type { Chain, DeployedAccount } from "./chain.ts";
 
@@ -27,8 +30,12 @@ const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
     .map(({ address, publicKey, keyIndex }) => ({ address, serverKey: publicKey, serverKeyIndex: keyIndex }));
 
 /** A Flow network through the Access API. */
-export function createFlowChain(network: Network, access: AccessApi): Chain & KeyAdditionChain & KeyWatchChain {
-  const { chainName, evmChainId, creator, evmContract, paymaster } = network;
+export function createFlowChain(
+  network: Network,
+  access: AccessApi,
+): Chain & KeyAdditionChain & KeyWatchChain & ParentChain {
+  const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody } = network;
+  const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
   return {
     chainName,
     evmChainId,
@@ -111,6 +118,13 @@ export function createFlowChain(network: Network, access: AccessApi): Chain & Ke
         ...added.flatMap((event) => eventOf("added", event)),
         ...revoked.flatMap((event) => eventOf("revoked", event)),
       ];
+    },
+
+    async parentsOf(address, signal) {
+      const found = await access.executeScript(parentsScript, [encodeCadence(cadenceAddress(address))], signal);
+      const parents = (found as string[]).map((parent) => parent.replace(/^0x/, ""));
+      if (!parents.every((parent) => /^[0-9a-f]{16}$/.test(parent))) throw new Error("not a list of addresses");
+      return parents.sort();
     },
 
     transactionUrl: (id) => network.explorerTransactionUrl.replace("{id}", id),

@@ -14,6 +14,8 @@ export interface Account {
   readonly id: string;
   readonly profileImageUrl: string;
   readonly addresses: readonly AccountAddress[];
+  /** As the chain showed them at the last report. */
+  readonly parents: readonly AccountAddress[];
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

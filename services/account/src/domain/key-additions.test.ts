@@ -75,7 +75,11 @@ const account = { id: accountId, profileImageUrl: "", createdAt: new Date(), upd
 const options = {
   accounts: {
     find: async () => ({
-      account: { ...account, addresses: [{ chainName, chainType: "cadence" as const, address, chainId: 646 }] },
+      account: {
+        ...account,
+        parents: [],
+        addresses: [{ chainName, chainType: "cadence" as const, address, chainId: 646 }],
+      },
       deployment: undefined,
     }),
   },

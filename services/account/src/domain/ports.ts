@@ -1,6 +1,6 @@
 import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { AccountDeployment } from "./account.ts";
+import type { AccountAddress, AccountDeployment } from "./account.ts";
 import type { CreatedAccount, Creation, FailurePlan } from "./creation.ts";
 
 /** Accounts and their deployments. */
@@ -11,6 +11,8 @@ export interface AccountStore {
     deployment: { accountId: string; chainName: string; userKey: PublicKey; profileImageUrl: string },
     now: Date,
   ): Promise<AccountDeployment>;
+  /** Replaces the account's parents; where they change, updatedAt moves and the event commits with them. */
+  setParents(accountId: string, parents: readonly AccountAddress[], now: Date): Promise<void>;
 }
 
 /** Creations, their leases and their proposal keys. Methods with an owner change nothing, and answer false, once the lease is somebody else's. */

@@ -1,5 +1,4 @@
 import { AppError } from "@countersign/errors";
-import { AccessApiError } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
 import { type AccountKeysService, AccountKeyRole as WireRole } from "@countersign/proto/account/v1/account_keys.ts";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
@@ -7,6 +6,7 @@ import { type Handler, isUuid, requireToken } from "@countersign/service-kit";
 import type { AccountKey } from "../domain/key-addition.ts";
 import { type AccountKeyRole, type listAccountKeys, roleOf } from "../domain/list-account-keys.ts";
 import type { verifyKeyRevocation } from "../domain/verify-key-revocation.ts";
+import { fromChain } from "./from-chain.ts";
 import { keyFrom } from "./key-additions.ts";
 
 const ROLES = {
@@ -31,15 +31,6 @@ const toWire = (key: AccountKey) => ({
   role: ROLES[roleOf(key)],
   revoked: key.revoked,
 });
-
-/** Errors: ChainUnavailable where the node did not answer. */
-async function fromChain<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw error instanceof AccessApiError ? new AppError("ChainUnavailable", { cause: error }) : error;
-  }
-}
 
 /** account.v1.AccountKeys/ListAccountKeys */
 export const listAccountKeysRpc =

@@ -1,5 +1,8 @@
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
+import { outboxRow } from "@countersign/outbox";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { uuidv7 } from "@countersign/service-kit";
 import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -10,6 +13,7 @@ interface Row {
   created_at: Date;
   updated_at: Date;
   addresses: AccountAddress[];
+  parents: AccountAddress[];
   /** Null, as are the other columns of the deployment, where there is none. */
   state: DeploymentState | null;
   user_key_algorithm: PublicKey["algorithm"];
@@ -23,6 +27,7 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
     id: row.id,
     profileImageUrl: row.profile_image_url,
     addresses: row.addresses,
+    parents: row.parents,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   },
@@ -48,6 +53,9 @@ export function prismaAccountStore(prisma: PrismaClient): AccountStore {
         (SELECT coalesce(json_agg(json_build_object('chainName', chain_name, 'chainType', chain_type, 'address', address,
             'chainId', chain_id) ORDER BY chain_name, chain_type), '[]')
           FROM address WHERE account_id = a.id) AS addresses,
+        (SELECT coalesce(json_agg(json_build_object('chainName', chain_name, 'chainType', 'cadence', 'address', address,
+            'chainId', chain_id) ORDER BY chain_name, address), '[]')
+          FROM parent WHERE account_id = a.id) AS parents,
         d.state, d.user_key_algorithm, d.user_key, d.last_error, c.transaction_id
       FROM account AS a
       LEFT JOIN deployment AS d ON d.account_id = a.id AND d.chain_name = ${chainName}
@@ -74,5 +82,26 @@ export function prismaAccountStore(prisma: PrismaClient): AccountStore {
         SELECT pg_notify('creation', '') FROM queued`;
       return (await find(accountId, chainName))!;
     },
+
+    setParents: (accountId, parents, now) =>
+      prisma.$transaction(async (tx) => {
+        // Two reports at once: the later one sees what the other wrote.
+        await tx.$executeRaw`SELECT 1 FROM account WHERE id = ${accountId}::uuid FOR UPDATE`;
+        const known = await tx.parent.findMany({ where: { accountId } });
+        const keyOf = ({ chainName, address }: { chainName: string; address: string }) => `${chainName}/${address}`;
+        const there = new Set(known.map(keyOf));
+        const wanted = new Set(parents.map(keyOf));
+        if (there.size === wanted.size && [...wanted].every((key) => there.has(key))) return;
+        await tx.parent.deleteMany({ where: { accountId } });
+        await tx.parent.createMany({
+          data: parents.map(({ chainName, address, chainId }) => ({ accountId, chainName, address, chainId })),
+        });
+        await tx.account.update({ where: { id: accountId }, data: { updatedAt: now } });
+        const id = uuidv7({ now: () => now });
+        const message = Event.encode({ id, occurredAt: now, accountId, requestId: "", accountUpdated: {} }).finish();
+        await tx.outbox.create({
+          data: outboxRow({ service: "account", accountId, event: "account-updated", message, id, createdAt: now }),
+        });
+      }),
   };
 }

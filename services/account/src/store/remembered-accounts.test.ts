@@ -8,6 +8,7 @@ const deployed = (addresses = 2): AccountDeployment => ({
     profileImageUrl: "",
     createdAt: new Date(0),
     updatedAt: new Date(0),
+    parents: [],
     addresses: Array.from({ length: addresses }, () => ({
       chainName: "flow-emulator",
       chainType: "cadence" as const,

@@ -49,6 +49,27 @@ describe("deployments", () => {
   });
 });
 
+describe("parents", () => {
+  it("are replaced, told once per change, and move updatedAt with it", async () => {
+    const wish = newDeployment();
+    await accounts().queue(wish, clock.now());
+    const parent = { chainName, chainType: "cadence" as const, address: "179b6b1cb6755e31", chainId: 646 };
+    const later = (minutes: number) => new Date(clock.now().getTime() + minutes * 60_000);
+    const told = async () =>
+      (await prisma.outbox.findMany({ where: { subject: { contains: wish.accountId } } })).length;
+    const found = async () => (await accounts().find(wish.accountId, ""))!.account;
+
+    await Promise.all([1, 1, 1].map((minutes) => accounts().setParents(wish.accountId, [parent], later(minutes))));
+    expect(await found()).toMatchObject({ parents: [parent], updatedAt: later(1) });
+    await accounts().setParents(wish.accountId, [parent], later(2));
+    expect((await found()).updatedAt).toEqual(later(1));
+    expect(await told()).toBe(1);
+    await accounts().setParents(wish.accountId, [], later(3));
+    expect(await found()).toMatchObject({ parents: [], updatedAt: later(3) });
+    expect(await told()).toBe(2);
+  });
+});
+
 describe("creations", () => {
   it("25 deployments and three runners at once: no deployment and no key twice", async () => {
     await queue(25);

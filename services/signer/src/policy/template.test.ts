@@ -5,6 +5,9 @@ import {
   envelopeMessage,
   keyChangeArguments,
   keyTemplateScript,
+  type ParentLinkChange,
+  parentLinkArguments,
+  parentLinkScript,
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
@@ -144,6 +147,33 @@ describe("the revocation of a user key", () => {
     state.records = [];
     const ours = payloadMessage(revocation((await vault.publicKey(server)).publicKey));
     expect(await refusal(transaction(asked(ours)))).toBe("BadTemplateArguments");
+  });
+});
+
+describe.each(["publish-parent-link", "claim-parent-link", "remove-parent-link"] as const)("%s", (template) => {
+  const link = (change: Partial<TransactionPayload> = {}) => {
+    const wanted: ParentLinkChange = { template, other: "179b6b1cb6755e31" };
+    const args = parentLinkArguments(wanted).map(encodeCadence);
+    return payloadMessage({ ...addition(), script: parentLinkScript(template), arguments: args, ...change });
+  };
+
+  it("is signed for a full session, proposed by the server key", async () => {
+    const signed = await transaction(asked(link()));
+    expect(await verifies(server, link(), signed.signature)).toBe(true);
+  });
+
+  it("is refused with other arguments, proposed by a device, and for an ephemeral token", async () => {
+    expect(await refusal(transaction(asked(link({ arguments: [] }))))).toBe("BadTemplateArguments");
+    state.records = [];
+    const proposalKey = { address: account.address, keyId: 1, sequenceNumber: 0n };
+    expect(await refusal(transaction(asked(link({ proposalKey }))))).toBe("ProposerNotYours");
+    state.records = [];
+    expect(await refusal(transaction(asked(link(), ephemeral)))).toBe("OutsideEphemeralScope");
+  });
+
+  it("is a free script with a space more, which the server key does not propose", async () => {
+    const script = `${parentLinkScript(template)} `;
+    expect(await refusal(transaction(asked(link({ script }))))).toBe("ProposerNotYours");
   });
 });
 

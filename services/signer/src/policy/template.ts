@@ -3,7 +3,10 @@ import {
   type KeyChange,
   type KeyTemplateName,
   MAX_COMPUTATION,
+  type ParentLinkChange,
+  type ParentLinkTemplateName,
   readKeyChange,
+  readParentLinkChange,
   TemplateError,
 } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
@@ -11,8 +14,8 @@ import { refuse } from "./refusal.ts";
 
 /** A transaction of ours: known text, typed arguments, proposed by the account's server key. */
 export interface Template {
-  readonly name: KeyTemplateName;
-  readonly change: KeyChange;
+  readonly name: KeyTemplateName | ParentLinkTemplateName;
+  readonly change: KeyChange | ParentLinkChange;
   readonly gasLimit: bigint;
 }
 
@@ -22,7 +25,7 @@ export interface Template {
  */
 export function templateOf(message: DecodedMessage): Template | undefined {
   try {
-    const change = readKeyChange(message);
+    const change = readKeyChange(message) ?? readParentLinkChange(message);
     return change && { name: change.template, change, gasLimit: MAX_COMPUTATION };
   } catch (error) {
     if (error instanceof TemplateError) return refuse("BadTemplateArguments", error.message);

@@ -1,0 +1,12 @@
+import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { type Handler, requireToken } from "@countersign/service-kit";
+import type { linkParent } from "../domain/link-parent.ts";
+import { accountToProto } from "../messages.ts";
+import { fromChain } from "./from-chain.ts";
+
+/** account.v1.Accounts/LinkParent */
+export const linkParentRpc =
+  (command: ReturnType<typeof linkParent>): Handler<AccountsService["linkParent"]> =>
+  async (_, call) => ({
+    account: accountToProto(await fromChain(command(requireToken(call).accountId, call.signal))),
+  });
