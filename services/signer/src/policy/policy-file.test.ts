@@ -34,17 +34,17 @@ const watch = (path: string | undefined = file) => {
   return watched;
 };
 
-describe("the policy file", () => {
+describe("the policy file", { timeout: 60_000 }, () => {
   it("is reloaded when it changes, also by being replaced", async () => {
     write(content("1"));
     const { current } = watch();
     expect(current().version).toBe(`${RULES_VERSION}/1`);
     write(content("2", { mode: "strict" }));
-    await expect.poll(() => current().version, { timeout: 10_000 }).toBe(`${RULES_VERSION}/2`);
+    await expect.poll(() => current().version, { timeout: 20_000 }).toBe(`${RULES_VERSION}/2`);
     expect(current().mode).toBe("strict");
     writeFileSync(`${file}.new`, JSON.stringify(content("three")));
     renameSync(`${file}.new`, file);
-    await expect.poll(() => current().version, { timeout: 10_000 }).toBe(`${RULES_VERSION}/three`);
+    await expect.poll(() => current().version, { timeout: 20_000 }).toBe(`${RULES_VERSION}/three`);
     expect(refused).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { readFileSync, unwatchFile, watchFile } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { DEFAULT_POLICY, type Policy, PolicyError, type PolicySource, parsePolicy } from "./policy.ts";
 
 export interface PolicyFileOptions {
@@ -25,15 +25,31 @@ function read(file: string): Policy {
   }
 }
 
+/** Which file is there, and in which state; through links. */
+function stateOf(file: string): string {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    return [ino, size, mtimeNs, ctimeNs].join();
+  } catch {
+    return "out of reach";
+  }
+}
+
 /**
  * The policy of a file, and of what is written there later: looked at every second, so that a file that is replaced, or behind a link that moves, is seen as well.
  * Errors: PolicyError where the first one is none.
  */
 export function watchPolicyFile({ file, onLoaded, onRefused, intervalMs = 1000 }: PolicyFileOptions): PolicyFile {
-  let policy = file === undefined ? DEFAULT_POLICY : read(file);
+  if (file === undefined) {
+    onLoaded(DEFAULT_POLICY);
+    return { current: () => DEFAULT_POLICY, reload: () => undefined, close: () => undefined };
+  }
+  // Always looked at before reading: what is written in between is seen the next time.
+  let seen = stateOf(file);
+  let policy = read(file);
   onLoaded(policy);
   const reload = () => {
-    if (file === undefined) return;
+    seen = stateOf(file);
     try {
       policy = read(file);
       onLoaded(policy);
@@ -41,6 +57,6 @@ export function watchPolicyFile({ file, onLoaded, onRefused, intervalMs = 1000 }
       onRefused(error as Error);
     }
   };
-  if (file !== undefined) watchFile(file, { interval: intervalMs, persistent: false }, reload);
-  return { current: () => policy, reload, close: () => file !== undefined && unwatchFile(file, reload) };
+  const timer = setInterval(() => stateOf(file) !== seen && reload(), intervalMs).unref();
+  return { current: () => policy, reload, close: () => clearInterval(timer) };
 }
