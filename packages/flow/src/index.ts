@@ -54,6 +54,7 @@ export {
   keyTemplateScript,
   readKeyChange,
 } from "./templates/key-templates.ts";
+export { type NameServiceKind, nameScript } from "./templates/name-scripts.ts";
 export {
   type ParentLinkChange,
   type ParentLinkTemplateName,

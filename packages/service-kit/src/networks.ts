@@ -13,6 +13,11 @@ const network = z.strictObject({
   evmContract: cadenceAddress,
   /** Where HybridCustody stands: parents are read from it. Without it, from the links that accounts offer by their inboxes. */
   hybridCustody: cadenceAddress.optional(),
+  /** Asked for names and pictures of accounts, in this order. */
+  nameServices: z
+    .array(z.strictObject({ kind: z.enum(["find", "flow-domain-utils"]), contract: cadenceAddress }))
+    .max(4)
+    .optional(),
   creator: z.strictObject({
     address: cadenceAddress,
     /** Keys of the account, from index 0 on. */

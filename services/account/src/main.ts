@@ -19,6 +19,7 @@ import {
   watchTokenState,
 } from "@countersign/service-kit";
 import { createFlowChain } from "./chain/flow.ts";
+import { createFlowNames } from "./chain/flow-names.ts";
 import { creationSigner, keyAdditionSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
@@ -26,6 +27,7 @@ import { getAccount } from "./domain/get-account.ts";
 import { linkParent } from "./domain/link-parent.ts";
 import { listAccountKeys } from "./domain/list-account-keys.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
+import { createProfiles } from "./domain/profiles.ts";
 import { settleKeyAddition } from "./domain/settle-key-addition.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
 import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
@@ -53,12 +55,13 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   const config = loadConfig(env);
   const { databaseUrl } = config.secrets;
   const tls = loadTls(config.tls);
-  const chains = new Map(
-    [...config.networks.values()].map((network) => [
-      network.chainName,
-      createFlowChain(network, createAccessApi({ baseUrl: network.accessNode })),
-    ]),
-  );
+  const networks = [...config.networks.values()].map((network) => {
+    const access = createAccessApi({ baseUrl: network.accessNode });
+    return { chain: createFlowChain(network, access), names: createFlowNames(network, access) };
+  });
+  const chains = new Map(networks.map(({ chain }) => [chain.chainName, chain]));
+  const lookups = new Map(networks.flatMap(({ chain, names }) => (names ? [[chain.chainName, names] as const] : [])));
+  const profiles = createProfiles({ lookups, clock });
   const transactionUrl = (chainName: string, id: string) => chains.get(chainName)?.transactionUrl(id) ?? "";
 
   const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
@@ -164,9 +167,9 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   })
     .add(AccountsService, {
       deployAccount: deployAccountRpc(deploy, transactionUrl),
-      getAccount: getAccountRpc(get, transactionUrl),
-      getMe: getMeRpc(get),
-      linkParent: linkParentRpc(linkParent({ store: stored, chains, clock })),
+      getAccount: getAccountRpc(get, transactionUrl, profiles),
+      getMe: getMeRpc(get, profiles),
+      linkParent: linkParentRpc(linkParent({ store: stored, chains, clock }), profiles),
     })
     .add(AccountKeysService, {
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),

@@ -5,24 +5,29 @@ import type {
   TransactionReference,
 } from "@countersign/proto/common/v1/types.ts";
 import type { Account, AccountAddress, AccountDeployment, DeploymentState } from "./domain/account.ts";
+import type { Profile, ProfileOf } from "./domain/profiles.ts";
 
 /** common.v1.Address; addresses carry 0x outside of the services. */
 export const addressToProto = (
   { address, chainName, chainType, chainId }: AccountAddress,
-  profileImageUrl: string,
+  { domainName, profileImageUrl }: Profile,
 ): ProtoAddress => ({
   address: chainType === "cadence" ? `0x${address}` : address,
   profileImageUrl,
-  domainName: "",
+  domainName,
   chainName,
   chainType,
   chainId: BigInt(chainId),
 });
 
-export const accountToProto = (account: Account): ProtoAccount => ({
+/** The picture of the login stands in where the chain has none of the person's own addresses. */
+export const accountToProto = (account: Account, profileOf: ProfileOf): ProtoAccount => ({
   id: account.id,
-  addresses: account.addresses.map((address) => addressToProto(address, account.profileImageUrl)),
-  parent: account.parents.map((address) => addressToProto(address, "")),
+  addresses: account.addresses.map((address) => {
+    const { domainName, profileImageUrl } = profileOf(address);
+    return addressToProto(address, { domainName, profileImageUrl: profileImageUrl || account.profileImageUrl });
+  }),
+  parent: account.parents.map((address) => addressToProto(address, profileOf(address))),
   createdAt: account.createdAt,
   updatedAt: account.updatedAt,
 });
@@ -44,11 +49,12 @@ const STATUS = {
 export function deploymentToProto(
   { account, deployment }: AccountDeployment,
   transactionUrl: (chainName: string, id: string) => string,
+  profileOf: ProfileOf,
 ): DeployAccountResponse {
   const { chainName = "", transactionId: id = "" } = deployment ?? {};
   return {
     status: deployment ? STATUS[deployment.state] : DeploymentStatus.DEPLOYMENT_STATUS_UNSPECIFIED,
-    account: accountToProto(account),
+    account: accountToProto(account, profileOf),
     transaction: deployment && transactionToProto(id, chainName, id === "" ? "" : transactionUrl(chainName, id)),
   };
 }

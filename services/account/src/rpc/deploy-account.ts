@@ -3,6 +3,7 @@ import { PublicKeyError, parsePublicKey } from "@countersign/keys";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { type Handler, isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { deployAccount } from "../domain/deploy-account.ts";
+import { noProfiles } from "../domain/profiles.ts";
 import { deploymentToProto } from "../messages.ts";
 
 const MAX_WAIT_MS = 20_000;
@@ -29,7 +30,8 @@ export const deployAccountRpc =
         },
         call.signal,
       );
-      return deploymentToProto(result, transactionUrl);
+      // A new account has no name yet.
+      return deploymentToProto(result, transactionUrl, noProfiles);
     } catch (error) {
       if (error instanceof PublicKeyError) throw new AppError("InvalidPublicKey", { detail: error.message });
       throw error;

@@ -2,6 +2,7 @@ import { AppError } from "@countersign/errors";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { type Handler, isUuid } from "@countersign/service-kit";
 import type { getAccount } from "../domain/get-account.ts";
+import type { Profiles } from "../domain/profiles.ts";
 import { deploymentToProto } from "../messages.ts";
 
 type Command = ReturnType<typeof getAccount>;
@@ -11,8 +12,10 @@ export const getAccountRpc =
   (
     command: Command,
     transactionUrl: (chainName: string, id: string) => string,
+    profiles: Profiles,
   ): Handler<AccountsService["getAccount"]> =>
   async ({ accountId, chainName }) => {
     if (!isUuid(accountId)) throw new AppError("AccountNotFound");
-    return deploymentToProto(await command(accountId, chainName), transactionUrl);
+    const found = await command(accountId, chainName);
+    return deploymentToProto(found, transactionUrl, await profiles.of(found.account));
   };

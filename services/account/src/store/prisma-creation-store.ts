@@ -6,6 +6,7 @@ import { uuidv7 } from "@countersign/service-kit";
 import type { AccountAddress } from "../domain/account.ts";
 import type { CreatedAccount, Creation, CreationState } from "../domain/creation.ts";
 import type { CreationStore, Lease } from "../domain/ports.ts";
+import { NO_PROFILE } from "../domain/profiles.ts";
 import { addressToProto, transactionToProto } from "../messages.ts";
 import type { Prisma, PrismaClient, Creation as Row } from "./generated/client.ts";
 import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
@@ -165,7 +166,7 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
               accountId,
               requestId: "",
               accountDeployed: {
-                addresses: addresses[i]!.map((address) => addressToProto(address, "")),
+                addresses: addresses[i]!.map((address) => addressToProto(address, NO_PROFILE)),
                 transaction: transactionToProto(transactionId, chainName, transactionUrl(chainName, transactionId)),
               },
             }).finish();

@@ -1,0 +1,100 @@
+import type { Clock } from "@countersign/service-kit";
+import type { Account, AccountAddress } from "./account.ts";
+
+/** What a chain's name services say about an account; "" for what they do not say. */
+export interface Profile {
+  readonly domainName: string;
+  readonly profileImageUrl: string;
+}
+
+/** Looks an account up in the name services of its chain. `address`: 16 hex digits. */
+export type ProfileLookup = (address: string, signal: AbortSignal) => Promise<Profile>;
+
+/** What is known about an address of an account. */
+export type ProfileOf = (address: AccountAddress) => Profile;
+
+export interface Profiles {
+  /** What is known about the addresses and parents of an account, after 200 ms at most. Never rejects. */
+  of(account: Account): Promise<ProfileOf>;
+}
+
+export const NO_PROFILE: Profile = { domainName: "", profileImageUrl: "" };
+export const noProfiles: ProfileOf = () => NO_PROFILE;
+
+export interface ProfilesOptions {
+  /** By chain name; chains without name services are missing. */
+  readonly lookups: ReadonlyMap<string, ProfileLookup>;
+  readonly clock: Clock;
+  /** Who asks for the first time waits this long; default 200. */
+  readonly waitMs?: number;
+  /** Milliseconds for one lookup; default 3000. */
+  readonly timeLimitMs?: number;
+}
+
+interface Entry {
+  profile: Profile;
+  /** When it is looked up again; answers do not wait for that. */
+  staleAt: number;
+  pending: Promise<void> | undefined;
+}
+
+const FRESH_MS = 10 * 60_000;
+const AFTER_FAILURE_MS = 60_000;
+const MAX_ENTRIES = 20_000;
+/** A node that hangs must not collect our lookups. */
+const MAX_PENDING = 32;
+
+/** Names and pictures of addresses, remembered in memory: an answer never waits for more than a first look, and that not for long. */
+export function createProfiles(options: ProfilesOptions): Profiles {
+  const { lookups, clock, waitMs = 200, timeLimitMs = 3_000 } = options;
+  const entries = new Map<string, Entry>();
+  let pending = 0;
+
+  async function lookUp(lookup: ProfileLookup, address: string, entry: Entry): Promise<void> {
+    pending += 1;
+    let freshMs = AFTER_FAILURE_MS;
+    try {
+      entry.profile = await lookup(address, AbortSignal.timeout(timeLimitMs));
+      freshMs = FRESH_MS;
+    } catch {
+      // What was known before stays: names are an ornament.
+    } finally {
+      pending -= 1;
+      entry.staleAt = clock.now().getTime() + freshMs;
+      entry.pending = undefined;
+    }
+  }
+
+  /** The lookup to wait for, where nothing is known yet. */
+  function touch({ chainName, chainType, address }: AccountAddress): Promise<void> | undefined {
+    const lookup = chainType === "cadence" ? lookups.get(chainName) : undefined;
+    if (!lookup) return undefined;
+    const key = `${chainName}/${address}`;
+    const known = entries.get(key);
+    const entry = known ?? { profile: NO_PROFILE, staleAt: 0, pending: undefined };
+    // The least used one is the first to be forgotten.
+    entries.delete(key);
+    entries.set(key, entry);
+    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!);
+    const isNew = entry.staleAt === 0;
+    if (!entry.pending && entry.staleAt <= clock.now().getTime() && pending < MAX_PENDING) {
+      entry.pending = lookUp(lookup, address, entry);
+    }
+    return isNew ? entry.pending : undefined;
+  }
+
+  return {
+    async of({ addresses, parents }) {
+      const first = [...addresses, ...parents].map(touch).filter((each) => each !== undefined);
+      if (first.length > 0) {
+        let timer: NodeJS.Timeout | undefined;
+        const enough = new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, waitMs);
+        });
+        await Promise.race([Promise.all(first), enough]);
+        clearTimeout(timer);
+      }
+      return ({ chainName, address }) => entries.get(`${chainName}/${address}`)?.profile ?? NO_PROFILE;
+    },
+  };
+}
