@@ -49,7 +49,7 @@ export const signTransaction = (options: SignOptions) => {
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         checkTransaction(decoded, account, chain(account.chainName), template, deciding.policy);
-        checkPayerOfScope(token, decoded, account);
+        checkPayerOfScope(token, decoded, account, template);
         checkAuthorizerKind(decoded, account);
         if (template) await checkTemplate(options, template, account);
         else await checkFreeScript(options.scripts, decoded, deciding);

@@ -5,11 +5,14 @@ import {
   type KeyChange,
   keyChangeArguments,
   keyTemplateScript,
+  passkeySignature,
   payloadMessage,
   type TransactionPayload,
+  type TransactionSignature,
 } from "@countersign/flow";
-import { bytesToHex } from "@countersign/keys";
+import { bytesToHex, challengeOf } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { simulatedPasskey } from "@countersign/keys/testing";
 import type { VerifiedToken } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
@@ -17,6 +20,7 @@ import {
   asked,
   clock,
   DELAYS,
+  device,
   paymaster,
   policy,
   server,
@@ -154,15 +158,15 @@ describe("a recovery key's session", () => {
     expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, own), token)))).toBe("signed");
   });
 
+  const ephemeral: Partial<VerifiedToken> = {
+    scope: "sign",
+    sessionId: "01900000-0000-7000-8000-0000000000f1",
+    sessionKey: newDevice.publicKey,
+    accountKey: newDevice.publicKey,
+  };
   it("cannot be gone round with the ephemeral token of the device that asks", async () => {
     ageIs(HOUR);
     await transaction(asked(await adding(), fresh()));
-    const ephemeral: Partial<VerifiedToken> = {
-      scope: "sign",
-      sessionId: "01900000-0000-7000-8000-0000000000f1",
-      sessionKey: newDevice.publicKey,
-      accountKey: newDevice.publicKey,
-    };
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message, ephemeral));
     const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
@@ -170,5 +174,48 @@ describe("a recovery key's session", () => {
     expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("DelayRequired");
     clock.advance(DELAYS.recoveredDeviceMs);
     expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("signed");
+  });
+
+  it.each<[string, (payload: Uint8Array) => Pick<TransactionSignature, "signature" | "extensionData">]>([
+    [
+      "as a passkey's",
+      (payload) =>
+        passkeySignature(
+          simulatedPasskey(recovery).assert(challengeOf({ transaction: payload }), { rpId: "no.example" }),
+        ),
+    ],
+    [
+      "under a scheme that nobody knows",
+      (payload) => ({ signature: bytesToHex(signMessage(recovery.privateKey, payload)), extensionData: "02" }),
+    ],
+  ])("cannot be gone round with a signature written %s", async (_, sign) => {
+    ageIs(HOUR);
+    await transaction(asked(await adding(), fresh()));
+    const message = payloadMessage(addition());
+    const { signature } = await transaction(asked(message, ephemeral));
+    const envelope = envelopeMessage({
+      ...addition(),
+      payloadSignatures: [
+        { address: account.address, keyId: 0, signature: bytesToHex(signature) },
+        { address: account.address, keyId: 2, ...sign(message) },
+      ],
+    });
+    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("DelayRequired");
+  });
+
+  it("cannot be gone round where the account pays: the signer would not see who signs", async () => {
+    const own = payloadMessage({ ...addition(), payer: account.address });
+    const envelope = envelopeMessage({ ...addition(), payer: account.address, payloadSignatures: [] });
+    expect(await refusalOf(transaction(asked(own)))).toBe("UnknownPayer");
+    expect(await refusalOf(transaction(asked(envelope)))).toBe("UnknownPayer");
+  });
+
+  it("is not what a device's key becomes by being named in a request that waits", async () => {
+    ageIs(25 * HOUR);
+    expect(await refusalOf(transaction(asked(await adding(device.publicKey), fresh())))).toBe("DelayRequired");
+    const message = payloadMessage(addition());
+    const { signature } = await transaction(asked(message));
+    const own = { keyId: 1, signature: signMessage(device.privateKey, message) };
+    expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, own))))).toBe("signed");
   });
 });

@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
 import { AppError } from "@countersign/errors";
-import { type DecodedMessage, payloadMessage } from "@countersign/flow";
+import {
+  type DecodedMessage,
+  ExtensionDataError,
+  payloadMessage,
+  readPasskeySignature,
+  type TransactionSignature,
+} from "@countersign/flow";
 import { hexToBytes, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
@@ -56,12 +62,25 @@ const hashOf = ({ script, arguments: values }: Pick<DecodedMessage, "script" | "
     .update(JSON.stringify([script, ...values]))
     .digest("hex");
 
-/** Whether one of the keys has signed the payload. */
+/** What a key signs to put this signature there: the payload, or what a passkey makes of it; undefined where the extension data says neither. */
+function signedBytes(payload: Uint8Array, { signature, extensionData }: TransactionSignature): Uint8Array | undefined {
+  if (extensionData === undefined) return payload;
+  try {
+    const { authenticatorData, clientDataJSON } = readPasskeySignature(signature, extensionData);
+    return Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
+  } catch (error) {
+    if (error instanceof ExtensionDataError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether one of the keys has signed the payload, or may have: any holder of a key can write an assertion, as the chain takes them. */
 const hasSigned = (message: DecodedMessage, keys: readonly PublicKey[]): boolean => {
-  const signed = payloadMessage(message);
-  return message.payloadSignatures.some(({ signature }) =>
-    keys.some((key) => verifySignature(key, signed, hexToBytes(signature))),
-  );
+  const payload = payloadMessage(message);
+  return message.payloadSignatures.some((entry) => {
+    const signed = signedBytes(payload, entry);
+    return keys.some((key) => signed === undefined || verifySignature(key, signed, hexToBytes(entry.signature)));
+  });
 };
 
 /** A cancelled request stays refused for as long as it would have waited. */
@@ -97,9 +116,9 @@ export const requireDelay =
     if (delay.needsFreshLogin && loginAge > delays.loginMaxAgeMs) throw new AppError("LoginTooOld");
     const { change } = template;
     const become = change.template === "add-recovery-key" || change.template === "replace-recovery-key";
-    // Before the signature leaves: what it signs must be told from a device's ever after.
-    if (become) await recoveryKeys.remember(account, change.newKey, now);
-    if (delay.delayMs === 0) return;
+    // Before the signature leaves: what it signs must be told from a device's ever after. Not sooner: a device's key could be named, and would have to wait.
+    const grant = async () => become && recoveryKeys.remember(account, change.newKey, now);
+    if (delay.delayMs === 0) return void (await grant());
     const availableAt = new Date(now.getTime() + delay.delayMs);
     const wish: TimeLock = {
       id: newId(),
@@ -114,7 +133,7 @@ export const requireDelay =
     };
     const lock = await timeLocks.ask(wish, "");
     if (lock.cancelledAt !== null) throw new AppError("DelayCancelled");
-    if (now >= lock.availableAt) return;
+    if (now >= lock.availableAt) return void (await grant());
     const seconds = Math.ceil((lock.availableAt.getTime() - now.getTime()) / 1000);
     throw new AppError("DelayRequired", {
       retryAfterSeconds: seconds,

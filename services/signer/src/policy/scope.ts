@@ -23,12 +23,16 @@ export function checkScope(token: VerifiedToken, template: Template | undefined)
   if (!own) refuse("OutsideEphemeralScope", "this token adds its own key, and signs nothing else");
 }
 
-/** Who is not a full session is paid for by the paymaster: an envelope of the account's own would go past the paymaster's rules. */
+/**
+ * Who is not a full session is paid for by the paymaster: an envelope of the account's own would go past the paymaster's rules. So is a new user key, for
+ * everybody: where the account pays, the signatures come after ours, and nobody would see that one is the recovery key's.
+ */
 export function checkPayerOfScope(
   token: VerifiedToken,
   message: DecodedMessage,
   account: Pick<Binding, "address">,
+  template: Template | undefined,
 ): void {
-  if (token.scope !== "full" && message.payer === account.address)
-    refuse("UnknownPayer", "the payer is not our paymaster");
+  const needsPaymaster = token.scope !== "full" || addedUserKey(template) !== undefined;
+  if (needsPaymaster && message.payer === account.address) refuse("UnknownPayer", "the payer is not our paymaster");
 }
