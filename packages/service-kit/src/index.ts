@@ -45,10 +45,10 @@ export {
   publicKeyToProto,
 } from "./proto-keys.ts";
 export { answerStream } from "./rpc/answer-stream.ts";
+export type { RpcCallOptions } from "./rpc/call-options.ts";
 export {
   type ClientMethod,
   createRpcClient,
-  type RpcCallOptions,
   type RpcClient,
   type RpcClientOptions,
 } from "./rpc/client.ts";
@@ -56,8 +56,9 @@ export { createCoalescer } from "./rpc/coalescer.ts";
 export { type CallContext, requireToken } from "./rpc/context.ts";
 export type { RequestOf, ResponseOf, ServiceDefinition } from "./rpc/definition.ts";
 export { decodeError, encodeError, toAppError } from "./rpc/errors.ts";
+export type { Handler, Handlers } from "./rpc/handlers.ts";
 export { backoffMs, sleepUntil } from "./rpc/retry.ts";
-export { createRpcServer, type Handler, type Handlers, type RpcServer } from "./rpc/server.ts";
+export { createRpcServer, type RpcServer } from "./rpc/server.ts";
 export type { RpcServerOptions } from "./rpc/server-options.ts";
 export { childTrace, type TraceParent, traceFrom, traceHeader } from "./rpc/trace.ts";
 export { internalName, loadTls, loadTlsFromEnv, type TlsMaterial, type TlsPaths } from "./tls.ts";

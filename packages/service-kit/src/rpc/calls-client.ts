@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/errors";
 import type { Answer, Call, StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
-import type { Prepared, RpcCallOptions } from "./client.ts";
+import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCoalescer } from "./coalescer.ts";
 import { type AnyMethod, rpcName } from "./definition.ts";
 import { decodeStatus } from "./errors.ts";

@@ -7,8 +7,8 @@ import { beginCall, type IncomingCall, type ServerCallState } from "./begin-call
 import type { CallContext } from "./context.ts";
 import type { AnyMethod } from "./definition.ts";
 import { encodeStatus } from "./errors.ts";
+import type { Handler } from "./handlers.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
-import type { Handler } from "./server.ts";
 import type { ServerRuntime } from "./server-options.ts";
 
 /** A unary RPC of this server. */

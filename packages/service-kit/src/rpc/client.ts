@@ -3,8 +3,8 @@ import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/cal
 import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Metrics } from "../metrics.ts";
 import { internalName, type TlsMaterial } from "../tls.ts";
+import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCallsClient } from "./calls-client.ts";
-import type { CallContext } from "./context.ts";
 import {
   type AnyMethod,
   type IsTrue,
@@ -31,22 +31,6 @@ export interface RpcClientOptions {
   maxMessageBytes?: number;
   /** Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message. Default: each alone. */
   coalesce?: boolean;
-}
-
-export interface RpcCallOptions {
-  /** The call on whose behalf this one is made: passes request id, trace, user token, deadline and cancellation on. */
-  call?: Pick<CallContext, "requestId" | "signal"> & Partial<Pick<CallContext, "trace" | "rawToken" | "deadline">>;
-  deadlineMs?: number | undefined;
-  /** A user's access token, instead of the call's. */
-  token?: string | undefined;
-  requestId?: string | undefined;
-  /** A `traceparent` header to continue. */
-  traceparent?: string | undefined;
-  /** Only the gateway is believed. */
-  clientIp?: string | undefined;
-  signal?: AbortSignal | undefined;
-  /** Sending it twice does no harm: it is tried again when the other side was not there. Never for signing or submitting. */
-  idempotent?: boolean;
 }
 
 export type ClientMethod<M> =
@@ -109,17 +93,6 @@ function bind(client: Client, once: SendOnce, method: AnyMethod, options: RpcCli
     return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
   }
   return (input: unknown, call: RpcCallOptions = {}) => streaming(client, method, options, input, call);
-}
-
-/** What goes with a call. */
-export interface Prepared {
-  requestId: string;
-  traceparent: string;
-  token: string | undefined;
-  clientIp: string | undefined;
-  signals: AbortSignal[];
-  /** Milliseconds of the wall clock. */
-  deadline: number;
 }
 
 /** Sends a unary call once. */

@@ -12,34 +12,13 @@ import {
 import { beginCall, type ServerCallState } from "./begin-call.ts";
 import { callsHandler, type UnaryMethod } from "./calls-server.ts";
 import type { CallContext } from "./context.ts";
-import {
-  type AnyMethod,
-  type IsTrue,
-  type RequestOf,
-  type ResponseOf,
-  rpcName,
-  type ServiceDefinition,
-} from "./definition.ts";
+import { type AnyMethod, rpcName, type ServiceDefinition } from "./definition.ts";
 import { encodeError } from "./errors.ts";
+import type { Handlers } from "./handlers.ts";
 import { createHealth, type Health } from "./health.ts";
 import { addReflection } from "./reflection.ts";
 import type { RpcServerOptions, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
-
-type Stream<T> = AsyncIterable<T>;
-
-/** One RPC: a function of the request and the call. */
-export type Handler<M> =
-  IsTrue<M, "requestStream"> extends true
-    ? IsTrue<M, "responseStream"> extends true
-      ? (requests: Stream<RequestOf<M>>, call: CallContext) => Stream<ResponseOf<M>>
-      : (requests: Stream<RequestOf<M>>, call: CallContext) => Promise<ResponseOf<M>>
-    : IsTrue<M, "responseStream"> extends true
-      ? (request: RequestOf<M>, call: CallContext) => Stream<ResponseOf<M>>
-      : (request: RequestOf<M>, call: CallContext) => Promise<ResponseOf<M>>;
-
-/** All RPCs of a service, by ts-proto's lower-camel names. */
-export type Handlers<D extends ServiceDefinition> = { [K in keyof D]: Handler<D[K]> };
 
 export interface RpcServer {
   add<D extends ServiceDefinition>(definition: D, handlers: Handlers<D>): RpcServer;

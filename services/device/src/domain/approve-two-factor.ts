@@ -2,12 +2,7 @@ import { AppError, isAppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import { type PasskeySettings, uuidv7 } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
-import {
-  type Approver,
-  requireApproverSignature,
-  type SignedApproval,
-  type UserSignature,
-} from "./approver-signature.ts";
+import { type Approver, requireApproverSignature, type SignedApproval } from "./approver-signature.ts";
 import type { Device, Session } from "./device.ts";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
@@ -15,7 +10,7 @@ import { keyAdditionOf } from "./renew-message.ts";
 import { requireRoom } from "./require-room.ts";
 import { settleIfDoubtful } from "./settle-two-factor.ts";
 import type { ChainTransaction, TwoFactor } from "./two-factor.ts";
-import type { TwoFactorPorts, UserCall } from "./two-factor-ports.ts";
+import type { TwoFactorPorts, UserCall, UserSignature } from "./two-factor-ports.ts";
 import { approving, approvingSealed, beginningAttempt, doubtingAttempt, givingUpAttempt } from "./two-factor-state.ts";
 import { requireApprovalsLeft, wrongApproval } from "./wrong-approvals.ts";
 

@@ -1,10 +1,10 @@
 import { AppError } from "@countersign/errors";
-import { passkeySignature, type TransactionSignature } from "@countersign/flow";
+import { passkeySignature } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import { type Assertion, bytesToHex, type PublicKey, parseSignature, SignatureError } from "@countersign/keys";
 import type { PasskeySettings } from "@countersign/service-kit";
 import type { TwoFactor } from "./two-factor.ts";
-import type { TwoFactorPorts } from "./two-factor-ports.ts";
+import type { TwoFactorPorts, UserSignature } from "./two-factor-ports.ts";
 import { wrongApproval } from "./wrong-approvals.ts";
 
 /** What the approving device's account key made: a signature (raw or DER), for a passkey with the rest of its assertion. */
@@ -12,9 +12,6 @@ export interface SignedApproval {
   signature: Uint8Array;
   passkey?: Omit<Assertion, "signature">;
 }
-
-/** A user key's signature as it stands in a transaction; both are hex. */
-export type UserSignature = Pick<TransactionSignature, "signature" | "extensionData">;
 
 /** The approving session's key and app. */
 export interface Approver {

@@ -1,9 +1,12 @@
+import type { TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { CallContext, Clock } from "@countersign/service-kit";
-import type { UserSignature } from "./approver-signature.ts";
 import type { DeviceStore } from "./ports.ts";
 import type { ChainTransaction, ShownMessage, TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import type { Step } from "./two-factor-state.ts";
+
+/** A user key's signature as it stands in a transaction; both are hex. */
+export type UserSignature = Pick<TransactionSignature, "signature" | "extensionData">;
 
 /** The user's call that is being answered, as far as other services are told of it. */
 export type UserCall = Pick<CallContext, "requestId" | "trace" | "rawToken">;

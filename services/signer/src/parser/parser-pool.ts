@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { AppError } from "@countersign/errors";
-import type { ScriptFacts } from "../policy/script/facts.ts";
-import { notUnderstood } from "../policy/script/syntax.ts";
+import { notUnderstood, type ScriptFacts } from "../policy/script/script-facts.ts";
 import type { ParserAnswer, ParserRequest } from "./parser-worker.ts";
 
 declare const WebAssembly: { compile(source: Uint8Array): Promise<object> };

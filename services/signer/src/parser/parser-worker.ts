@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { collectFacts, type ScriptFacts } from "../policy/script/facts.ts";
-import { notUnderstood, type SyntaxNode } from "../policy/script/syntax.ts";
+import { collectFacts } from "../policy/script/facts.ts";
+import { notUnderstood, type ScriptFacts } from "../policy/script/script-facts.ts";
+import type { SyntaxNode } from "../policy/script/syntax.ts";
 import { startParser } from "./wasm.ts";
 
 /** What a worker is told, one at a time. */

@@ -1,5 +1,4 @@
 import { refuse } from "../refusal.ts";
-import type { ScriptFacts } from "./facts.ts";
 import { accountStays } from "./rules/account-escapes.ts";
 import { freeEntitlementsOnly } from "./rules/entitlements.ts";
 import { noDeniedContract } from "./rules/lists.ts";
@@ -9,6 +8,7 @@ import { cadenceOwnedAccountStays, pathsAreLiteral, typesAreConcrete } from "./r
 import { noEntitledCapability } from "./rules/strict.ts";
 import { noAccountInTypes } from "./rules/types.ts";
 import { asManyAccounts, noShadows, oneTransaction, understood } from "./rules/understood.ts";
+import type { ScriptFacts } from "./script-facts.ts";
 
 /** The rules of a free script, in the order in which they speak: the first one's reason is the answer. */
 export const SCRIPT_RULES: readonly ScriptRule[] = [

@@ -1,26 +1,13 @@
-import { type AccountUse, accountUses } from "./facts/account-uses.ts";
+import { accountUses } from "./facts/account-uses.ts";
 import { controllerUses } from "./facts/controllers.ts";
-import { type Declared, declarations, type Shadow, shadows } from "./facts/declarations.ts";
-import { type Imported, importsOf } from "./facts/imports.ts";
-import { type Member, members } from "./facts/members.ts";
-import { type PrepareParameter, prepareParameters } from "./facts/prepare.ts";
-import { type StorageCall, storageCalls } from "./facts/storage-calls.ts";
-import { type TypeUse, typeUses } from "./facts/types.ts";
-import { notUnderstood, type SyntaxNode } from "./syntax.ts";
-
-/** What the syntax tree of a script says, as far as rules ask for it. Knows no policy and no account: it is the same for everybody, for ever. */
-export interface ScriptFacts {
-  /** Why nothing else is known; empty where the script was understood. */
-  readonly problem: string;
-  readonly declarations: readonly Declared[];
-  readonly imports: readonly Imported[];
-  readonly shadows: readonly Shadow[];
-  readonly prepare: readonly PrepareParameter[];
-  readonly types: readonly TypeUse[];
-  readonly members: readonly Member[];
-  readonly accountUses: readonly AccountUse[];
-  readonly storageCalls: readonly StorageCall[];
-}
+import { declarations, shadows } from "./facts/declarations.ts";
+import { importsOf } from "./facts/imports.ts";
+import { members } from "./facts/members.ts";
+import { prepareParameters } from "./facts/prepare.ts";
+import { storageCalls } from "./facts/storage-calls.ts";
+import { typeUses } from "./facts/types.ts";
+import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
+import type { SyntaxNode } from "./syntax.ts";
 
 /** Bytes of JSON; what a worker sends and the cache keeps. Honest scripts have one or two thousand. Never cut: the harm may be in what is left out. */
 const MOST_TO_SAY = 16 * 1024;

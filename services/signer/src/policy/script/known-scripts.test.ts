@@ -1,7 +1,7 @@
 import { FixedClock } from "@countersign/service-kit";
 import { expect, it } from "vitest";
 import { createKnownScripts } from "./known-scripts.ts";
-import { notUnderstood } from "./syntax.ts";
+import { notUnderstood } from "./script-facts.ts";
 
 const fine = notUnderstood("");
 

@@ -1,6 +1,5 @@
 import type { Clock } from "@countersign/service-kit";
-import type { ScriptFacts } from "./facts.ts";
-import { notUnderstood } from "./syntax.ts";
+import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 
 /** Reads scripts; see parser/parser-pool.ts. */
 export interface ScriptReader {

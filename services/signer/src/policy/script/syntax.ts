@@ -1,5 +1,3 @@
-import type { ScriptFacts } from "./facts.ts";
-
 /** A node of Cadence's syntax tree as cadence-parser/encode.go writes it: its Go type, where it begins, and its children by their Go names. */
 export interface SyntaxNode {
   readonly node: string;
@@ -42,16 +40,3 @@ export function* walk(
   }
   ancestors.pop();
 }
-
-/** The facts of what is no script, or takes too much to know it. */
-export const notUnderstood = (problem: string): ScriptFacts => ({
-  problem,
-  declarations: [],
-  imports: [],
-  shadows: [],
-  prepare: [],
-  types: [],
-  members: [],
-  accountUses: [],
-  storageCalls: [],
-});

@@ -1,5 +1,5 @@
 import type { RefusalReason } from "../../refusal.ts";
-import type { ScriptFacts } from "../facts.ts";
+import type { ScriptFacts } from "../script-facts.ts";
 
 /** What a policy file says about scripts. */
 export interface ScriptPolicy {

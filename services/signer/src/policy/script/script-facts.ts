@@ -1,0 +1,34 @@
+import type { AccountUse } from "./facts/account-uses.ts";
+import type { Declared, Shadow } from "./facts/declarations.ts";
+import type { Imported } from "./facts/imports.ts";
+import type { Member } from "./facts/members.ts";
+import type { PrepareParameter } from "./facts/prepare.ts";
+import type { StorageCall } from "./facts/storage-calls.ts";
+import type { TypeUse } from "./facts/types.ts";
+
+/** What the syntax tree of a script says, as far as rules ask for it. Knows no policy and no account: it is the same for everybody, for ever. */
+export interface ScriptFacts {
+  /** Why nothing else is known; empty where the script was understood. */
+  readonly problem: string;
+  readonly declarations: readonly Declared[];
+  readonly imports: readonly Imported[];
+  readonly shadows: readonly Shadow[];
+  readonly prepare: readonly PrepareParameter[];
+  readonly types: readonly TypeUse[];
+  readonly members: readonly Member[];
+  readonly accountUses: readonly AccountUse[];
+  readonly storageCalls: readonly StorageCall[];
+}
+
+/** The facts of what is no script, or takes too much to know it. */
+export const notUnderstood = (problem: string): ScriptFacts => ({
+  problem,
+  declarations: [],
+  imports: [],
+  shadows: [],
+  prepare: [],
+  types: [],
+  members: [],
+  accountUses: [],
+  storageCalls: [],
+});
