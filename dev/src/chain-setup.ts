@@ -28,7 +28,7 @@ interface SignerKeys {
   paymaster: { publicKey: string; hashAlgorithm: string };
 }
 
-const chainName = "flow-emulator";
+const localChain = "flow-emulator";
 /** Proposal keys of the creator: so many creations can be under way at once. */
 const creatorKeyCount = 8;
 const funds = "100000.00000000";
@@ -55,7 +55,7 @@ transaction(publicKey: String, keyCount: Int, amount: UFix64) {
 `;
 
 /** Has the signer make its creator and paymaster keys (once) and tell their public halves: the keys stay with it. */
-async function signerKeys(env: NodeJS.ProcessEnv): Promise<SignerKeys> {
+async function signerKeys(chainName: string, env: NodeJS.ProcessEnv): Promise<SignerKeys> {
   const program = join(root, "services/signer/src/cli.ts");
   const output = await run(process.execPath, [program, "keys", "create", "--chain", chainName], { env });
   const line = output.split("\n").find((text) => text.startsWith("{"));
@@ -68,10 +68,9 @@ async function signerKeys(env: NodeJS.ProcessEnv): Promise<SignerKeys> {
   return keys as SignerKeys;
 }
 
-function knownNetwork(file: string): NetworkEntry | undefined {
-  if (!existsSync(file)) return undefined;
-  const { networks } = JSON.parse(readFileSync(file, "utf8")) as { networks: NetworkEntry[] };
-  return networks.find((network) => network.chainName === chainName);
+function knownNetworks(file: string): NetworkEntry[] {
+  if (!existsSync(file)) return [];
+  return (JSON.parse(readFileSync(file, "utf8")) as { networks: NetworkEntry[] }).networks;
 }
 
 /** Creates and funds what the local stack's chain lacks; see setUpNetwork. */
@@ -86,7 +85,7 @@ export function setUpChain(options: { stateDir: string; ports: Ports; env: NodeJ
 }
 
 /**
- * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes the networks file.
+ * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes the networks file; other networks there stay.
  * Needs the emulator up; idempotent, so that a chain that lost its state gets them anew. `env` names the signer's keystore.
  */
 export async function setUpNetwork(options: {
@@ -94,10 +93,13 @@ export async function setUpNetwork(options: {
   networksFile: string;
   serviceKey: string;
   env: NodeJS.ProcessEnv;
+  /** Default: the local stack's. */
+  chainName?: string;
 }): Promise<NetworkEntry> {
-  const { accessNode, networksFile: file } = options;
-  const known = knownNetwork(file);
-  const keys = await signerKeys(options.env);
+  const { accessNode, networksFile: file, chainName = localChain } = options;
+  const networks = knownNetworks(file);
+  const known = networks.find((network) => network.chainName === chainName);
+  const keys = await signerKeys(chainName, options.env);
   const funder = new ServiceAccount(accessNode, options.serviceKey);
 
   const ensure = async (address: string | undefined, publicKey: string, keyCount: number): Promise<string> => {
@@ -124,7 +126,8 @@ export async function setUpNetwork(options: {
     paymaster: { address: paymaster, keyId: 0 },
     explorerTransactionUrl: `${accessNode}/v1/transaction_results/{id}`,
   };
-  writeFileSync(`${file}.new`, `${JSON.stringify({ networks: [network] }, null, 2)}\n`);
+  const others = networks.filter((each) => each.chainName !== chainName);
+  writeFileSync(`${file}.new`, `${JSON.stringify({ networks: [...others, network] }, null, 2)}\n`);
   renameSync(`${file}.new`, file);
   return network;
 }

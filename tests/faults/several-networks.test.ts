@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CountersignClient, sendTransaction } from "@countersign/client";
+import { setUpNetwork } from "@countersign/dev/chain-setup.ts";
+import type { Child } from "@countersign/dev/child.ts";
+import { ensureServiceKey, startEmulator } from "@countersign/dev/emulator.ts";
+import { baseEnvironment, stateFiles } from "@countersign/dev/service-environment.ts";
+import { choosePorts } from "@countersign/dev/settings.ts";
+import { ensureTools } from "@countersign/dev/tools.ts";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { logIn, newPhone, persist, signUp } from "./phone.ts";
+
+/** A second emulator: a network of its own, where the same addresses are given out in the same order. */
+const first = "flow-emulator";
+const second = "flow-emulator-2";
+const SCRIPT = "transaction { prepare(account: &Account) {} }";
+
+let stack: FaultStack;
+let emulator: Child | undefined;
+let dir = "";
+const networks: Record<string, { chainName: string; accessNode: string; paymaster: string }> = {};
+
+beforeAll(async () => {
+  stack = await startFaultStack();
+  dir = mkdtempSync(join(tmpdir(), "countersign-second-chain-"));
+  const [ports] = await choosePorts({ free: true });
+  const { flowEmulator } = await ensureTools(() => undefined);
+  emulator = await startEmulator({ binary: flowEmulator, stateDir: dir, ports, logFile: join(dir, "emulator.log") });
+  const files = stateFiles(stack.stack.stateDir);
+  const { accessNode, paymaster } = await setUpNetwork({
+    chainName: second,
+    accessNode: `http://127.0.0.1:${ports.flowRest}`,
+    networksFile: files.networks,
+    serviceKey: ensureServiceKey(dir),
+    env: {
+      ...baseEnvironment(),
+      SIGNER_KEYSTORE_FILE: files.keystore,
+      SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
+    },
+  });
+  networks[first] = stack.stack.chains[0]!;
+  networks[second] = { chainName: second, accessNode, paymaster: `0x${paymaster.address}` };
+  for (const program of ["signer", "account", "auth"]) {
+    for (const name of [program, `${program}-2`]) await stack.bounce(name);
+    await stack.allUp();
+  }
+}, 240_000);
+
+afterAll(async () => {
+  await emulator?.stop();
+  await stack?.stop();
+  if (dir) rmSync(dir, { recursive: true, force: true });
+}, 60_000);
+
+it("an identity has one account, with addresses on every network that it asked for", { timeout: 240_000 }, async () => {
+  const phone = newPhone(stack.stack, 0);
+  const { client, deviceKey } = phone;
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
+  const onFirst = await persist(phone, "me", () => client.me());
+  expect(new Set(onFirst.addresses.map(({ chainName }) => chainName))).toEqual(new Set([first]));
+
+  const stranger = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey });
+  const login = await logIn(stack.stack, phone);
+  const withoutSession = persist(phone, "sign up", () => stranger.signUp({ login, chainName: second }));
+  await expect(withoutSession).rejects.toMatchObject({ status: 409, error: "AccountExists" });
+  const unknown = persist(phone, "sign up", () => client.signUp({ login, chainName: "flow-nowhere" }));
+  await expect(unknown).rejects.toMatchObject({ status: 400, error: "UnknownChain" });
+
+  const further = await persist(phone, "sign up", () => client.signUp({ login, chainName: second }));
+  expect(further.account.id).toBe(onFirst.id);
+  const account = await persist(phone, "me", () => client.me());
+  const kinds = account.addresses.map(({ chainName, chainType }) => `${chainName} ${chainType}`);
+  expect(kinds.sort()).toEqual([`${first} cadence`, `${first} evm`, `${second} cadence`, `${second} evm`].sort());
+
+  const keyOn = async (chainName: string) =>
+    (await client.keys()).filter((key) => key.chainName === chainName && key.publicKey === deviceKey.publicKey).length;
+  for (const chainName of [first, second]) {
+    await expect.poll(() => keyOn(chainName), { timeout: 30_000 }).toBe(1);
+    const send = () => sendTransaction(client, { network: networks[chainName]!, cadence: SCRIPT });
+    const { result } = await persist(phone, `transaction on ${chainName}`, send);
+    expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
+    const again = async () => client.signIn({ login: await logIn(stack.stack, phone), chainName });
+    const signedIn = await persist(phone, `sign in on ${chainName}`, again);
+    expect(signedIn).toMatchObject({ account: { id: onFirst.id }, transaction: { chainName } });
+  }
+});
