@@ -47,4 +47,6 @@ test("knows the apps of backends, and none of our services", () => {
   expect(peers.backend("gateway")).toBeUndefined();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shp: { apps: ["a"] } }, rpcs })).toThrow();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shop: { apps: [] } }, rpcs })).toThrow();
+  // Forgotten there, it would sign for users of every app.
+  expect(() => parsePeers({ peers: ["gateway", "shop"], rpcs })).toThrow("shop is not one of the backends");
 });

@@ -25,6 +25,9 @@ const backend = z.strictObject({
   signaturesPerMinute: z.int().positive().optional(),
 });
 
+/** Our own services that pass on what users of every app have signed. */
+const SIGNS_FOR_ALL: readonly string[] = ["gateway", "account"];
+
 const file = z
   .strictObject({
     /** Everybody who has a certificate; without it, all callers of the table. */
@@ -58,6 +61,14 @@ const file = z
         });
       }
       for (const caller of callers) {
+        // Whoever is not in the list of backends signs for users of every app.
+        if (
+          rpc.startsWith("signer.v1.Signing/") &&
+          !SIGNS_FOR_ALL.includes(caller) &&
+          !Object.hasOwn(backends ?? {}, caller)
+        ) {
+          context.addIssue({ code: "custom", path: ["rpcs", rpc], message: `${caller} is not one of the backends` });
+        }
         if (caller !== "*" && peers !== undefined && !peers.includes(caller)) {
           context.addIssue({ code: "custom", path: ["rpcs", rpc], message: `${caller} is not one of the peers` });
         }

@@ -7,6 +7,7 @@ import { findSignInKey } from "./find-sign-in-key.ts";
 import { followChain } from "./follow-chain.ts";
 import type { ChainKey, ChainKeys } from "./ports.ts";
 import { registerKey } from "./register-key.ts";
+import { registerRecoveryKey } from "./register-recovery-key.ts";
 import { tellStrangers } from "./tell-strangers.ts";
 
 describe("following the chain", () => {
@@ -113,6 +114,36 @@ describe("following the chain", () => {
     expect(types()).toEqual([]);
   });
 
+  it("lists and tells of a user key although somebody reports it as a recovery key again and again", async () => {
+    const report = registerRecoveryKey({
+      store,
+      chain: { list: async () => onChain },
+      follow: () => follow(),
+      clock,
+      newId: v7,
+    });
+    const reported = { accountId, appId: "demo", cloudAccountName: "", chainName, requestId: "r" };
+    await report({ ...reported, publicKey: stranger.publicKey });
+    show(server, first, stranger);
+    await follow();
+    expect(store.registrations).toMatchObject([{ keyIndex: 1 }, { keyIndex: 2, origin: "chain", kind: "user" }]);
+    const again = report({ ...reported, publicKey: stranger.publicKey });
+    await expect(again).rejects.toMatchObject({ reason: "KeyAlreadyRegistered" });
+    clock.advance(1000);
+    await tellStrangers({ store, clock })();
+    expect(types()).toEqual(["key-discovered"]);
+  });
+
+  it("lets a device in whose key was reported as a recovery key that never came", async () => {
+    const chain = { list: async () => onChain };
+    const report = registerRecoveryKey({ store, chain, follow: () => follow(), clock, newId: v7 });
+    const { publicKey } = stranger;
+    await report({ accountId, appId: "demo", cloudAccountName: "", chainName, requestId: "r", publicKey });
+    const letIn = await register(someKey({ accountId, accountKey: publicKey, keyIndex: 2, origin: "two-factor" }));
+    expect(letIn).toMatchObject({ kind: "user", origin: "two-factor", pendingUntil: null, keyIndex: 2 });
+    expect(store.registrations).toHaveLength(2);
+  });
+
   it("lists the same key at two indexes once", async () => {
     show(server, first, { ...first, index: 2 });
     await follow();
@@ -130,6 +161,14 @@ describe("following the chain", () => {
     await follow();
     await follow();
     expect(types()).toEqual(["account-left"]);
+  });
+
+  it("takes an answer without any server key for no answer: who has left never comes back", async () => {
+    show();
+    await follow();
+    show(first);
+    await follow();
+    expect(types()).toEqual([]);
   });
 
   it("believes no answer that is older than the change", async () => {

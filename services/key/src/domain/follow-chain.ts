@@ -96,8 +96,11 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       const same = await round.keys.findActive(chainName, found.publicKey.publicKey);
       const reported = same?.pendingUntil != null && samePublicKey(same.accountKey, found.publicKey);
       if (same && reported && found.role === "recovery") await confirm(round, same, found);
-      // The same bytes at two indexes are one key to its holder.
-      else if (!same) await discover(round, chainName, found);
+      // The same bytes at two indexes are one key to its holder; a report that the chain contradicts hides nothing.
+      else if (!same || same.pendingUntil !== null) {
+        if (same) await round.keys.remove(same.id);
+        await discover(round, chainName, found);
+      }
     }
   }
 
@@ -107,8 +110,11 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
     }
   }
 
-  const hasServerKey = ({ keys }: ChainKeys): boolean =>
-    keys.some(({ role, revoked }) => role === "server" && !revoked);
+  /** There is no way back from having left: the chain must show a server key that is revoked, and no other; an empty answer is none. */
+  const hasLeft = ({ keys }: ChainKeys): boolean => {
+    const servers = keys.filter(({ role }) => role === "server");
+    return servers.length > 0 && servers.every(({ revoked }) => revoked);
+  };
 
   return async ({ accountId, requestId, atLeast }: FollowChain): Promise<void> => {
     const chains = await chain.list(accountId);
@@ -121,7 +127,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
         await additions(round, each);
       }
       await expirePending(round);
-      const left = chains.length > 0 && !chains.some(hasServerKey);
+      const left = chains.length > 0 && chains.every(hasLeft);
       if (left && (await keys.leave(round.now))) {
         await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
       }

@@ -27,7 +27,12 @@ export interface RegisterKeyOptions {
 export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
   return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {
     const registered = await store.withAccount(command.accountId, async (keys) => {
-      const active = await keys.findActive(command.chainName, command.accountKey.publicKey);
+      let active = await keys.findActive(command.chainName, command.accountKey.publicKey);
+      if (active && active.pendingUntil !== null) {
+        // Reported as a recovery key, and let in as a user key: a report is nobody's key.
+        await keys.remove(active.id);
+        active = undefined;
+      }
       if (active && samePublicKey(active.accountKey, command.accountKey)) {
         if (active.origin !== "chain" || active.keyIndex !== command.keyIndex) return active;
         // The chain was faster than whoever let the key in.
