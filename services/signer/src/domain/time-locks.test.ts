@@ -92,6 +92,13 @@ describe("a change of the recovery key", () => {
     expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("DelayRequired");
   });
 
+  it("waits on a further chain too, where the account is old and its binding is young", async () => {
+    const at = (ms: number) => new Date(clock.now().getTime() - ms);
+    const elsewhere = { ...account, chainName: "elsewhere", address: "179b6b1cb6755e31", boundAt: at(25 * HOUR) };
+    state.bindings = [{ ...account, boundAt: at(HOUR) }, elsewhere];
+    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("DelayRequired");
+  });
+
   it("begins anew for another key, and once it was granted for a day", async () => {
     await refusalOf(transaction(asked(await adding(), fresh())));
     clock.advance(DELAYS.recoveryKeyMs);

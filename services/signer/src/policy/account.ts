@@ -10,7 +10,7 @@ export interface Binding {
   readonly address: string;
   readonly serverKeyIndex: number;
   readonly serverKeyVersion: number;
-  /** When it was bound: the account's age. */
+  /** When it was bound; the first of an account's bindings tells its age. */
   readonly boundAt?: Date;
 }
 
@@ -30,5 +30,8 @@ export function requireOwnAccount(message: DecodedMessage, bindings: readonly Bi
       fields: [{ pointer: "/chainName", detail: "needed: two chains have this address" }],
     });
   }
-  return binding;
+  const ages = bindings.map(({ boundAt }) => boundAt?.getTime());
+  // A further chain makes no young account; one whose age is not known counts as old.
+  if (ages.includes(undefined)) return { ...binding, boundAt: new Date(0) };
+  return { ...binding, boundAt: new Date(Math.min(...(ages as number[]))) };
 }
