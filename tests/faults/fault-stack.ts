@@ -7,6 +7,8 @@ import { postgresHome } from "@countersign/dev/postgres.ts";
 import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
 import { type Controller, startController } from "./controller.ts";
 
+const RESTARTS = 15;
+
 /** The programs that have replicas, as processes are named. */
 export const programs = ["gateway", "auth", "device", "key", "account", "signer"] as const;
 export type Program = (typeof programs)[number];
@@ -50,7 +52,16 @@ export async function startFaultStack(settings: Record<string, string> = {}): Pr
 
   const bringBack = async (name: string, downMs: number) => {
     await sleep(downMs);
-    await running.restart(name);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await running.restart(name);
+        break;
+      } catch (error) {
+        // A service whose database is away ends at its start; a cluster starts it again, and so do we.
+        if (attempt === RESTARTS) throw error;
+        await sleep(1_000);
+      }
+    }
     down.delete(name);
   };
 

@@ -156,13 +156,25 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
     }
   };
 
+  // A creation's calls are for all sign-ups of its batch, and a call is struck for one of them: of its cases there is one at a time.
+  const turns = new Map<string, Promise<void>>();
+  const inTurn = (each: Case): Promise<void> => {
+    if (!each.hop.includes("signer.v1.Creation/")) return run(each);
+    const running = (turns.get(each.hop) ?? Promise.resolve()).then(() => run(each));
+    turns.set(
+      each.hop,
+      running.catch(() => undefined),
+    );
+    return running;
+  };
+
   const startAll = () => {
     const queue = cases.map((each) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       results.set(each.name, promise);
       promise.catch(() => undefined);
       return () => {
-        const running = run(each);
+        const running = inTurn(each);
         resolve(running);
         return running.catch(() => undefined);
       };
