@@ -48,8 +48,8 @@ describe("the gateway as a process", () => {
       },
     });
     const ready = async () => expect((await fetch(`${admin}/readyz`)).status).toBe(200);
-    await vi.waitFor(ready, { timeout: 15_000, interval: 50 });
-  }, 20_000);
+    await vi.waitFor(ready, { timeout: 45_000, interval: 50 });
+  }, 60_000);
 
   afterAll(async () => {
     child?.kill("SIGKILL");
