@@ -150,7 +150,7 @@ async function unary(
       const decoded = decodeError(error);
       const delayMs = retryAfterMs(decoded) ?? backoffMs(attempt);
       const inTime = Date.now() + delayMs < prepared.deadline;
-      if (code !== status.UNAVAILABLE || attempt >= attempts || !inTime) throw decoded;
+      if (grpcCodeOf(decoded) !== status.UNAVAILABLE || attempt >= attempts || !inTime) throw decoded;
       if (!(await sleepUntil(delayMs, prepared.signals))) throw decoded;
     }
   }

@@ -103,6 +103,11 @@ export function decodeStatus(bytes: Uint8Array): AppError {
   return decodeDetails(bytes) ?? new AppError("Internal");
 }
 
+/** Whether the stream of a call was reset below gRPC, which grpc-js tells as INTERNAL; a service's own INTERNAL carries a reason. */
+function isStreamReset({ code, details }: ServiceError): boolean {
+  return code === status.INTERNAL && details.includes("RST_STREAM");
+}
+
 /** The AppError of a failed call. What carries no reason of the table becomes Unavailable, DeadlineExceeded or Internal. */
 export function decodeError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -114,6 +119,7 @@ export function decodeError(error: unknown): AppError {
   } catch {
     // Details that cannot be read are as good as none.
   }
+  if (isStreamReset(error)) return new AppError("Unavailable", { cause: error });
   switch (error.code) {
     case status.UNAVAILABLE:
     case status.CANCELLED:
