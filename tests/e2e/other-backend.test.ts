@@ -36,12 +36,12 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
   let person: Person;
   beforeAll(async () => {
     program = await python();
-    const stubs = place("stubs");
-    mkdirSync(stubs);
+    const generated = place("generated");
+    mkdirSync(generated);
     const files = ["signer/v1", "common/v1"].flatMap((folder) =>
       readdirSync(join("proto", folder)).map((name) => join("proto", folder, name)),
     );
-    const out = [`--python_out=${stubs}`, `--grpc_python_out=${stubs}`];
+    const out = [`--python_out=${generated}`, `--grpc_python_out=${generated}`];
     await run(program, ["-m", "grpc_tools.protoc", "-I", "proto", ...out, ...files]);
     person = await signUpPerson();
   }, 300_000);
@@ -83,7 +83,7 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
       chainName,
       ...places,
     ];
-    const env = { PATH: process.env.PATH, PYTHONPATH: place("stubs") };
+    const env = { PATH: process.env.PATH, PYTHONPATH: place("generated") };
     return { message, ...(await run(program, args, { env, timeout: 60_000 })) };
   };
 

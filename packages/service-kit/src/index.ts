@@ -12,6 +12,7 @@ export {
   sharedEnv,
 } from "./config.ts";
 export { defineFaultPoints, type FaultPointReport, type FaultPoints } from "./fault-points.ts";
+export { groupUses } from "./group-uses.ts";
 export { type GroupedWrite, groupWrites } from "./group-writes.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { createLogger, type Logger, type LoggerOptions, scrub } from "./log.ts";

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./evidence.ts";
 import { complaintsAbout } from "./exactly-once.ts";
 import { createLedger } from "./ledger.ts";
-import { journey, newPerson, type Person } from "./person.ts";
+import { journey, newPerson, type Person, persist } from "./person.ts";
 import type { ProxiedStack } from "./proxied-stack.ts";
 import { seededRandom } from "./random.ts";
 import type { ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
@@ -147,7 +147,9 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
       armed.disarm();
       judge(rpc, armed.strikes, refreshed);
       for (const challenge of person.challenges) {
-        await expect(person.client.respondChallenge(challenge)).rejects.toMatchObject({ error: "UnknownChallenge" });
+        await expect(persist(() => person.client.respondChallenge(challenge))).rejects.toMatchObject({
+          error: "UnknownChallenge",
+        });
       }
     } catch (error) {
       throw new Error(`${person.tag}: ${(error as Error).message}\n${person.story.join("\n")}`, { cause: error });

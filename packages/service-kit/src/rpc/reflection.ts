@@ -50,7 +50,7 @@ function load(services: readonly string[], descriptors: string): Map<string, Imp
 }
 
 /**
- * Adds grpc.reflection.v1 and v1alpha for these services, from the descriptors that `buf build` wrote beside the stubs. They are read when somebody asks: they
+ * Adds grpc.reflection.v1 and v1alpha for these services, from the descriptors that `buf build` wrote beside the generated code. They are read when somebody asks: they
  * take 60 MiB, and hardly anybody ever does.
  */
 export function addReflection(server: Pick<Server, "addService">, services: readonly string[]): void {

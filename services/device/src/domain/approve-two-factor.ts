@@ -23,7 +23,7 @@ export interface ApproverSession extends Session, Approver {
   recoverySessionId?: string;
 }
 
-/** Who approves: a device, or a recovery key's session. */
+/** What the request notes as its approver: the device, or the recovery key's session. */
 interface ApproverId {
   id: string;
 }
@@ -61,14 +61,15 @@ const NOTHING_SUBMITTED = [
 /**
  * A registered device of the account, or its recovery key, lets a new one in. Of all that may happen to a request at once, one thing does.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
- * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), DelayRequired and DelayCancelled (a recovery key); Unavailable and DeadlineExceeded where the outcome will show in the request.
+ * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), InvalidAccessToken (no registered device), DelayRequired and DelayCancelled (a recovery key), and what else
+ * NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded where the outcome will show in the request.
  */
 export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
     if (ports.isFrozen(command.session.accountId)) throw new AppError("AccountFrozen");
     const live = await ports.devices.listLive(command.session.accountId);
     const approver = requireApprover(live, command.session);
-    if (await approvedEarlier(ports, command, approver)) return;
+    if (await approvedByEarlierCall(ports, command, approver)) return;
 
     const request = await findOpenTwoFactor(ports, command);
     requireOtherDevice(request, command.session);
@@ -112,6 +113,7 @@ async function approveWithSignature(
   command: ApproveTwoFactor,
   approval: SignedApproval,
 ): Promise<void> {
+  // Only here: a transaction speaks for itself, whatever message the device had looked at.
   requireCurrentName(request, command.id);
   const signature = await requireApproverSignature(ports, request, command.session, approval);
 
@@ -166,13 +168,14 @@ async function submit(
     const now = ports.clock.now();
     const refused = isAppError(error, ...NOTHING_SUBMITTED);
     const step = refused ? givingUpAttempt(attemptId) : doubtingAttempt(attemptId, now);
+    // Where not even this can be written, the attempt stands as it was, and the sweeper settles it when it is old enough.
     await ports.requests.take(request.id, step, { occurredAt: now, requestId });
     throw error;
   }
 }
 
 /** A device whose answer got lost asks again: true where its own attempt turns out to have been submitted. */
-async function approvedEarlier(
+async function approvedByEarlierCall(
   ports: TwoFactorPorts,
   command: ApproveTwoFactor,
   approver: ApproverId,

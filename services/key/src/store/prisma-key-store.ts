@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupWrites } from "@countersign/service-kit";
+import { groupUses } from "@countersign/service-kit";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
@@ -67,29 +67,15 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
   };
 }
 
-interface Touch {
-  accountId: string;
-  key: PublicKey;
-  usedAt: Date;
-}
-
 /** Registrations in Postgres. */
 export function prismaKeyStore(prisma: PrismaClient): KeyStore {
-  // Every sign-in of everybody comes through here: many share one statement. Sorted, so that replicas do not wait for each other crosswise.
-  const touch = groupWrites<Touch>(async (uses) => {
-    const sorted = uses.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1));
-    await prisma.$executeRaw`
+  const touch = groupUses(
+    ({ accountIds, algorithms, keys, usedAt }) => prisma.$executeRaw`
       UPDATE registration AS t SET last_used_at = n.used_at
-      FROM (
-        SELECT id, algorithm, key, max(used_at) AS used_at
-        FROM unnest(
-          ${sorted.map(({ accountId }) => accountId)}::uuid[], ${sorted.map(({ key }) => key.algorithm)}::text[],
-          ${sorted.map(({ key }) => key.publicKey)}::text[], ${sorted.map(({ usedAt }) => usedAt.toISOString())}::timestamptz[]
-        ) AS u(id, algorithm, key, used_at)
-        GROUP BY id, algorithm, key
-      ) AS n
-      WHERE t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`;
-  });
+      FROM unnest(${accountIds}::uuid[], ${algorithms}::text[], ${keys}::text[], ${usedAt}::timestamptz[]) AS n(id, algorithm, key, used_at)
+      WHERE t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL
+        AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`,
+  );
   return {
     withAccount: (accountId, work) =>
       prisma.$transaction(
