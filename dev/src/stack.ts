@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createBringBack } from "./bring-back.ts";
 import { ensureCadenceParser } from "./cadence-parser.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpChain } from "./chain-setup.ts";
@@ -36,6 +37,8 @@ export interface StackOptions {
   stateDir: string;
   /** Ports that happen to be free instead of the configured ones. */
   freePorts: boolean;
+  /** Starts again what dies by itself. Default: it is said, and stays dead. */
+  bringBack?: boolean;
   /** Throw-away state: the database does not wait for the disk. */
   throwAway: boolean;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
@@ -133,7 +136,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const pidFile = claim(stateDir);
   const stackFile = join(stateDir, "stack.json");
   rmSync(stackFile, { force: true });
-  const supervisor = new Supervisor(say);
+  let bringBack: ((name: string) => Promise<void>) | undefined;
+  const supervisor = new Supervisor(say, (name) => void bringBack?.(name));
   const stop = async () => {
     await supervisor.stop();
     for (const path of [stackFile, pidFile]) rmSync(path, { force: true });
@@ -156,6 +160,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       if (described) described.pid = supervisor.find(name)?.pid ?? described.pid;
       tell();
     };
+    if (options.bringBack) bringBack = createBringBack({ restart, say });
     return { stack, stackFile, supervisor, kill: (name) => supervisor.killOne(name), restart, stop };
   } catch (error) {
     await stop();

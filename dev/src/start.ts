@@ -70,7 +70,14 @@ export async function start(args: string[]): Promise<void> {
   stopOnRequest(request, () => running?.supervisor.kill());
 
   const stateDir = resolve(values["state-dir"] ?? defaultStateDir);
-  const starting = startStack({ stateDir, freePorts: values["free-ports"], throwAway: false, say, cancel: asked });
+  const starting = startStack({
+    stateDir,
+    freePorts: values["free-ports"],
+    bringBack: true,
+    throwAway: false,
+    say,
+    cancel: asked,
+  });
   running = await starting;
   if (stopWhy === undefined) {
     console.log(

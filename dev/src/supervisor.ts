@@ -5,6 +5,7 @@ import { Failure } from "./fail.ts";
 export class Supervisor {
   readonly #tiers: Child[][] = [];
   readonly #say: (line: string) => void;
+  readonly #died: (name: string) => void;
   readonly #starting = new Set<Promise<Child>>();
   /** Names that were started before: their logs go on. */
   readonly #known = new Set<string>();
@@ -16,8 +17,10 @@ export class Supervisor {
   /** Rejects when a process ends before the stack is ready: race it against the start. */
   readonly diedEarly: Promise<never>;
 
-  constructor(say: (line: string) => void) {
+  /** `died` is told the name of what ended by itself once everything was ready. */
+  constructor(say: (line: string) => void, died: (name: string) => void = () => undefined) {
     this.#say = say;
+    this.#died = died;
     this.diedEarly = new Promise((_, reject) => {
       this.#failStart = reject;
     });
@@ -47,8 +50,10 @@ export class Supervisor {
     child.exited.then((how) => {
       if (this.#stopping || this.#condemned.has(child)) return;
       const line = `${child.name} (pid ${child.pid}) died with ${how}: ${child.logFile} says why.`;
-      if (this.#ready) this.#say(`countersign: ${line} Stop the stack and start it again.`);
-      else this.#failStart(new Failure(line));
+      if (!this.#ready) return this.#failStart(new Failure(line));
+      this.#say(line);
+      this.#remove(child);
+      this.#died(child.name);
     });
   }
 
@@ -63,6 +68,10 @@ export class Supervisor {
     if (!child) throw new Failure(`there is no process ${name} to kill.`);
     this.#condemned.add(child);
     await child.kill();
+    this.#remove(child);
+  }
+
+  #remove(child: Child): void {
     for (const [tier, children] of this.#tiers.entries()) {
       this.#tiers[tier] = (children ?? []).filter((other) => other !== child);
     }

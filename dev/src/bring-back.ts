@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface BringBackOptions {
+  restart(name: string): Promise<void>;
+  say(line: string): void;
+  /** Milliseconds before the first attempt; each further one waits twice as long. */
+  firstDelayMs?: number;
+  attempts?: number;
+}
+
+/**
+ * Starts again what died, as a cluster would; the delays are for what cannot start because something else is away as well. One process is brought
+ * back by one loop: what dies while it starts is the next attempt's.
+ */
+export function createBringBack({ restart, say, firstDelayMs = 500, attempts = 6 }: BringBackOptions) {
+  const returning = new Set<string>();
+  return async (name: string): Promise<void> => {
+    if (returning.has(name)) return;
+    returning.add(name);
+    try {
+      for (let attempt = 0; attempt < attempts; attempt += 1) {
+        // Not a reason to stay for a stack that was stopped.
+        await sleep(firstDelayMs * 2 ** attempt, undefined, { ref: false });
+        try {
+          await restart(name);
+          return say(`${name} is back`);
+        } catch (error) {
+          say(`${name} did not come back: ${(error as Error).message.split("\n")[0]}`);
+        }
+      }
+      say(`${name} stays away: stop the stack and start it again.`);
+    } finally {
+      returning.delete(name);
+    }
+  };
+}
