@@ -1,4 +1,5 @@
 export { type AdminServer, type ReadyCheck, splitAddress, startAdminServer } from "./admin.ts";
+export { type BudgetRule, budgetRules, flowUnits } from "./budget-rules.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export {
   ConfigError,

@@ -50,3 +50,17 @@ test("knows the apps of backends, and none of our services", () => {
   // Forgotten there, it would sign for users of every app.
   expect(() => parsePeers({ peers: ["gateway", "shop"], rpcs })).toThrow("shop is not one of the backends");
 });
+
+test("a backend has the budgets of its entry", () => {
+  const withBudgets = (budgets: object[]) => () =>
+    parsePeers({ peers: ["shop"], backends: { shop: { apps: ["a"], budgets } } as never, rpcs: {} });
+  const peers = withBudgets([{ windowSeconds: 60, feesFlow: 0.5 }])();
+  expect(peers.backend("shop")?.budgets).toEqual([{ windowSeconds: 60, fees: 50_000_000 }]);
+  expect(withBudgets([{ windowSeconds: 60 }])).toThrow("limits nothing");
+  expect(
+    withBudgets([
+      { windowSeconds: 60, count: 1 },
+      { windowSeconds: 60, count: 2 },
+    ]),
+  ).toThrow("two budgets");
+});

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type BudgetRule, budgetRules } from "./budget-rules.ts";
 import { readJsonFile } from "./config.ts";
 
 const peerName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a name such as demo-backend");
@@ -23,6 +24,8 @@ const backend = z.strictObject({
   apps: z.array(z.string().min(1)).min(1),
   /** Signatures that it may ask for, over all of its users and per replica of the signer. Default: as many as its users may. */
   signaturesPerMinute: z.int().positive().optional(),
+  /** What its users may use through it, over all replicas; default: the policy's `budgets.backend`. */
+  budgets: budgetRules.optional(),
 });
 
 /** Our own services that pass on what users of every app have signed. */
@@ -89,6 +92,7 @@ export interface PeerRule {
 export interface Backend {
   readonly apps: ReadonlySet<string>;
   readonly signaturesPerMinute?: number | undefined;
+  readonly budgets?: readonly BudgetRule[] | undefined;
 }
 
 /** Who may call what: the content of deploy/peers.json. Whatever is not listed is refused. */

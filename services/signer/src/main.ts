@@ -19,6 +19,8 @@ import {
 import { createAuditLog } from "./audit/audit-log.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
 import { startCheckpointer } from "./audit/checkpointer.ts";
+import { startBudgetMetrics } from "./budget/budget-metrics.ts";
+import { budgetRulesOf, createReserve } from "./budget/reserve.ts";
 import { loadConfig } from "./config.ts";
 import { bindAddress } from "./domain/bind-address.ts";
 import { createDecide } from "./domain/decide.ts";
@@ -46,12 +48,14 @@ import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAuditReader } from "./store/prisma-audit-reader.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
+import { commonBudgetUse, pruneBudgets } from "./store/prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
 import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
 import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
+const KEEP_BUDGETS_MS = 24 * 3_600_000;
 const AUDIT_KEY = { role: "audit" } as const;
 
 await runService({
@@ -75,11 +79,20 @@ await runService({
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl) });
     onClose("database", () => prisma.$disconnect());
     const bindings = prismaBindingStore(prisma);
+    const peers = loadPeers(config.peersFile);
+    const budgetMetrics = startBudgetMetrics({
+      metrics,
+      logger,
+      use: () => commonBudgetUse(prisma, clock.now()),
+      rulesOf: budgetRulesOf(policies, peers.backend),
+    });
+    onClose("budget metrics", () => budgetMetrics.close());
     const audit = createAuditLog({
       store: prismaAuditStore(prisma),
       clock,
       logger,
       signaturesPerMinute: config.signaturesPerMinute,
+      onBudgetExceeded: budgetMetrics.onBudgetExceeded,
     });
     const alarms = createAuditAlarms(metrics);
     const checkpointer = startCheckpointer({
@@ -128,7 +141,6 @@ await runService({
       clock,
       newId: () => uuidv7(clock),
     });
-    const peers = loadPeers(config.peersFile);
     const signing = {
       decide,
       bindings,
@@ -138,6 +150,7 @@ await runService({
       delay,
       clock,
       chain,
+      reserve: createReserve(peers.backend, clock),
       checkBackend: createBackendCheck(peers.backend, clock),
     };
     const transaction = signTransaction(signing);
@@ -174,10 +187,12 @@ await runService({
       );
 
     const pruning = setInterval(() => {
-      const before = new Date(clock.now().getTime() - PRUNE_MS);
-      Promise.all([pruneSignatureCounts(prisma, before), pruneEphemeralUses(prisma, before)]).catch((err) =>
-        logger.warn({ err }, "old counts stay for now"),
-      );
+      const ago = (ms: number) => new Date(clock.now().getTime() - ms);
+      Promise.all([
+        pruneSignatureCounts(prisma, ago(PRUNE_MS)),
+        pruneEphemeralUses(prisma, ago(PRUNE_MS)),
+        pruneBudgets(prisma, ago(KEEP_BUDGETS_MS)),
+      ]).catch((err) => logger.warn({ err }, "old counts stay for now"));
     }, PRUNE_MS);
     onClose("pruning", () => clearInterval(pruning));
     readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);

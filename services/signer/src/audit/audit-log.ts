@@ -1,5 +1,13 @@
 import { AppError } from "@countersign/errors";
 import { type Clock, type Logger, uuidv7 } from "@countersign/service-kit";
+import {
+  type BudgetWindow,
+  mergeReservations,
+  type Reservation,
+  readWindowId,
+  reservationId,
+} from "../budget/budget.ts";
+import { type BudgetState, findOverBudget } from "../budget/judge.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "./record.ts";
 
 /** Where a chain ends. */
@@ -17,17 +25,33 @@ export interface CountedSignatures {
   readonly limit: number;
 }
 
-/** Whether a batch was committed; if not, what the counts of its accounts have come to. */
-export type AuditCommit = { readonly committed: true } | { readonly committed: false; readonly reached: Counts };
-type Counts = ReadonlyMap<string, number>;
+/** What a batch of records counts and reserves. */
+export interface Charge {
+  readonly counted: CountedSignatures;
+  /** One for each transaction. */
+  readonly reservations: readonly Reservation[];
+}
+
+/** What of a batch is committed where somebody is over a limit. */
+export interface Judged {
+  readonly records: readonly AuditRecord[];
+  readonly reservations: readonly Reservation[];
+}
 
 export interface AuditStore {
   startChain(head: AuditHead, startedAt: Date): Promise<void>;
   /**
-   * Adds the counts and, where no account is over its limit then, commits the records and the new head. Fails when the head is not `head` any more.
+   * Commits counts, reservations, records and the new head, all or nothing. False, and nothing written, where a limit or a budget would be passed.
+   * Fails when the head is not `head` any more.
    */
-  commit(head: AuditHead, records: readonly AuditRecord[], counted?: CountedSignatures): Promise<AuditCommit>;
+  commit(head: AuditHead, records: readonly AuditRecord[], charge?: Charge): Promise<boolean>;
+  /**
+   * The same after a commit that gave false: adds the counts, has `judge` look at what the accounts have come to and at the budgets, which nobody else changes
+   * meanwhile, and commits what it gives.
+   */
+  commitJudged(head: AuditHead, charge: Charge, judge: (reached: Counts, state: BudgetState) => Judged): Promise<void>;
 }
+type Counts = ReadonlyMap<string, number>;
 
 export interface AuditLogOptions {
   store: AuditStore;
@@ -35,6 +59,8 @@ export interface AuditLogOptions {
   logger: Logger;
   /** Signatures per minute and account, over all replicas. */
   signaturesPerMinute: number;
+  /** Told of each signature that a budget refuses. */
+  onBudgetExceeded?: (window: BudgetWindow) => void;
 }
 
 /** Where a decision stands in the log. */
@@ -47,16 +73,26 @@ export interface AuditReceipt {
 export interface AuditLog {
   /** Turns away, without work and without a record, whoever was over the limit in this minute already. Errors: RateLimited. */
   admit(accountId: string): void;
-  /** Resolves once the record is durable. Errors: RateLimited where the account has its most signatures, Unavailable where nothing could be written. */
-  append(entry: AuditEntry): Promise<AuditReceipt>;
+  /**
+   * Resolves once the record and the reservation are durable. Errors: RateLimited where the account has its most signatures, SigningRefused (BudgetExceeded), Unavailable
+   * where nothing could be written.
+   */
+  append(entry: AuditEntry, reservation?: Reservation): Promise<AuditReceipt>;
   /** Where this process's chain ends; undefined before its first record, and after a commit that failed. */
   head(): AuditHead | undefined;
 }
 
 interface Waiting {
   entry: AuditEntry;
+  reservation: Reservation | undefined;
   resolve(receipt: AuditReceipt): void;
   reject(error: unknown): void;
+}
+
+/** A batch as it was committed; `full`: windows without room, by reservation. */
+interface Written {
+  records: readonly AuditRecord[];
+  full: ReadonlyMap<string, BudgetWindow>;
 }
 
 const BATCH = 256;
@@ -66,7 +102,8 @@ const MINUTE_MS = 60_000;
  * One chain of records for this process. Records that arrive while a commit is under way share the next one, so that durability costs one flush per batch
  * and not one per signature. After a commit that failed the chain is given up and a new one begun: what the database has of the old one stays provable.
  */
-export function createAuditLog({ store, clock, logger, signaturesPerMinute }: AuditLogOptions): AuditLog {
+export function createAuditLog(options: AuditLogOptions): AuditLog {
+  const { store, clock, logger, signaturesPerMinute, onBudgetExceeded = () => undefined } = options;
   const queue: Waiting[] = [];
   let head: AuditHead | undefined;
   let running = false;
@@ -80,44 +117,68 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
     return started;
   }
 
-  /** Most batches have nobody who is over the limit: then records are written as they were decided, and else with what the counts came to. */
-  async function write(current: AuditHead, entries: readonly AuditEntry[], minute: Date): Promise<AuditRecord[]> {
+  /** Most batches have nobody who is over a limit: then records are written as they were decided, and else with what each one's came to. */
+  async function write(current: AuditHead, batch: readonly Waiting[], minute: Date): Promise<Written> {
     const counts = new Map<string, number>();
     const limited = ({ verdict, accountId }: AuditEntry) => verdict === "signed" && accountId !== "";
-    for (const entry of entries)
+    for (const { entry } of batch)
       if (limited(entry)) counts.set(entry.accountId, (counts.get(entry.accountId) ?? 0) + 1);
-    const records = chainRecords(current, entries);
-    const first = await store.commit(current, records, { minute, counts, limit: signaturesPerMinute });
-    if (first.committed) return records;
+    const counted = { minute, counts, limit: signaturesPerMinute };
+    const reservations = mergeReservations(batch.flatMap(({ reservation }) => reservation ?? []));
+    const entries = batch.map(({ entry }) => entry);
+    const decided = chainRecords(current, entries);
+    if (await store.commit(current, decided, { counted, reservations })) return { records: decided, full: new Map() };
 
-    const before = new Map([...counts].map(([id, count]) => [id, (first.reached.get(id) ?? count) - count]));
-    const judged = entries.map((entry): AuditEntry => {
-      if (!limited(entry)) return entry;
-      const count = before.get(entry.accountId)! + 1;
-      before.set(entry.accountId, count);
-      return count > signaturesPerMinute ? { ...entry, verdict: "RateLimited" } : entry;
+    let written: Written = { records: decided, full: new Map() };
+    await store.commitJudged(current, { counted, reservations }, (reached, state) => {
+      const before = new Map([...counts].map(([id, count]) => [id, (reached.get(id) ?? count) - count]));
+      const within = batch.filter(({ entry }) => {
+        if (!limited(entry)) return true;
+        const count = before.get(entry.accountId)! + 1;
+        before.set(entry.accountId, count);
+        return count <= signaturesPerMinute;
+      });
+      const wishes = mergeReservations(within.flatMap(({ reservation }) => reservation ?? []));
+      const full = findOverBudget(wishes, state);
+      const allowed = new Set(within);
+      const judged = batch.map((waiting): AuditEntry => {
+        if (!allowed.has(waiting)) return { ...waiting.entry, verdict: "RateLimited" };
+        const over = waiting.reservation && full.has(reservationId(waiting.reservation));
+        return over ? { ...waiting.entry, verdict: "BudgetExceeded" } : waiting.entry;
+      });
+      written = { records: chainRecords(current, judged), full };
+      return { records: written.records, reservations: wishes.filter((wish) => !full.has(reservationId(wish))) };
     });
-    const again = chainRecords(current, judged);
-    await store.commit(current, again);
-    return again;
+    return written;
+  }
+
+  /** Why a signature does not leave though the rules had allowed it. */
+  function refusal({ entry, reservation }: Waiting, verdict: string, minute: Date, { full }: Written): AppError {
+    if (verdict === "RateLimited") {
+      const until = minute.getTime() + MINUTE_MS;
+      overLimit.set(entry.accountId, until);
+      const left = Math.ceil((until - clock.now().getTime()) / 1000);
+      return new AppError("RateLimited", { retryAfterSeconds: Math.max(1, left) });
+    }
+    const window = full.get(reservationId(reservation!))!;
+    onBudgetExceeded(window);
+    const { scope, windowSeconds } = readWindowId(window.id);
+    return new AppError("SigningRefused", {
+      detail: `the ${scope}'s budget of ${windowSeconds} seconds is used up until ${window.endsAt.toISOString()}`,
+      metadata: { reason: "BudgetExceeded" },
+    });
   }
 
   async function commit(batch: readonly Waiting[]): Promise<void> {
-    const now = clock.now();
-    const minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+    const minute = new Date(Math.floor(clock.now().getTime() / MINUTE_MS) * MINUTE_MS);
     head ??= await begin();
-    const entries = batch.map(({ entry }) => entry);
-    const records = await write(head, entries, minute);
-    const last = records.at(-1)!;
+    const written = await write(head, batch, minute);
+    const last = written.records.at(-1)!;
     head = { chainId: last.chainId, sequence: last.sequence, hash: last.hash };
-    const retryAfterSeconds = Math.max(1, Math.ceil((minute.getTime() + MINUTE_MS - now.getTime()) / 1000));
     batch.forEach((waiting, i) => {
-      const { chainId, sequence, hash, verdict } = records[i]!;
+      const { chainId, sequence, hash, verdict } = written.records[i]!;
       if (verdict === waiting.entry.verdict) waiting.resolve({ chainId, sequence, hash });
-      else {
-        overLimit.set(waiting.entry.accountId, minute.getTime() + MINUTE_MS);
-        waiting.reject(new AppError("RateLimited", { retryAfterSeconds }));
-      }
+      else waiting.reject(refusal(waiting, verdict, minute, written));
     });
   }
 
@@ -147,9 +208,9 @@ export function createAuditLog({ store, clock, logger, signaturesPerMinute }: Au
       if (left > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(left / 1000) });
       overLimit.delete(accountId);
     },
-    append: (entry) =>
+    append: (entry, reservation) =>
       new Promise((resolve, reject) => {
-        queue.push({ entry, resolve, reject });
+        queue.push({ entry, reservation, resolve, reject });
         if (!running) void drain();
       }),
     head: () => head,

@@ -1,5 +1,7 @@
 import { createLogger, FixedClock } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
+import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";
+import { findOverBudget, type Reserved, usageId } from "../budget/judge.ts";
 import { type AuditHead, type AuditStore, createAuditLog } from "./audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "./record.ts";
 
@@ -46,29 +48,61 @@ describe("a chain of records", () => {
   });
 });
 
+const NOTHING: Amounts = { count: 0, computation: 0, fees: 0 };
+const reservation = (sequence: number, limits: BudgetWindow["limits"]): Reservation => ({
+  chainName: "c",
+  proposal: `aa/1/${sequence}`,
+  referenceBlock: "b",
+  amounts: { count: 1, computation: 999, fees: 4_006_000 },
+  windows: [{ id: "account/a/60/1", endsAt: new Date("2026-11-21T00:01:00Z"), limits }],
+});
+
 /** A store in memory whose commits take a turn of the event loop, and fail on request. */
 function memoryStore() {
   const chains = new Map<string, { head: AuditHead; records: AuditRecord[] }>();
   const counts = new Map<string, number>();
   const state = { chains, commits: 0, failNext: false };
+  const budgets = { reserved: new Map<string, Reserved>(), used: new Map<string, Amounts>() };
+  const use = ({ chainName, windows, amounts }: Reservation) => {
+    for (const { id } of windows) {
+      const { count, computation, fees } = budgets.used.get(usageId(chainName, id)) ?? NOTHING;
+      budgets.used.set(usageId(chainName, id), {
+        count: count + amounts.count,
+        computation: computation + amounts.computation,
+        fees: fees + amounts.fees,
+      });
+    }
+  };
+  const push = (current: AuditHead, records: readonly AuditRecord[]) => {
+    const chain = chains.get(current.chainId)!;
+    chain.records.push(...records);
+    chain.head = { chainId: current.chainId, sequence: records.at(-1)!.sequence, hash: records.at(-1)!.hash };
+  };
   const store: AuditStore = {
     async startChain(first) {
       chains.set(first.chainId, { head: first, records: [] });
     },
-    async commit(current, records, counted) {
+    async commit(current, records, charge) {
       await new Promise(setImmediate);
       state.commits += 1;
       if (state.failNext) {
         state.failNext = false;
         throw new Error("the database is away");
       }
-      for (const [id, count] of counted?.counts ?? []) counts.set(id, (counts.get(id) ?? 0) + count);
-      const over = [...(counted?.counts.keys() ?? [])].some((id) => counts.get(id)! > counted!.limit);
-      if (over) return { committed: false, reached: counts };
-      const chain = chains.get(current.chainId)!;
-      chain.records.push(...records);
-      chain.head = { chainId: current.chainId, sequence: records.at(-1)!.sequence, hash: records.at(-1)!.hash };
-      return { committed: true };
+      const over = [...(charge?.counted.counts ?? [])].some(
+        ([id, count]) => (counts.get(id) ?? 0) + count > charge!.counted.limit,
+      );
+      if (over || findOverBudget(charge?.reservations ?? [], budgets).size > 0) return false;
+      for (const [id, count] of charge?.counted.counts ?? []) counts.set(id, (counts.get(id) ?? 0) + count);
+      for (const reservation of charge?.reservations ?? []) use(reservation);
+      push(current, records);
+      return true;
+    },
+    async commitJudged(current, { counted }, judge) {
+      for (const [id, count] of counted.counts) counts.set(id, (counts.get(id) ?? 0) + count);
+      const { records, reservations } = judge(counts, budgets);
+      for (const reservation of reservations) use(reservation);
+      push(current, records);
     },
   };
   return { store, state };
@@ -133,5 +167,35 @@ describe("the audit log", () => {
     await expect(log.append(entry({ accountId: "a", verdict: "GasLimit" }))).resolves.toBeDefined();
     expect(() => log.admit("a")).toThrow("RateLimited");
     expect(() => log.admit("b")).not.toThrow();
+  });
+
+  it("refuses and records what a budget has no room for, and nothing else of the batch", async () => {
+    const { log, state } = newLog();
+    const limits = { fees: 10_000_000 };
+    const asked = [1, 2, 3].map((sequence) => log.append(entry(), reservation(sequence, limits)));
+    const results = await Promise.allSettled([...asked, log.append(entry())]);
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+    expect(results[2]).toMatchObject({
+      reason: {
+        reason: "SigningRefused",
+        metadata: { reason: "BudgetExceeded" },
+        detail: "the account's budget of 60 seconds is used up until 2026-11-21T00:01:00.000Z",
+      },
+    });
+    const [chain] = [...state.chains.values()];
+    expect(chain!.records.map(({ verdict }) => verdict)).toEqual(["signed", "signed", "BudgetExceeded", "signed"]);
+    expect(verifyChain(chain!.records, chain!.head)).toBe("");
+  });
+
+  it("who is over the limit of signatures takes no budget from the others of the batch", async () => {
+    const { log } = newLog(1);
+    const limits = { count: 2 };
+    const asked = ["a", "a", "b"].map((accountId, i) => log.append(entry({ accountId }), reservation(i, limits)));
+    const results = await Promise.allSettled(asked);
+    expect(results.map((result) => (result.status === "rejected" ? result.reason.reason : "signed"))).toEqual([
+      "signed",
+      "RateLimited",
+      "signed",
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import {
 import type { Clock } from "@countersign/service-kit";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
+import type { Reservation } from "../budget/budget.ts";
 import { faultPoint } from "../fault-points.ts";
 import { checkSwitch, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
@@ -38,6 +39,8 @@ export interface Permission {
   /** 16 hex digits. */
   readonly address: string;
   readonly keyId: number;
+  /** What the signature lets be used; absent where no budget is concerned. */
+  readonly reservation?: Reservation | undefined;
 }
 
 /** What the rules decide by: the policy when the request came, and the script's hash (SHA-256, hex). */
@@ -117,24 +120,24 @@ export function createDecide(options: DecideOptions) {
     };
     audit.admit(asker.accountId);
     let scriptHash = "";
+    let recorded = false;
     try {
       const decoded = decode(message);
       scriptHash = sha256(decoded.script);
       checkSwitch(operation, policy);
-      const { key, address, keyId } = await rules(decoded, { policy, scriptHash });
+      const { key, address, keyId, reservation } = await rules(decoded, { policy, scriptHash });
       const signature = await vault.sign(key, message);
       await faultPoint("signature made");
-      const receipt = await audit.append({
-        ...entry,
-        chainName: key.chainName,
-        scriptHash,
-        verdict: "signed",
-        keyVersion: vault.version(key),
-      });
+      // Whatever comes of it, its record is written there: also that a budget is used up.
+      recorded = true;
+      const receipt = await audit.append(
+        { ...entry, chainName: key.chainName, scriptHash, verdict: "signed", keyVersion: vault.version(key) },
+        reservation,
+      );
       await faultPoint("audit committed");
       return { address, keyId, signature, receipt };
     } catch (error) {
-      const refused = isAppError(error, ...RECORDED);
+      const refused = !recorded && isAppError(error, ...RECORDED);
       if (refused && mayRecordRefusal(asker)) {
         const verdict = error.metadata.reason ?? error.reason;
         await audit.append({ ...entry, scriptHash, verdict });

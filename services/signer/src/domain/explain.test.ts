@@ -23,10 +23,12 @@ describe("explain", () => {
       kind: "payload",
       refusalReason: "",
       detail: expect.stringContaining(`free script; transaction; script `),
+      reserves: { count: 1, computation: 0, fees: 0 },
     });
     expect(await asking(envelopeMessage(byDevice()), "")).toMatchObject({
       kind: "envelope",
       detail: expect.stringMatching(/paymaster.*payer f3fcd2c1a78f5eee.*policy script-1\/default-1/),
+      reserves: { count: 1, computation: 999, fees: 4_006_000 },
     });
     expect(state.records).toEqual([]);
   });

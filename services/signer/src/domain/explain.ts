@@ -1,6 +1,8 @@
 import { isAppError } from "@countersign/errors";
 import { createAccountsScript, type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
+import type { Amounts } from "../budget/budget.ts";
+import { amountsOf } from "../budget/reserve.ts";
 import { checkPaymasterOnlyPays } from "../policy/paymaster.ts";
 import { checkSwitch, type PolicySource } from "../policy/policy.ts";
 import { refuse } from "../policy/refusal.ts";
@@ -16,6 +18,8 @@ export interface Explanation {
   /** The rule that decides; empty where none of those refuses. */
   readonly refusalReason: string;
   readonly detail: string;
+  /** What the signature would take from budgets; absent where it would not be given, and for a creation. */
+  readonly reserves?: Amounts;
 }
 
 export interface ExplainOptions {
@@ -33,7 +37,8 @@ function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly C
 
 /**
  * Decodes a message, says what it is and which rule decides; signs nothing and leaves no record. It knows no account, so whose authorizer, proposer, payer and signatures
- * these are stays open; and it does not say whether a creation's keys are right.
+ * these are stays open; it does not say whether a
+ * creation's keys are right, nor what is left of a budget.
  */
 export const explain =
   ({ policies, scripts, chains }: ExplainOptions) =>
@@ -57,9 +62,11 @@ export const explain =
       const template = templateOf(decoded);
       checkGasLimit(decoded, template, policy);
       if (!template) await checkFreeScript(scripts, decoded, { policy, scriptHash });
+      const payingChain = known.find(({ paymaster }) => paymaster.address === payer)?.chainName ?? chainName;
       return {
         kind,
         refusalReason: "",
+        reserves: amountsOf(operation, decoded, payingChain, policy),
         detail: `${template ? `template ${template.name}` : "free script"}; ${detail}`,
       };
     } catch (error) {

@@ -51,7 +51,9 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         await countEphemeralUse(options, token, "paymaster");
         const { address, keyId } = policy.paymaster;
         const key = { role: "paymaster", chainName: account.chainName, version: paymasterVersion(policy) } as const;
-        return { key, address, keyId };
+        const { chainName: name, accountId } = account;
+        const spender = { operation: "paymaster", chainName: name, accountId, appId: token.appId, caller } as const;
+        return { key, address, keyId, reservation: options.reserve(decoded, spender, deciding.policy) };
       },
     );
 };

@@ -1,5 +1,6 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import type { Reserve } from "../budget/reserve.ts";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import type { BackendCheck } from "../policy/backends.ts";
 import { refuse } from "../policy/refusal.ts";
@@ -31,6 +32,7 @@ export interface SignOptions {
   /** See requireDelay. */
   readonly delay: ReturnType<typeof requireDelay>;
   readonly clock: Clock;
+  readonly reserve: Reserve;
   chain(name: string): ChainPolicy;
   readonly checkBackend?: BackendCheck;
 }
@@ -55,7 +57,10 @@ export const signTransaction = (options: SignOptions) => {
         else await checkFreeScript(options.scripts, decoded, deciding);
         await options.delay(decoded, template, token, account);
         await countEphemeralUse(options, token, "transaction");
-        return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex };
+        const { chainName: name, accountId } = account;
+        const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
+        const reservation = options.reserve(decoded, spender, deciding.policy);
+        return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex, reservation };
       },
     );
 };

@@ -56,6 +56,15 @@ describe("the policy file", { timeout: 60_000 }, () => {
     ["a switch that is neither on nor off", content("2", { switches: { authorizer: "no" } }), /switches\.authorizer/],
     ["a contract without its address", content("2", { contracts: { mayGetAccount: ["FlowToken"] } }), /a contract is/],
     ["a script that is no hash", content("2", { scripts: { allowed: ["transaction {}"] } }), /a script is/],
+    ["a budget that limits nothing", content("2", { budgets: { app: [{ windowSeconds: 60 }] } }), /limits nothing/],
+    [
+      "a budget below nothing",
+      content("2", { budgets: { app: [{ windowSeconds: 60, count: -1 }] } }),
+      /budgets\.app\.0/,
+    ],
+    ["a window without end", content("2", { budgets: { app: [{ count: 1 }] } }), /windowSeconds/],
+    ["a budget of nobody", content("2", { budgets: { device: [] } }), /device/],
+    ["a price that is none", content("2", { prices: { c: { inclusionFlow: -1, computationFlow: 0 } } }), /prices\.c/],
     ["no version", { ...content("2"), version: "" }, /version/],
   ])("keeps the old policy and alerts: %s", (_, policy, why) => {
     write(content("1"));
@@ -91,5 +100,24 @@ describe("the policy file", { timeout: 60_000 }, () => {
       readFileSync(join(import.meta.dirname, "../../../../deploy/policy.example.json"), "utf8"),
     );
     expect(parsePolicy(example).mode).toBe("standard");
+  });
+});
+
+describe("budgets in the policy", () => {
+  it("are finite where the file says nothing, and absent only where it says so", () => {
+    for (const policy of [DEFAULT_POLICY, parsePolicy(content("1"))])
+      for (const rules of Object.values(policy.budgets))
+        expect(rules).toEqual([expect.objectContaining({ fees: expect.any(Number), count: expect.any(Number) })]);
+    const own = parsePolicy(content("2", { budgets: { app: [], account: [{ windowSeconds: 60, feesFlow: 0.1 }] } }));
+    expect(own.budgets).toMatchObject({ app: [], account: [{ windowSeconds: 60, fees: 10_000_000 }] });
+    expect(own.budgets.service).toEqual(DEFAULT_POLICY.budgets.service);
+  });
+
+  it("know what a chain asks for, and mainnet's prices for all others", () => {
+    const { pricesOf } = parsePolicy(
+      content("1", { prices: { "flow-testnet": { inclusionFlow: 0.001, computationFlow: 0 } } }),
+    );
+    expect(pricesOf("flow-testnet")).toEqual({ inclusion: 100_000, computation: 0 });
+    expect(pricesOf("flow-mainnet")).toEqual({ inclusion: 10_000, computation: 4_000 });
   });
 });

@@ -1,5 +1,7 @@
+import { type BudgetRule, budgetRules, flowUnits } from "@countersign/service-kit";
 import { z } from "zod";
 import type { AuditOperation } from "../audit/record.ts";
+import type { BudgetScope, FeePrices } from "../budget/budget.ts";
 import { refuse } from "./refusal.ts";
 import type { ScriptPolicy } from "./script/rules/rule.ts";
 
@@ -14,6 +16,9 @@ export interface Policy extends ScriptPolicy {
   readonly gasLimitCap: bigint;
   /** What is signed at all. */
   readonly switches: Readonly<Record<AuditOperation, boolean>>;
+  readonly budgets: Readonly<Record<BudgetScope, readonly BudgetRule[]>>;
+  /** What fees are estimated by. */
+  pricesOf(chainName: string): FeePrices;
 }
 
 /** Where the policy of the moment is. */
@@ -32,11 +37,38 @@ const setOf = (entry: z.ZodString) =>
     .transform((list) => new Set(list))
     .default(new Set());
 
+const HOUR = 3600;
+/** Where the file says nothing: far above what people do, and the end of what an attacker gets. */
+const DEFAULT_BUDGETS = {
+  account: [{ windowSeconds: HOUR, count: 3_000, feesFlow: 50 }],
+  app: [{ windowSeconds: HOUR, count: 300_000, feesFlow: 5_000 }],
+  service: [{ windowSeconds: HOUR, count: 1_000_000, feesFlow: 20_000 }],
+  backend: [{ windowSeconds: HOUR, count: 300_000, feesFlow: 5_000 }],
+};
+
+const prices = z
+  .strictObject({ inclusionFlow: z.number().nonnegative().max(1), computationFlow: z.number().nonnegative().max(1) })
+  .transform(({ inclusionFlow, computationFlow }) => ({
+    inclusion: flowUnits(inclusionFlow),
+    computation: flowUnits(computationFlow),
+  }));
+/** Mainnet's. */
+const DEFAULT_PRICES: FeePrices = prices.parse({ inclusionFlow: 0.0001, computationFlow: 0.00004 });
+
 const schema = z.strictObject({
   version: z.string().regex(/^[\w.-]{1,40}$/, "a version is letters, digits, dots and dashes"),
   mode: z.enum(["standard", "strict", "templates"]),
   caps: z.strictObject({ gasLimit: z.number().int().min(1).max(9999) }),
   switches: z.strictObject({ authorizer: z.boolean(), paymaster: z.boolean(), creation: z.boolean() }),
+  budgets: z
+    .strictObject({
+      account: budgetRules.prefault(DEFAULT_BUDGETS.account),
+      app: budgetRules.prefault(DEFAULT_BUDGETS.app),
+      service: budgetRules.prefault(DEFAULT_BUDGETS.service),
+      backend: budgetRules.prefault(DEFAULT_BUDGETS.backend),
+    })
+    .prefault({}),
+  prices: z.record(z.string().min(1), prices).default({}),
   contracts: z
     .strictObject({ mayGetAccount: setOf(contract), mayNamePaths: setOf(contract), denied: setOf(contract) })
     .partial()
@@ -58,12 +90,15 @@ export function parsePolicy(content: unknown): Policy {
     throw new PolicyError(lines.join("; "));
   }
   const none = new Set<string>();
-  const { mode, switches, contracts, scripts } = data;
+  const { mode, switches, budgets, contracts, scripts } = data;
+  const pricesByChain = new Map(Object.entries(data.prices));
   return {
     version: `${RULES_VERSION}/${data.version}`,
     mode,
     gasLimitCap: BigInt(data.caps.gasLimit),
     switches: { transaction: switches.authorizer, paymaster: switches.paymaster, creation: switches.creation },
+    budgets,
+    pricesOf: (chainName) => pricesByChain.get(chainName) ?? DEFAULT_PRICES,
     contracts: {
       mayGetAccount: contracts.mayGetAccount ?? none,
       mayNamePaths: contracts.mayNamePaths ?? none,

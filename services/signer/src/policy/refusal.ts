@@ -12,6 +12,7 @@ export type RefusalReason =
   | "UserSignatureMissing"
   | "UserSignatureInvalid"
   | "GasLimit"
+  | "BudgetExceeded"
   | "ScriptNotUnderstood"
   | "ForbiddenEntitlement"
   | "ForbiddenMember"

@@ -1,10 +1,17 @@
 import type { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
+import type { Amounts } from "../budget/budget.ts";
 import type { explain } from "../domain/explain.ts";
 import type { getAuditProof } from "../domain/get-audit-proof.ts";
 import { type ChainPolicy, creatorVersion, paymasterVersion } from "../policy/transaction.ts";
 import type { Vault } from "../vault/index.ts";
 import { getAuditProofRpc } from "./get-audit-proof.ts";
+
+const toWire = ({ count, computation, fees }: Amounts) => ({
+  count: BigInt(count),
+  computation: BigInt(computation),
+  fees: BigInt(fees),
+});
 
 /** signer.v1.Information: explains, proves and answers public keys; signs nothing. */
 export const informationRpcs = (
@@ -22,6 +29,9 @@ export const informationRpcs = (
     ]);
     return { paymaster: publicKeyToProto(paymaster), creator: publicKeyToProto(creator) };
   },
-  explain: async ({ message, chainName }) => explaining(message, chainName),
+  explain: async ({ message, chainName }) => {
+    const { kind, refusalReason, detail, reserves } = await explaining(message, chainName);
+    return { kind, refusalReason, detail, reserves: reserves && toWire(reserves) };
+  },
   getAuditProof: getAuditProofRpc(proof),
 });

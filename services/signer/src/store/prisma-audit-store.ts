@@ -1,6 +1,13 @@
-import type { AuditStore, CountedSignatures } from "../audit/audit-log.ts";
+import type { AuditHead, AuditStore, Charge, CountedSignatures } from "../audit/audit-log.ts";
 import type { AuditRecord } from "../audit/record.ts";
-import type { PrismaClient } from "./generated/client.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { chargeRows, lockBudgets, removeEmpty } from "./prisma-budget-charge.ts";
+import { sqlState } from "./sql-state.ts";
+
+type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;
+
+/** Raised by over_limit() of the migrations. */
+const OVER_LIMIT = "CS001";
 
 /** Audit chains in Postgres. */
 export function prismaAuditStore(prisma: PrismaClient): AuditStore {
@@ -9,43 +16,125 @@ export function prismaAuditStore(prisma: PrismaClient): AuditStore {
       await prisma.auditChain.create({ data: { id: chainId, startedAt, headSequence: sequence, headHash: hash } });
     },
 
-    async commit(head, records, counted = NOTHING_COUNTED) {
-      const last = records.at(-1)!;
-      const { minute, counts, limit } = counted;
-      // In one order everywhere: two replicas with the same accounts must not wait for each other.
-      const added = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
-      // One statement, so that counts, records and head commit together with one flush. One JSON text: arrays of columns cost the driver more than
-      // the signatures cost us.
-      const rows = await prisma.$queryRaw<{ written: number; account_id: string | null; count: number }[]>`
-        WITH counted AS (
-          INSERT INTO signature_count AS c (account_id, minute, count)
-          SELECT t.id, ${minute}, t.added
-          FROM unnest(${added.map(([id]) => id)}::uuid[], ${added.map(([, count]) => count)}::int[]) AS t(id, added)
-          ON CONFLICT (account_id, minute) DO UPDATE SET count = c.count + EXCLUDED.count
-          RETURNING account_id, count),
-        moved AS (
-          UPDATE audit_chain SET head_sequence = ${last.sequence}, head_hash = ${last.hash}
-          WHERE id = ${head.chainId}::uuid AND head_sequence = ${head.sequence} AND head_hash = ${head.hash}
-            AND NOT EXISTS (SELECT FROM counted WHERE count > ${limit})
-          RETURNING id),
-        written AS (
-          INSERT INTO audit_record (chain_id, sequence, time, caller, account_id, session_id, operation, chain_name, message_hash,
-            script_hash, verdict, policy_version, key_version, previous_hash, hash)
-          SELECT moved.id, t.* FROM moved, json_to_recordset(${JSON.stringify(records.map(toRow))}::json) AS t(
-            sequence bigint, time timestamptz, caller text, account_id text, session_id text, operation text, chain_name text,
-            message_hash text, script_hash text, verdict text, policy_version text, key_version int, previous_hash text, hash text)
-          RETURNING 1)
-        SELECT w.written, counted.account_id, counted.count
-        FROM (SELECT count(*)::int AS written FROM written) AS w LEFT JOIN counted ON true`;
-      if (rows[0]?.written === records.length) return { committed: true };
-      const reached = new Map(rows.map((row) => [row.account_id ?? "", row.count]));
-      if ([...reached.values()].some((count) => count > limit)) return { committed: false, reached };
-      throw new Error(`audit chain ${head.chainId} has another head`);
+    async commit(head, records, charge = NO_CHARGE) {
+      try {
+        await writeBatch(prisma, head, records, charge);
+        return true;
+      } catch (error) {
+        if (sqlState(error) === OVER_LIMIT) return false;
+        throw error;
+      }
     },
+
+    commitJudged: (head, { counted, reservations }, judge) =>
+      prisma.$transaction(async (tx) => {
+        const reached = await addCounts(tx, counted);
+        const state = await lockBudgets(tx, reservations);
+        const judged = judge(reached, state);
+        await writeBatch(tx, head, judged.records, { counted: NOTHING_COUNTED, reservations: judged.reservations });
+        await removeEmpty(tx, reservations);
+      }),
   };
 }
 
 const NOTHING_COUNTED: CountedSignatures = { minute: new Date(0), counts: new Map(), limit: 0 };
+const NO_CHARGE: Charge = { counted: NOTHING_COUNTED, reservations: [] };
+
+// In one order everywhere: two replicas with the same accounts must not wait for each other.
+const sortedCounts = ({ counts }: CountedSignatures) => [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+
+async function addCounts(tx: Sql, counted: CountedSignatures): Promise<Map<string, number>> {
+  const added = sortedCounts(counted);
+  const rows = await tx.$queryRaw<{ account_id: string; count: number }[]>`
+    INSERT INTO signature_count AS c (account_id, minute, count)
+    SELECT t.id, ${counted.minute}, t.added
+    FROM unnest(${added.map(([id]) => id)}::uuid[], ${added.map(([, count]) => count)}::int[]) AS t(id, added)
+    ON CONFLICT (account_id, minute) DO UPDATE SET count = c.count + EXCLUDED.count
+    RETURNING account_id, count`;
+  return new Map(rows.map((row) => [row.account_id, row.count]));
+}
+
+/**
+ * Counts, reservations, usage, records and head in one statement, so that they commit together with one flush. A limit that would be passed raises over_limit(), which
+ * takes all of it back. JSON texts: arrays of columns cost the driver more than the signatures cost us.
+ *
+ * Rows are locked in the order counts, reservations, usage, each sorted: whoever else locks several of them does it in this order too. The limits are looked at by
+ * counting, which reads a subquery to its end before the next one begins.
+ */
+async function writeBatch(
+  tx: Sql,
+  head: AuditHead,
+  records: readonly AuditRecord[],
+  { counted, reservations }: Charge,
+): Promise<void> {
+  const last = records.at(-1)!;
+  const added = sortedCounts(counted);
+  const { asked, windows } = chargeRows(reservations);
+  const [row] = await tx.$queryRaw<{ written: number }[]>`
+    WITH counted AS (
+      INSERT INTO signature_count AS c (account_id, minute, count)
+      SELECT t.id, ${counted.minute}, t.added
+      FROM unnest(${added.map(([id]) => id)}::uuid[], ${added.map(([, count]) => count)}::int[]) AS t(id, added)
+      ON CONFLICT (account_id, minute) DO UPDATE SET count = c.count + EXCLUDED.count
+      RETURNING count),
+    asked AS (
+      SELECT * FROM json_to_recordset(${asked}::json) AS t(
+        chain_name text, proposal text, reference_block text, computation bigint, fees bigint, budgets text[])),
+    windows AS (
+      SELECT * FROM json_to_recordset(${windows}::json) AS t(
+        chain_name text, budget text, ends_at timestamptz, most_count bigint, most_computation bigint, most_fees bigint)),
+    reserved AS (
+      INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, computation, fees, budgets,
+        added_count, added_computation, added_fees)
+      SELECT chain_name, proposal, reference_block, computation, fees, budgets, 1, computation, fees
+      FROM asked ORDER BY chain_name, proposal
+      ON CONFLICT (chain_name, proposal) DO UPDATE SET
+        reference_block = EXCLUDED.reference_block,
+        computation = greatest(r.computation, EXCLUDED.computation),
+        fees = greatest(r.fees, EXCLUDED.fees),
+        budgets = EXCLUDED.budgets, previous_budgets = r.budgets,
+        added_count = 0,
+        added_computation = greatest(r.computation, EXCLUDED.computation) - r.computation,
+        added_fees = greatest(r.fees, EXCLUDED.fees) - r.fees,
+        renewed_at = now(), seen_height = NULL
+      WHERE r.settled_at IS NULL AND (EXCLUDED.reference_block <> r.reference_block
+        OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees)
+      RETURNING chain_name, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),
+    charged AS (
+      SELECT r.chain_name, b.budget,
+        sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_count ELSE 1 END)::bigint AS count,
+        sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_computation ELSE r.computation END)::bigint AS computation,
+        sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_fees ELSE r.fees END)::bigint AS fees
+      FROM reserved r CROSS JOIN LATERAL unnest(r.budgets) AS b(budget)
+      GROUP BY r.chain_name, b.budget),
+    used AS (
+      INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
+      SELECT c.chain_name, c.budget, w.ends_at, c.count, c.computation, c.fees
+      FROM charged c JOIN windows w USING (chain_name, budget) ORDER BY c.chain_name, c.budget
+      ON CONFLICT (chain_name, budget) DO UPDATE SET
+        count = u.count + EXCLUDED.count, computation = u.computation + EXCLUDED.computation, fees = u.fees + EXCLUDED.fees
+      RETURNING chain_name, budget, count, computation, fees),
+    moved AS (
+      UPDATE audit_chain SET head_sequence = ${last.sequence}, head_hash = ${last.hash}
+      WHERE id = ${head.chainId}::uuid AND head_sequence = ${head.sequence} AND head_hash = ${head.hash}
+      RETURNING id),
+    written AS (
+      INSERT INTO audit_record (chain_id, sequence, time, caller, account_id, session_id, operation, chain_name, message_hash,
+        script_hash, verdict, policy_version, key_version, previous_hash, hash)
+      SELECT moved.id, t.* FROM moved, json_to_recordset(${JSON.stringify(records.map(toRow))}::json) AS t(
+        sequence bigint, time timestamptz, caller text, account_id text, session_id text, operation text, chain_name text,
+        message_hash text, script_hash text, verdict text, policy_version text, key_version int, previous_hash text, hash text)
+      RETURNING 1)
+    SELECT
+      CASE WHEN (SELECT count(*) FROM counted WHERE count > ${counted.limit}) > 0 THEN over_limit() END,
+      CASE WHEN (
+        SELECT count(*) FROM used u JOIN charged c USING (chain_name, budget) JOIN windows w USING (chain_name, budget)
+        WHERE c.count > 0 AND u.count > w.most_count
+          OR c.computation > 0 AND u.computation > w.most_computation
+          OR c.fees > 0 AND u.fees > w.most_fees) > 0 THEN over_limit() END,
+      (SELECT count(*)::int FROM written) AS written`;
+  if (row?.written !== records.length) throw new Error(`audit chain ${head.chainId} has another head`);
+}
 
 const toRow = (record: AuditRecord) => ({
   sequence: String(record.sequence),

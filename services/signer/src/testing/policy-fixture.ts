@@ -7,6 +7,8 @@ import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/ke
 import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { afterAll, beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
+import type { Reservation } from "../budget/budget.ts";
+import { createReserve } from "../budget/reserve.ts";
 import { createDecide } from "../domain/decide.ts";
 import type { BindingStore, EphemeralUses } from "../domain/ports.ts";
 import { signCreation } from "../domain/sign-creation.ts";
@@ -61,8 +63,9 @@ export const vault = createKeystoreVault({
 });
 
 /** What the rules saw and left behind; made anew for each test. */
-export const state: { records: AuditEntry[]; bindings: Binding[]; policy: Policy } = {
+export const state: { records: AuditEntry[]; reserved: Reservation[]; bindings: Binding[]; policy: Policy } = {
   records: [],
+  reserved: [],
   bindings: [],
   policy: DEFAULT_POLICY,
 };
@@ -74,8 +77,9 @@ export const store: BindingStore = {
 export const audit = {
   admit: () => undefined,
   head: () => undefined,
-  append: async (entry: AuditEntry) => {
+  append: async (entry: AuditEntry, reservation?: Reservation) => {
     state.records.push(entry);
+    if (reservation) state.reserved.push(reservation);
     return { chainId: "c", sequence: BigInt(state.records.length), hash: "" };
   },
 };
@@ -119,6 +123,7 @@ export const signing = {
   chain,
   scripts,
   delay,
+  reserve: createReserve(() => undefined, clock),
 };
 export const transaction = signTransaction(signing);
 export const paymaster = signPaymaster({
@@ -130,6 +135,7 @@ export const creation = signCreation({ decide, bindings: store, vault, chain });
 
 beforeEach(() => {
   state.records = [];
+  state.reserved = [];
   state.bindings = [account];
   state.policy = DEFAULT_POLICY;
   uses.clear();

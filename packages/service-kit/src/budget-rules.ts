@@ -1,0 +1,41 @@
+import { z } from "zod";
+
+/** One FLOW is so many of the chain's smallest units. */
+const UNITS_PER_FLOW = 1e8;
+/** FLOW as a file writes it, in 10⁻⁸ FLOW. */
+export const flowUnits = (flow: number): number => Math.round(flow * UNITS_PER_FLOW);
+
+const amount = z.int().nonnegative();
+
+const budgetRule = z
+  .strictObject({
+    /** Windows of this length follow each other from 1970 on. */
+    windowSeconds: z
+      .int()
+      .min(1)
+      .max(31 * 86_400),
+    /** Transactions. */
+    count: amount.max(1e12).optional(),
+    /** Units of computation, as gas limits are. */
+    computation: amount.max(1e15).optional(),
+    feesFlow: z.number().nonnegative().max(1e7).optional(),
+  })
+  .refine(
+    ({ count, computation, feesFlow }) => (count ?? computation ?? feesFlow) !== undefined,
+    "limits nothing: count, computation or feesFlow is needed",
+  )
+  .transform(({ feesFlow, ...rule }) => ({
+    ...rule,
+    fees: feesFlow === undefined ? undefined : flowUnits(feesFlow),
+  }));
+
+/** What may be used in a window. `fees` in 10⁻⁸ FLOW; what is absent has no limit. */
+export type BudgetRule = z.output<typeof budgetRule>;
+
+/** The budgets of one kind; none: no limit. */
+export const budgetRules = z
+  .array(budgetRule)
+  .max(4)
+  .refine((rules) => new Set(rules.map(({ windowSeconds }) => windowSeconds)).size === rules.length, {
+    message: "two budgets for one windowSeconds",
+  });

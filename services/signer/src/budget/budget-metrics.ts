@@ -1,0 +1,72 @@
+import type { BudgetRule, Logger, Metrics } from "@countersign/service-kit";
+import { Counter, Gauge } from "prom-client";
+import { type BudgetWindow, readWindowId } from "./budget.ts";
+
+/** What is used of a budget in one window. */
+interface Use {
+  readonly chainName: string;
+  readonly windowId: string;
+  readonly count: number;
+  readonly computation: number;
+  readonly fees: number;
+}
+
+export interface BudgetMetricsOptions {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Of all budgets but the accounts' own. */
+  use(): Promise<readonly Use[]>;
+  /** The rules of a scope at the moment. */
+  rulesOf(scope: string, whose: string): readonly BudgetRule[];
+  readonly intervalMs?: number;
+}
+
+const LABELS = ["chain", "scope", "whose", "window_seconds", "amount"] as const;
+const UNITS_PER_FLOW = 1e8;
+
+/** Tells how full the budgets of apps, backends and the service are, and whom one has refused. */
+export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs = 10_000 }: BudgetMetricsOptions) {
+  const registers = [metrics.registry];
+  const refused = new Counter({
+    name: "countersign_signer_budget_refused_total",
+    help: "Signatures that a budget has refused",
+    labelNames: ["scope"] as const,
+    registers,
+  });
+  const used = new Gauge({
+    name: "countersign_signer_budget_used",
+    help: "Reserved and used of a budget in its window; fees in FLOW",
+    labelNames: LABELS,
+    registers,
+  });
+  const limit = new Gauge({
+    name: "countersign_signer_budget_limit",
+    help: "What a budget has for its window; fees in FLOW",
+    labelNames: LABELS,
+    registers,
+  });
+
+  async function refresh(): Promise<void> {
+    const all = await use();
+    used.reset();
+    limit.reset();
+    for (const { chainName, windowId, ...amounts } of all) {
+      const { scope, whose, windowSeconds } = readWindowId(windowId);
+      const rule = rulesOf(scope, whose).find((each) => each.windowSeconds === windowSeconds);
+      for (const amount of ["count", "computation", "fees"] as const) {
+        const labels = { chain: chainName, scope, whose, window_seconds: windowSeconds, amount };
+        const unit = amount === "fees" ? UNITS_PER_FLOW : 1;
+        used.set(labels, amounts[amount] / unit);
+        if (rule?.[amount] !== undefined) limit.set(labels, rule[amount] / unit);
+      }
+    }
+  }
+  const look = () => refresh().catch((err) => logger.warn({ err }, "the budgets' gauges stay as they were"));
+  void look();
+  const timer = setInterval(look, intervalMs).unref();
+
+  return {
+    onBudgetExceeded: (window: BudgetWindow) => refused.inc({ scope: readWindowId(window.id).scope }),
+    close: () => clearInterval(timer),
+  };
+}

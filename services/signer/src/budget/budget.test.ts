@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { type Amounts, estimateFees, mergeReservations, type Reservation, readWindowId, windowsAt } from "./budget.ts";
+import { type BudgetState, findOverBudget, type Reserved, usageId } from "./judge.ts";
+
+const now = new Date("2026-11-21T10:00:59Z");
+const rule = { windowSeconds: 60, count: 2, computation: undefined, fees: 100 };
+const wish = (change: Partial<Reservation> = {}): Reservation => ({
+  chainName: "c",
+  proposal: "aa/1/7",
+  referenceBlock: "block 1",
+  amounts: { count: 1, computation: 50, fees: 60 },
+  windows: windowsAt("account", "a", [rule], now),
+  ...change,
+});
+const window = wish().windows[0]!;
+const reserved = (change: Partial<Reserved> = {}): Reserved => ({
+  amounts: wish().amounts,
+  referenceBlock: "block 1",
+  windowIds: new Set([window.id]),
+  settled: false,
+  ...change,
+});
+const state = (used: Partial<Amounts> = {}, known?: Reserved): BudgetState => ({
+  reserved: new Map(known && [["c aa/1/7", known]]),
+  used: new Map([[usageId("c", window.id), { count: 0, computation: 0, fees: 0, ...used }]]),
+});
+
+describe("windows", () => {
+  it("follow each other without a gap, and an end is the next one's beginning", () => {
+    const [next] = windowsAt("account", "a", [rule], window.endsAt);
+    expect(window.endsAt).toEqual(new Date("2026-11-21T10:01:00Z"));
+    expect(next!.endsAt).toEqual(new Date("2026-11-21T10:02:00Z"));
+    expect(next!.id).not.toBe(window.id);
+    expect(windowsAt("account", "a", [rule], new Date("2026-11-21T10:00:00Z"))).toEqual([window]);
+  });
+
+  it("tell their budget, whatever it is called", () => {
+    const [odd] = windowsAt("app", "a/b", [rule], now);
+    expect(readWindowId(odd!.id)).toEqual({ scope: "app", whose: "a/b", windowSeconds: 60 });
+  });
+});
+
+describe("the judge of budgets", () => {
+  const refused = (wishes: Reservation[], given: BudgetState) => [...findOverBudget(wishes, given).keys()];
+
+  it("lets what fits, up to the last unit", () => {
+    expect(refused([wish()], state({ fees: 40, count: 1 }))).toEqual([]);
+    expect(refused([wish()], state({ fees: 41 }))).toEqual(["c aa/1/7"]);
+    expect(refused([wish()], state({ count: 2 }))).toEqual(["c aa/1/7"]);
+    expect(refused([wish()], state({ computation: 1e9 }))).toEqual([]);
+  });
+
+  it("looks at each by what those before it have left", () => {
+    const big = wish({ proposal: "aa/1/8", amounts: { count: 1, computation: 1, fees: 80 } });
+    const small = wish({ proposal: "aa/1/9", amounts: { count: 1, computation: 1, fees: 40 } });
+    expect(refused([wish(), big, small], state())).toEqual(["c aa/1/8"]);
+  });
+
+  it("the same transaction again takes nothing, also from a full budget; one that grows takes the rest", () => {
+    const full = { count: 9, fees: 900 };
+    expect(refused([wish()], state(full, reserved()))).toEqual([]);
+    const authorized = reserved({ amounts: { count: 1, computation: 0, fees: 0 } });
+    expect(refused([wish()], state({ count: 2, fees: 40 }, authorized))).toEqual([]);
+    expect(refused([wish()], state({ count: 2, fees: 41 }, authorized))).toEqual(["c aa/1/7"]);
+  });
+
+  it("another reference block counts in full in a window that does not hold it yet", () => {
+    const again = wish({ referenceBlock: "block 2" });
+    expect(refused([again], state({ count: 9, fees: 900 }, reserved()))).toEqual([]);
+    const earlier = reserved({ windowIds: new Set(["account/a/60/1"]) });
+    expect(refused([again], state({ fees: 40 }, earlier))).toEqual([]);
+    expect(refused([again], state({ fees: 41 }, earlier))).toEqual(["c aa/1/7"]);
+  });
+
+  it("what was executed spends nothing any more", () => {
+    expect(
+      refused([wish({ referenceBlock: "block 2" })], state({ count: 9, fees: 900 }, reserved({ settled: true }))),
+    ).toEqual([]);
+  });
+});
+
+it("signatures of one transaction are one reservation, with the most of each", () => {
+  const other = windowsAt("backend", "shop", [rule], now);
+  const merged = mergeReservations([
+    wish({ amounts: { count: 1, computation: 0, fees: 0 }, windows: [...wish().windows, ...other] }),
+    wish(),
+    wish({ chainName: "d" }),
+  ]);
+  expect(merged).toEqual([{ ...wish(), windows: [...wish().windows, ...other] }, wish({ chainName: "d" })]);
+});
+
+it("fees are estimated by the gas limit", () => {
+  expect(estimateFees(9999, { inclusion: 10_000, computation: 4_000 })).toBe(40_006_000);
+});

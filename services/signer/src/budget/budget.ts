@@ -1,0 +1,90 @@
+import type { BudgetRule } from "@countersign/service-kit";
+
+/** What a transaction uses of a budget: itself, computation, and fees in 10⁻⁸ FLOW. */
+export interface Amounts {
+  readonly count: number;
+  readonly computation: number;
+  readonly fees: number;
+}
+export const AMOUNTS = ["count", "computation", "fees"] as const;
+
+/** One budget in one of its windows. */
+export interface BudgetWindow {
+  /** `<scope>/<whose>/<seconds>/<number of the window since 1970>` */
+  readonly id: string;
+  readonly endsAt: Date;
+  /** Absent: no limit. */
+  readonly limits: { readonly [amount in keyof Amounts]?: number | undefined };
+}
+
+/** What one transaction may use at the most, whatever is signed of it and how often: only one of a (proposer, key, sequence number) ever executes. */
+export interface Reservation {
+  readonly chainName: string;
+  /** `<proposer>/<key id>/<sequence number>` */
+  readonly proposal: string;
+  readonly referenceBlock: string;
+  readonly amounts: Amounts;
+  readonly windows: readonly BudgetWindow[];
+}
+
+/** Whose a budget is. */
+export type BudgetScope = "account" | "app" | "service" | "backend";
+
+/** The windows of a scope's budgets at this time. */
+export function windowsAt(
+  scope: BudgetScope,
+  whose: string,
+  rules: readonly BudgetRule[],
+  now: Date,
+): readonly BudgetWindow[] {
+  return rules.map(({ windowSeconds, count, computation, fees }) => {
+    const number = Math.floor(now.getTime() / 1000 / windowSeconds);
+    return {
+      id: `${scope}/${whose}/${windowSeconds}/${number}`,
+      endsAt: new Date((number + 1) * windowSeconds * 1000),
+      limits: { count, computation, fees },
+    };
+  });
+}
+
+/** The parts of a window's id. */
+export function readWindowId(id: string): { scope: string; whose: string; windowSeconds: number } {
+  const parts = id.split("/");
+  return { scope: parts[0]!, whose: parts.slice(1, -2).join("/"), windowSeconds: Number(parts.at(-2)) };
+}
+
+export const proposalOf = (key: { address: string; keyId: number; sequenceNumber: bigint }): string =>
+  `${key.address}/${key.keyId}/${key.sequenceNumber}`;
+
+/** Where a reservation stands, over all chains. */
+export const reservationId = ({ chainName, proposal }: Pick<Reservation, "chainName" | "proposal">): string =>
+  `${chainName} ${proposal}`;
+
+/** A transaction's fees by its gas limit: what is used is less. */
+export interface FeePrices {
+  /** In 10⁻⁸ FLOW. */
+  readonly inclusion: number;
+  /** In 10⁻⁸ FLOW, for each unit of computation. */
+  readonly computation: number;
+}
+export const estimateFees = (gasLimit: number, { inclusion, computation }: FeePrices): number =>
+  Math.ceil(inclusion + gasLimit * computation);
+
+/** One reservation for each transaction of a batch, with the most of each amount and every window that one of its signatures names. */
+export function mergeReservations(all: readonly Reservation[]): Reservation[] {
+  const merged = new Map<string, Reservation>();
+  for (const each of all) {
+    const id = reservationId(each);
+    const known = merged.get(id);
+    const windows = new Map([...(known?.windows ?? []), ...each.windows].map((window) => [window.id, window]));
+    const amounts = known ? most(known.amounts, each.amounts) : each.amounts;
+    merged.set(id, { ...each, amounts, windows: [...windows.values()] });
+  }
+  return [...merged.values()];
+}
+
+export const most = (a: Amounts, b: Amounts): Amounts => ({
+  count: Math.max(a.count, b.count),
+  computation: Math.max(a.computation, b.computation),
+  fees: Math.max(a.fees, b.fees),
+});

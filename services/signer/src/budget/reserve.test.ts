@@ -1,0 +1,50 @@
+import { envelopeMessage, payloadMessage } from "@countersign/flow";
+import { describe, expect, it } from "vitest";
+import { DEFAULT_POLICY } from "../policy/policy.ts";
+import {
+  account,
+  asked,
+  byDevice,
+  chainName,
+  clock,
+  paymaster,
+  state,
+  token,
+  transaction,
+  tx,
+} from "../testing/policy-fixture.ts";
+import { createReserve } from "./reserve.ts";
+
+describe("what a signature reserves", () => {
+  it("the server key's a transaction, the paymaster's of it computation and fees as well", async () => {
+    await transaction(asked(payloadMessage(tx())));
+    await paymaster(asked(envelopeMessage(byDevice())));
+    const common = { chainName, proposal: `${account.address}/1/7`, referenceBlock: "ab".repeat(32) };
+    expect(state.reserved).toMatchObject([
+      { ...common, amounts: { count: 1, computation: 0, fees: 0 } },
+      { ...common, amounts: { count: 1, computation: 999, fees: 4_006_000 } },
+    ]);
+    const scopes = state.reserved[1]!.windows.map(({ id }) => id.split("/").slice(0, 2).join("/"));
+    expect(scopes).toEqual([`account/${account.accountId}`, `app/${token.appId}`, "service/all"]);
+  });
+
+  it("a backend's own budgets stand before the policy's for backends", () => {
+    const budgets = [{ windowSeconds: 60, count: 1, computation: undefined, fees: undefined }];
+    const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo" } as const;
+    const reserve = createReserve(
+      (caller) => (caller === "gateway" ? undefined : { apps: new Set(), ...(caller === "shop" && { budgets }) }),
+      clock,
+    );
+    const limitsOf = (caller: string) =>
+      reserve(tx(), { ...spender, caller }, DEFAULT_POLICY)!.windows.find(({ id }) => id.startsWith("backend/"));
+    expect(limitsOf("gateway")).toBeUndefined();
+    expect(limitsOf("shop")).toMatchObject({ id: expect.stringContaining("backend/shop/60/"), limits: { count: 1 } });
+    expect(limitsOf("other")).toMatchObject({ limits: { count: DEFAULT_POLICY.budgets.backend[0]!.count } });
+  });
+
+  it("nothing where the operator has no budgets", () => {
+    const none = { account: [], app: [], service: [], backend: [] };
+    const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo", caller: "gateway" } as const;
+    expect(createReserve(() => undefined, clock)(tx(), spender, { ...DEFAULT_POLICY, budgets: none })).toBeUndefined();
+  });
+});

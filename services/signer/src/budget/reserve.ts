@@ -1,0 +1,62 @@
+import type { DecodedMessage } from "@countersign/flow";
+import type { Backend, BudgetRule, Clock } from "@countersign/service-kit";
+import type { Policy, PolicySource } from "../policy/policy.ts";
+import { type Amounts, estimateFees, proposalOf, type Reservation, windowsAt } from "./budget.ts";
+
+/** For whom a transaction is signed. */
+export interface Spender {
+  readonly operation: "transaction" | "paymaster";
+  readonly chainName: string;
+  readonly accountId: string;
+  readonly appId: string;
+  readonly caller: string;
+}
+
+/** What a signature lets be used: only the paymaster's spends. */
+export function amountsOf(
+  operation: "transaction" | "paymaster",
+  { gasLimit }: Pick<DecodedMessage, "gasLimit">,
+  chainName: string,
+  policy: Pick<Policy, "pricesOf">,
+): Amounts {
+  if (operation === "transaction") return { count: 1, computation: 0, fees: 0 };
+  const computation = Number(gasLimit);
+  return { count: 1, computation, fees: estimateFees(computation, policy.pricesOf(chainName)) };
+}
+
+/** What a signature reserves: in the account's budgets, its app's, the service's, and those of a backend that asks; undefined where there are none. */
+export function createReserve(backend: (caller: string) => Backend | undefined, clock: Clock) {
+  return function reserve(
+    message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
+    { operation, chainName, accountId, appId, caller }: Spender,
+    policy: Policy,
+  ): Reservation | undefined {
+    const now = clock.now();
+    const { budgets } = policy;
+    const asking = backend(caller);
+    const windows = [
+      ...windowsAt("account", accountId, budgets.account, now),
+      ...windowsAt("app", appId, budgets.app, now),
+      ...windowsAt("service", "all", budgets.service, now),
+      ...(asking ? windowsAt("backend", caller, asking.budgets ?? budgets.backend, now) : []),
+    ];
+    if (windows.length === 0) return undefined;
+    return {
+      chainName,
+      proposal: proposalOf(message.proposalKey),
+      referenceBlock: message.referenceBlockId,
+      amounts: amountsOf(operation, message, chainName, policy),
+      windows,
+    };
+  };
+}
+export type Reserve = ReturnType<typeof createReserve>;
+
+/** The rules of a scope's budgets at the moment; a backend may have its own. */
+export const budgetRulesOf =
+  (policies: PolicySource, backend: (caller: string) => Backend | undefined) =>
+  (scope: string, whose: string): readonly BudgetRule[] => {
+    const { budgets } = policies.current();
+    if (scope === "backend") return backend(whose)?.budgets ?? budgets.backend;
+    return scope === "account" || scope === "app" || scope === "service" ? budgets[scope] : [];
+  };

@@ -1,0 +1,146 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createLogger, createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuditLog } from "../audit/audit-log.ts";
+import { genesisHash } from "../audit/record.ts";
+import { type Reservation, windowsAt } from "../budget/budget.ts";
+import { auditEntry } from "../testing/audit-fixture.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAuditStore } from "./prisma-audit-store.ts";
+
+const clock = new FixedClock("2026-11-21T10:00:00Z");
+const logger = createLogger({ name: "test", level: "silent" });
+let database: TestDatabase;
+/** Two replicas, each with connections of its own. */
+let replicas: PrismaClient[];
+beforeAll(async () => {
+  database = await createTestDatabase("signer");
+  replicas = [1, 2].map(() => new PrismaClient({ adapter: createPrismaAdapter(database.url, 5) }));
+});
+afterAll(async () => {
+  await Promise.all(replicas.map((prisma) => prisma.$disconnect()));
+  await database.drop();
+});
+
+const newLog = (prisma: PrismaClient) =>
+  createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute: 10_000 });
+const entry = (accountId: string) => auditEntry({ accountId });
+const FEES = 4_006_000;
+
+let sequences = 0;
+/** A transaction of an account; service and app have room for all of them. */
+function wish(
+  accountId: string,
+  change: Partial<Reservation> = {},
+  limits = { count: 10, fees: 10 * FEES },
+): Reservation {
+  const rule = (windowSeconds: number, { count, fees }: { count?: number; fees?: number } = {}) => [
+    { windowSeconds, count, computation: undefined, fees },
+  ];
+  return {
+    chainName: "c",
+    proposal: `aa/1/${sequences++}`,
+    referenceBlock: "block 1",
+    amounts: { count: 1, computation: 999, fees: FEES },
+    windows: [
+      ...windowsAt("account", accountId, rule(3600, limits), clock.now()),
+      ...windowsAt("app", "demo", rule(60), clock.now()),
+      ...windowsAt("service", "all", rule(86_400), clock.now()),
+    ],
+    ...change,
+  };
+}
+
+const verdictOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "signed",
+    (error) => error.metadata?.reason ?? error.reason ?? String(error),
+  );
+async function usedOf(accountId: string) {
+  const rows = await replicas[0]!.budgetUsage.findMany({ where: { budget: { startsWith: `account/${accountId}/` } } });
+  return rows.map(({ count, computation, fees }) => ({
+    count: Number(count),
+    computation: Number(computation),
+    fees: Number(fees),
+  }));
+}
+
+describe("budgets over two replicas", { timeout: 60_000 }, () => {
+  it("many at once never pass a limit, and what is refused is recorded and takes nothing", async () => {
+    const accountId = uuidv7(clock);
+    const logs = replicas.map(newLog);
+    const asked = Array.from({ length: 120 }, (_, i) =>
+      verdictOf(logs[i % 2]!.append(entry(accountId), wish(accountId))),
+    );
+    const verdicts = await Promise.all(asked);
+    expect(verdicts.filter((verdict) => verdict === "signed")).toHaveLength(10);
+    expect(verdicts.filter((verdict) => verdict === "BudgetExceeded")).toHaveLength(110);
+    expect(await usedOf(accountId)).toEqual([{ count: 10, computation: 9990, fees: 10 * FEES }]);
+    const recorded = await replicas[0]!.auditRecord.groupBy({ by: ["verdict"], where: { accountId }, _count: true });
+    expect(Object.fromEntries(recorded.map(({ verdict, _count }) => [verdict, _count]))).toEqual({
+      signed: 10,
+      BudgetExceeded: 110,
+    });
+    expect(await replicas[0]!.budgetReservation.count({ where: { budgets: { isEmpty: true } } })).toBe(0);
+  });
+
+  it("several accounts with budgets of their own, in any order, share the app's", async () => {
+    const accounts = Array.from({ length: 8 }, () => uuidv7(clock));
+    const logs = [...replicas, ...replicas].map(newLog);
+    const asked = Array.from({ length: 320 }, (_, i) => {
+      const accountId = accounts[(i * 5) % 8]!;
+      return verdictOf(logs[i % 4]!.append(entry(accountId), wish(accountId)));
+    });
+    const verdicts = await Promise.all(asked);
+    expect(new Set(verdicts)).toEqual(new Set(["signed", "BudgetExceeded"]));
+    expect(verdicts.filter((verdict) => verdict === "signed")).toHaveLength(80);
+    for (const accountId of accounts) expect(await usedOf(accountId)).toMatchObject([{ count: 10 }]);
+  });
+
+  it("one transaction reserves once: authorizer, paymaster, retries, on both replicas, also when the budget is full", async () => {
+    const accountId = uuidv7(clock);
+    const logs = replicas.map(newLog);
+    const one = { count: 1, fees: FEES };
+    const paid = wish(accountId, {}, one);
+    const authorized = { ...paid, amounts: { count: 1, computation: 0, fees: 0 } };
+    await logs[0]!.append(entry(accountId), authorized);
+    expect(await usedOf(accountId)).toEqual([{ count: 1, computation: 0, fees: 0 }]);
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => logs[i % 2]!.append(entry(accountId), i % 3 ? paid : authorized)),
+    );
+    expect(await usedOf(accountId)).toEqual([{ count: 1, computation: 999, fees: FEES }]);
+    expect(await verdictOf(logs[1]!.append(entry(accountId), wish(accountId, {}, one)))).toBe("BudgetExceeded");
+    expect(await verdictOf(logs[1]!.append(entry(accountId), paid))).toBe("signed");
+    const higher = { ...paid, amounts: { count: 1, computation: 1000, fees: FEES + 1 } };
+    expect(await verdictOf(logs[1]!.append(entry(accountId), higher))).toBe("BudgetExceeded");
+    expect(await usedOf(accountId)).toEqual([{ count: 1, computation: 999, fees: FEES }]);
+  });
+
+  it("a transaction that is kept alive with newer reference blocks counts in each new window", async () => {
+    const accountId = uuidv7(clock);
+    const log = newLog(replicas[0]!);
+    const first = wish(accountId);
+    await log.append(entry(accountId), first);
+    clock.advance(3600_000);
+    const { windows } = wish(accountId);
+    await log.append(entry(accountId), { ...first, windows });
+    expect(await usedOf(accountId), "the same message").toHaveLength(1);
+    await log.append(entry(accountId), { ...first, windows, referenceBlock: "block 2" });
+    const whole = { count: 1, computation: 999, fees: FEES };
+    expect(await usedOf(accountId)).toEqual([whole, whole]);
+    const day = await replicas[0]!.budgetReservation.findFirstOrThrow({ where: { proposal: first.proposal } });
+    expect(day).toMatchObject({ referenceBlock: "block 2", addedCount: 0, budgets: windows.map(({ id }) => id) });
+  });
+
+  it("a commit that is refused leaves neither counts nor reservations", async () => {
+    const accountId = uuidv7(clock);
+    const store = prismaAuditStore(replicas[0]!);
+    const chainId = uuidv7(clock);
+    const head = { chainId, sequence: 0n, hash: genesisHash(chainId) };
+    const counted = { minute: clock.now(), counts: new Map([[accountId, 1]]), limit: 100 };
+    const charge = { counted, reservations: [wish(accountId, {}, { count: 0, fees: FEES })] };
+    expect(await store.commit(head, [{ ...entry(accountId), ...head, previousHash: "" }], charge)).toBe(false);
+    expect(await usedOf(accountId)).toEqual([]);
+    expect(await replicas[0]!.signatureCount.count({ where: { accountId } })).toBe(0);
+  });
+});

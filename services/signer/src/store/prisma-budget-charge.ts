@@ -1,0 +1,94 @@
+import type { Reservation } from "../budget/budget.ts";
+import { reservationId } from "../budget/budget.ts";
+import { type BudgetState, usageId } from "../budget/judge.ts";
+import type { Prisma } from "./generated/client.ts";
+
+type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;
+
+/** Reservations and the windows that they name as JSON texts for one statement. */
+export function chargeRows(reservations: readonly Reservation[]): { asked: string; windows: string } {
+  const windows = new Map<string, object>();
+  for (const { chainName, windows: named } of reservations)
+    for (const { id, endsAt, limits } of named)
+      windows.set(usageId(chainName, id), {
+        chain_name: chainName,
+        budget: id,
+        ends_at: endsAt,
+        most_count: limits.count,
+        most_computation: limits.computation,
+        most_fees: limits.fees,
+      });
+  const asked = reservations.map((each) => ({
+    chain_name: each.chainName,
+    proposal: each.proposal,
+    reference_block: each.referenceBlock,
+    computation: each.amounts.computation,
+    fees: each.amounts.fees,
+    budgets: each.windows.map(({ id }) => id),
+  }));
+  return { asked: JSON.stringify(asked), windows: JSON.stringify([...windows.values()]) };
+}
+
+interface ReservedRow {
+  chain_name: string;
+  proposal: string;
+  reference_block: string;
+  computation: bigint;
+  fees: bigint;
+  budgets: string[];
+  settled_at: Date | null;
+}
+interface UsedRow {
+  chain_name: string;
+  budget: string;
+  count: bigint;
+  computation: bigint;
+  fees: bigint;
+}
+
+/** What stands there of these reservations and their windows, locked until the transaction ends: what is not there yet gets an empty row to lock. */
+export async function lockBudgets(tx: Sql, reservations: readonly Reservation[]): Promise<BudgetState> {
+  const { asked, windows } = chargeRows(reservations);
+  const reserved = await tx.$queryRaw<ReservedRow[]>`
+    INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, computation, fees, budgets,
+      added_count, added_computation, added_fees)
+    SELECT chain_name, proposal, '', 0, 0, '{}', 0, 0, 0
+    FROM json_to_recordset(${asked}::json) AS t(chain_name text, proposal text) ORDER BY chain_name, proposal
+    ON CONFLICT (chain_name, proposal) DO UPDATE SET proposal = EXCLUDED.proposal
+    RETURNING chain_name, proposal, reference_block, computation, fees, budgets, settled_at`;
+  const used = await tx.$queryRaw<UsedRow[]>`
+    INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
+    SELECT chain_name, budget, ends_at, 0, 0, 0
+    FROM json_to_recordset(${windows}::json) AS t(chain_name text, budget text, ends_at timestamptz)
+    ORDER BY chain_name, budget
+    ON CONFLICT (chain_name, budget) DO UPDATE SET budget = EXCLUDED.budget
+    RETURNING chain_name, budget, count, computation, fees`;
+  return {
+    reserved: new Map(
+      reserved
+        .filter(({ budgets }) => budgets.length > 0)
+        .map((row) => [
+          reservationId({ chainName: row.chain_name, proposal: row.proposal }),
+          {
+            amounts: { count: 1, computation: Number(row.computation), fees: Number(row.fees) },
+            referenceBlock: row.reference_block,
+            windowIds: new Set(row.budgets),
+            settled: row.settled_at !== null,
+          },
+        ]),
+    ),
+    used: new Map(
+      used.map(({ chain_name, budget, count, computation, fees }) => [
+        usageId(chain_name, budget),
+        { count: Number(count), computation: Number(computation), fees: Number(fees) },
+      ]),
+    ),
+  };
+}
+
+/** Takes the empty rows away that no reservation came to fill. */
+export async function removeEmpty(tx: Sql, reservations: readonly Reservation[]): Promise<void> {
+  await tx.$executeRaw`
+    DELETE FROM budget_reservation r USING json_to_recordset(${chargeRows(reservations).asked}::json) AS t(chain_name text, proposal text)
+    WHERE r.chain_name = t.chain_name AND r.proposal = t.proposal AND r.budgets = '{}'`;
+}
