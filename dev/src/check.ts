@@ -18,6 +18,7 @@ export async function check(): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ["generated code", generate],
     ["types (tsc)", () => run(bin("tsc"), ["-p", "tsconfig.json"])],
+    ["types of the example page (tsc)", () => run(bin("tsc"), ["-p", "examples/web-wallet"])],
     ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
     ["import rules", importRules],
   ];

@@ -13,10 +13,27 @@ export interface DevelopmentClient {
   keyBinding: "optional" | "required";
 }
 
-/** The apps that the development provider knows; auth is told the same. */
-export function developmentClients(gateway: string): DevelopmentClient[] {
-  const redirectUri = `${gateway}/callback`;
-  return [{ clientId: "demo", appId: "demo", appName: "Demo wallet", redirectUri, keyBinding: "optional" }];
+/** The client that the example page is. */
+export const WEB_WALLET_CLIENT = "web-wallet";
+
+/** The apps that the development provider knows; auth is told the same. `webWallet`: the example page's address, where it is served. */
+export function developmentClients(gateway: string, webWallet?: string): DevelopmentClient[] {
+  const demo: DevelopmentClient = {
+    clientId: "demo",
+    appId: "demo",
+    appName: "Demo wallet",
+    redirectUri: `${gateway}/callback`,
+    keyBinding: "optional",
+  };
+  if (webWallet === undefined) return [demo];
+  const page: DevelopmentClient = {
+    clientId: WEB_WALLET_CLIENT,
+    appId: WEB_WALLET_CLIENT,
+    appName: "Web wallet",
+    redirectUri: `${webWallet}/`,
+    keyBinding: "required",
+  };
+  return [demo, page];
 }
 
 /** What auth reads from AUTH_PROVIDERS_FILE. */

@@ -1,7 +1,7 @@
 /**
- * What services read from CS_PASSKEYS_FILE: one relying party for the pages of these gateways. `localhost` is the one plain-HTTP host that
+ * What services read from CS_PASSKEYS_FILE: one relying party for the pages of these origins. `localhost` is the one plain-HTTP host that
  * browsers make passkeys for.
  */
-export const developmentPasskeys = (gateways: readonly string[]): unknown => ({
-  relyingParties: [{ rpId: "localhost", origins: [...gateways] }],
+export const developmentPasskeys = (origins: readonly string[]): unknown => ({
+  relyingParties: [{ rpId: "localhost", origins: [...origins] }],
 });

@@ -11,6 +11,8 @@ export interface EnvironmentInput {
   /** The ports of each replica, the first one's first. */
   replicas: readonly Ports[];
   gateway: string;
+  /** Pages that may call the gateway. */
+  allowedOrigins?: readonly string[];
   natsUrl: string;
   networksFile: string;
   databaseUrl(service: ServiceName): string;
@@ -132,6 +134,9 @@ export async function serviceEnvironment(
     ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
     ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
     AUTH_ISSUER: input.gateway,
+    ...(name === "gateway" && input.allowedOrigins?.length
+      ? { GATEWAY_ALLOWED_ORIGINS: input.allowedOrigins.join(",") }
+      : {}),
     // One address only: a gateway's page of public keys bears auth's first replica being away.
     CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
     CS_NATS_URL: await routeUrl("nats", input.natsUrl),

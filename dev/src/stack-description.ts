@@ -14,6 +14,7 @@ export interface Parts {
   stateDir: string;
   gateway: string;
   issuer: string;
+  webWallet: string | undefined;
   clients: DevelopmentClient[];
   natsUrl: string;
   postgres: Postgres;
@@ -58,6 +59,7 @@ export function describe(parts: Parts): Stack {
         appName,
       })),
     },
+    ...(parts.webWallet !== undefined && { webWallet: parts.webWallet }),
     chains: [
       {
         chainName: parts.chain.chainName,

@@ -9,7 +9,7 @@ import { createDatabases } from "./databases.ts";
 import { startEmulator } from "./emulator.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
-import { authProviders, developmentClients, startIdentityProvider } from "./identity-provider.ts";
+import { authProviders, developmentClients, startIdentityProvider, WEB_WALLET_CLIENT } from "./identity-provider.ts";
 import { migrate } from "./migrate.ts";
 import { startNats } from "./nats.ts";
 import { developmentPasskeys } from "./passkeys.ts";
@@ -32,6 +32,7 @@ import type { Stack } from "./stack-file.ts";
 import { Supervisor } from "./supervisor.ts";
 import { ensureTools } from "./tools.ts";
 import { waitFor } from "./wait.ts";
+import { startWebWallet } from "./web-wallet.ts";
 
 export interface StackOptions {
   stateDir: string;
@@ -39,6 +40,8 @@ export interface StackOptions {
   freePorts: boolean;
   /** Starts again what dies by itself. Default: it is said, and stays dead. */
   bringBack?: boolean;
+  /** Serves examples/web-wallet. */
+  webWallet?: boolean;
   /** Throw-away state: the database does not wait for the disk. */
   throwAway: boolean;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
@@ -175,13 +178,15 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const log = (name: string) => join(stateDir, "log", `${name}.log`);
   const gateway = `http://localhost:${ports.gateway}`;
   const issuer = `http://localhost:${ports.identityProvider}`;
-  const clients = developmentClients(gateway);
+  const webWallet = options.webWallet ? `http://localhost:${ports.webWallet}` : undefined;
+  const clients = developmentClients(gateway, webWallet);
   const files = stateFiles(stateDir);
   for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase]) ensureSecret(path);
   writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients), null, 2)}\n`);
 
   const gateways = replicas.map((own) => `http://localhost:${own.gateway}`);
-  writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys(gateways), null, 2)}\n`);
+  const pages = webWallet === undefined ? [] : [webWallet];
+  writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys([...gateways, ...pages]), null, 2)}\n`);
 
   const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
     ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),
@@ -225,6 +230,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     stateDir,
     replicas,
     gateway,
+    allowedOrigins: pages,
     natsUrl,
     networksFile: files.networks,
     databaseUrl,
@@ -243,7 +249,16 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     ),
   );
 
-  return describe({ stateDir, gateway, issuer, clients, natsUrl, postgres, replicas, chain, supervisor });
+  if (webWallet !== undefined) {
+    const { chainName, accessNode, paymaster } = chain;
+    const network = { chainName, accessNode, paymaster: paymaster.address };
+    const page = { gateway, issuer, clientId: WEB_WALLET_CLIENT, network };
+    await restarts.begin("web-wallet", () =>
+      startWebWallet({ stateDir, port: ports.webWallet, page, logFile: log("web-wallet"), start }),
+    );
+  }
+
+  return describe({ stateDir, gateway, issuer, webWallet, clients, natsUrl, postgres, replicas, chain, supervisor });
 }
 
 function keystoreEnvironment(stateDir: string): NodeJS.ProcessEnv {

@@ -11,6 +11,7 @@ function table(stack: Stack): string {
   const addresses: Record<string, string> = {
     gateway: stack.gateway,
     "identity-provider": stack.identityProvider.issuer,
+    "web-wallet": stack.webWallet ?? "",
     nats: stack.nats,
     postgres: new URL(stack.postgres).host,
     "flow-emulator": stack.chains[0]?.accessNode ?? "",
@@ -74,6 +75,7 @@ export async function start(args: string[]): Promise<void> {
     stateDir,
     freePorts: values["free-ports"],
     bringBack: true,
+    webWallet: true,
     throwAway: false,
     say,
     cancel: asked,

@@ -1,6 +1,6 @@
 import type { PasskeyCredentials } from "@countersign/client";
 import { findChromium } from "@countersign/dev/chromium.ts";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 /** Chromium, as `npm test` finds or installs it; without one the tests fail. */
 export async function openBrowser(): Promise<Browser> {
@@ -53,17 +53,8 @@ export interface Misbehaviour {
 
 const BEHAVING: Misbehaviour = { isBogusSignature: false, isBadUV: false, isBadUP: false };
 
-/**
- * A page of `origin` in a browser of its own, with a virtual authenticator: what it gives are the browser's own credentials, and only its key
- * store is in memory. Origins need no server.
- */
-export async function openPage(browser: Browser, origin: string) {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.route(`${origin}/**`, (route) =>
-    route.fulfill({ contentType: "text/html", body: "<!doctype html><title>A wallet</title>" }),
-  );
-  await page.goto(`${origin}/wallet`);
+/** Gives a page an authenticator that recognises its person, and nobody has to touch. */
+export async function addAuthenticator(context: BrowserContext, page: Page) {
   const devTools = await context.newCDPSession(page);
   await devTools.send("WebAuthn.enable", { enableUI: false });
   const { authenticatorId } = await devTools.send("WebAuthn.addVirtualAuthenticator", {
@@ -77,6 +68,21 @@ export async function openPage(browser: Browser, origin: string) {
       automaticPresenceSimulation: true,
     },
   });
+  return { devTools, authenticatorId };
+}
+
+/**
+ * A page of `origin` in a browser of its own, with a virtual authenticator: what it gives are the browser's own credentials, and only its key
+ * store is in memory. Origins need no server.
+ */
+export async function openPage(browser: Browser, origin: string) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.route(`${origin}/**`, (route) =>
+    route.fulfill({ contentType: "text/html", body: "<!doctype html><title>A wallet</title>" }),
+  );
+  await page.goto(`${origin}/wallet`);
+  const { devTools, authenticatorId } = await addAuthenticator(context, page);
 
   const plain = (value: unknown): unknown =>
     value instanceof Uint8Array

@@ -15,7 +15,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
   try {
     const say = (line: string) => console.log(`stack: ${line}`);
-    const running = await startStack({ stateDir, freePorts: true, throwAway: true, say });
+    const running = await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, say });
     project.provide("stack", running.stack);
     project.provide("stackDir", root);
     return async () => {
