@@ -1,6 +1,7 @@
 import { REASONS, type Reason } from "@countersign/errors";
 import { z } from "zod";
 import type { Route } from "./http/route.ts";
+import { allowedScopes, SCOPES } from "./http/session.ts";
 
 type Json = Record<string, unknown>;
 
@@ -82,8 +83,8 @@ function problemsOf(row: Route): Json {
     for (const reason of ["InvalidRequest", "PayloadTooLarge", "UnsupportedMediaType"] as const) reasons.add(reason);
   if (row.request.params || row.request.query || row.events) reasons.add("InvalidRequest");
   if (row.token !== "none") {
-    for (const reason of ["InvalidAccessToken", "AccessTokenExpired", "InsufficientScope"] as const)
-      reasons.add(reason);
+    for (const reason of ["InvalidAccessToken", "AccessTokenExpired"] as const) reasons.add(reason);
+    if (allowedScopes(row).length < SCOPES.length) reasons.add("InsufficientScope");
     if (row.token !== "optional") reasons.add("Unauthenticated");
   }
   if (row.limit) reasons.add("RateLimited");
@@ -91,11 +92,16 @@ function problemsOf(row: Route): Json {
   for (const [status, group] of Map.groupBy(reasons, (reason) => REASONS[reason].http)) {
     responses[status] = {
       description: group.join(", "),
-      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+      content: { "application/problem+json": { schema: problemOf(group) } },
     };
   }
   return responses;
 }
+
+/** The problem document of these reasons and no others. */
+const problemOf = (reasons: readonly Reason[]): Json => ({
+  allOf: [{ $ref: "#/components/schemas/Problem" }, { properties: { error: { enum: reasons } } }],
+});
 
 function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Json[] {
   if (schema === undefined) return [];
@@ -129,4 +135,5 @@ const problemSchema = z.object({
   errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
   reason: z.string().optional(),
   availableAt: z.string().optional(),
+  delayId: z.string().optional(),
 });

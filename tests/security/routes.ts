@@ -183,7 +183,7 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     destDeviceId: randomUUID(),
   }),
   plain(row("DELETE", "/device/v1/2fa/{id}", "rejectTwoFactor"), ["TwoFactorAuthNotFound"]),
-  plain(row("POST", "/device/v1/2fa/{id}/approve", "approveTwoFactor"), ["TwoFactorAuthNotFound", "NotImplemented"], {
+  plain(row("POST", "/device/v1/2fa/{id}/approve", "approveTwoFactor"), ["TwoFactorAuthNotFound"], {
     signature: "ab".repeat(64),
     clientDataJSON: "data",
     authenticatorData: "AAAA",

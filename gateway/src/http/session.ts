@@ -52,7 +52,11 @@ export function authenticate(
   return { token, raw };
 }
 
-function allowedScopes(rule: TokenRule): VerifiedToken["scope"][] {
+/** Every scope that a session's token may have. */
+export const SCOPES: readonly VerifiedToken["scope"][] = ["full", "sign", "recover"];
+
+/** The scopes whose tokens open a route. */
+export function allowedScopes(rule: TokenRule): VerifiedToken["scope"][] {
   const scopes: VerifiedToken["scope"][] = ["full"];
   if (rule.token === "ephemeral") scopes.push("sign");
   if (rule.recover) scopes.push("recover");

@@ -58,7 +58,6 @@ export function authRoutes({ signUp, sessions }: AuthClients): Route[] {
         "KeyBindingRequired",
         "AccountExists",
         "IdempotencyKeyReused",
-        "RequestInProgress",
         "DeploymentFailed",
       ],
       handler: async ({ body }, call) => {

@@ -55,7 +55,6 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
         "TwoFactorAuthClosed",
         "TwoFactorAuthExpired",
         "IdempotencyKeyReused",
-        "RequestInProgress",
         "ChainUnavailable",
       ],
       handler: async ({ body }, call) => {
@@ -92,7 +91,6 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
         "TwoFactorAuthFailed",
         "RateLimited",
         "AccountFrozen",
-        "PleaseRegisterKey",
         "DeviceConflict",
         "TooManyDevices",
         "TooManyKeys",

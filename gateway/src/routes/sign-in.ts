@@ -73,6 +73,7 @@ export function signInRoutes(
         "InvalidPublicKey",
         "PleaseRegisterKey",
         "KeyBindingRequired",
+        "AccountLeft",
       ],
       handler: async ({ body }, call) => {
         const isPasskey = body.challengeType === "passKey";
@@ -97,7 +98,6 @@ export function signInRoutes(
       operationId: "respondChallenge",
       summary: "Answers a challenge and opens a session",
       token: "none",
-      limit: "challenge",
       request: { body: respondBody },
       response: signedInSchema,
       errors: [

@@ -135,6 +135,8 @@ export function twoFactorRoutes({ twoFactor }: TwoFactorClients): Route[] {
         "SignerNotCurrent",
         "AccountFrozen",
         "AccountNotReady",
+        "DelayRequired",
+        "DelayCancelled",
         "ChainUnavailable",
       ],
       handler: async ({ params, body }, call) => {

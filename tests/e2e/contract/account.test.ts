@@ -1,0 +1,4 @@
+import { accounts } from "./rows/account.ts";
+import { testRows } from "./rows.ts";
+
+testRows(accounts);

@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import type { Reason } from "@countersign/errors";
+import { mintAccessToken } from "../../security/token-forge.ts";
+import { newPhone } from "../person.ts";
+import { exchange } from "./exchange.ts";
+import type { Operation } from "./openapi.ts";
+import type { Provoked } from "./rows.ts";
+
+/** What only a broken part brings about; each part is broken on a stack of its own. */
+const WHEN_BROKEN = {
+  Unavailable: { file: "gateway/src/main.test.ts" },
+  DeadlineExceeded: { file: "packages/service-kit/src/rpc/calls.test.ts" },
+  Internal: { file: "gateway/src/http/app.test.ts" },
+} as const;
+
+/** The token of an account that is not there, with these claims: nothing that it is refused harms anybody. */
+export const nobodysToken = (claims: Record<string, unknown> = {}): Promise<string> =>
+  mintAccessToken({ accountId: randomUUID(), deviceKey: newPhone().deviceKey }, claims);
+
+/** The codes that follow from what an operation reads, provoked alike for all. */
+export function commonCodes({ operationId, token, readsBody, codes }: Operation): Partial<Record<Reason, Provoked>> {
+  const ask = exchange.bind(undefined, operationId);
+  const good = async () => (token === "none" ? undefined : await nobodysToken());
+  const withToken = async (claims: Record<string, unknown>) => ask({ token: await nobodysToken(claims) });
+  const past = Math.floor(Date.now() / 1000) - 3600;
+  return {
+    ...WHEN_BROKEN,
+    ...(token === "required" && { Unauthenticated: () => ask() }),
+    ...(token !== "none" && {
+      InvalidAccessToken: () => ask({ token: "a.b.c" }),
+      AccessTokenExpired: () => withToken({ iat: past - 900, exp: past }),
+    }),
+    ...(token !== "none" &&
+      codes.includes("InsufficientScope") && {
+        InsufficientScope: () => withToken({ scope: operationId === "finishTwoFactor" ? "recover" : "sign" }),
+      }),
+    ...(readsBody && {
+      InvalidRequest: async () => ask({ token: await good(), body: [] }),
+      PayloadTooLarge: async () => ask({ token: await good(), body: { pad: "x".repeat(65_536) } }),
+      UnsupportedMediaType: async () =>
+        ask({ token: await good(), body: "x", headers: { "content-type": "text/plain" } }),
+    }),
+  };
+}

@@ -1,0 +1,112 @@
+import type { Reason } from "@countersign/errors";
+import { describe, expect, it } from "vitest";
+import { operations } from "./openapi.ts";
+import { accounts } from "./rows/account.ts";
+import { auth } from "./rows/auth.ts";
+import { devices, events } from "./rows/device.ts";
+import { keys } from "./rows/keys.ts";
+import { sessions } from "./rows/sessions.ts";
+import { sign } from "./rows/sign.ts";
+import { newDevice, twoFactor } from "./rows/two-factor.ts";
+import { codesOf, type Rows } from "./rows.ts";
+
+const rows: Rows = {
+  ...auth,
+  ...newDevice,
+  ...twoFactor,
+  ...devices,
+  ...events,
+  ...keys,
+  ...accounts,
+  ...sign,
+  ...sessions,
+};
+
+/** The operations of the contract, with the codes that it names for them; those of every operation aside. */
+const CONTRACT: Record<string, Reason[]> = {
+  "POST /auth/v1/signup": ["AccountExists", "IdempotencyKeyReused", "UnsupportedKey", "RateLimited"],
+  "POST /auth/v1/signin/challenge": ["PleaseRegisterKey", "RateLimited"],
+  "POST /auth/v1/signin/challenge/respond": ["InvalidSignature", "UnknownChallenge", "ChallengeExpired"],
+  "POST /auth/v1/signin/2fa": [
+    "AccountNotFound",
+    "KeyAlreadyRegistered",
+    "TwoFactorAuthClosed",
+    "IdempotencyKeyReused",
+    "UnsupportedKey",
+    "RateLimited",
+  ],
+  "POST /auth/v1/signin/2fa/finish": [
+    "TwoFactorAuthPending",
+    "TwoFactorAuthRejected",
+    "TwoFactorAuthExpired",
+    "TwoFactorAuthFinished",
+    "RateLimited",
+  ],
+  "GET /device/v1/2fa": [],
+  "POST /device/v1/2fa/reopen": [],
+  "GET /device/v1/2fa/{id}": ["TwoFactorAuthNotFound"],
+  "PUT /device/v1/2fa/{id}": ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending", "DeviceNotFound"],
+  "DELETE /device/v1/2fa/{id}": ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"],
+  "POST /device/v1/2fa/{id}/approve": [
+    "TwoFactorAuthNotFound",
+    "TwoFactorAuthNotPending",
+    "MessageRenewed",
+    "TransactionMismatch",
+    "TransactionPending",
+  ],
+  "GET /device/v1/devices": [],
+  "PUT /device/v1/devices/{publicKey}": ["DeviceNotFound", "PushTokenNotYours", "InvalidRequest"],
+  "DELETE /device/v1/devices/{publicKey}": ["DeviceNotFound", "DeviceTooYoung"],
+  "GET /device/v1/events": [],
+  "POST /account/v1/freeze": [],
+  "POST /account/v1/unfreeze": [],
+  "GET /key/v1/keys": [],
+  "POST /key/v1/recovery": ["UnsupportedKey"],
+  "DELETE /key/v1/keys/{publicKey}": [],
+  "GET /account/v1/me": [],
+  "POST /account/v1/parent": ["ParentNotLinked"],
+  "POST /sign/v1/cadence/transaction": ["SigningRefused", "InvalidMessage", "AccountNotReady", "RateLimited"],
+  "POST /sign/v1/cadence/paymaster": ["SigningRefused", "InvalidMessage", "AccountNotReady", "RateLimited"],
+  "POST /auth/v1/token/refresh": [],
+  "POST /auth/v1/signout": [],
+  "GET /auth/v1/sessions": [],
+  "DELETE /auth/v1/sessions/{id}": [],
+  "DELETE /auth/v1/sessions": [],
+};
+
+/** Operations of ours that the contract does not speak of; docs/recovery.md does. */
+const BESIDES = ["GET /account/v1/delays", "DELETE /account/v1/delays/{id}"];
+
+const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
+const described = Object.values(operations);
+
+describe("the operations", () => {
+  it("that are called are those of the route table, all of them", () => {
+    expect(Object.keys(rows).sort()).toEqual(Object.keys(operations).sort());
+  });
+
+  it("of the contract are there, and only those that are named besides", () => {
+    expect(described.map(nameOf).sort()).toEqual([...Object.keys(CONTRACT), ...BESIDES].sort());
+  });
+});
+
+describe.each(Object.entries(rows))("%s", (operationId, row) => {
+  const operation = operations[operationId]!;
+  const provoked = codesOf(operationId, row);
+
+  it("documents every code that is provoked, and has a test or a reason for every one that it documents", () => {
+    expect(Object.keys(provoked).sort()).toEqual([...operation.codes].sort());
+    for (const entry of Object.values(provoked))
+      if ("because" in entry) expect(entry.because.length).toBeGreaterThan(20);
+  });
+
+  it("documents the codes that the contract names", () => {
+    const general: Reason[] = operation.token === "none" ? [] : ["InvalidAccessToken", "AccessTokenExpired"];
+    expect(operation.codes).toEqual(expect.arrayContaining([...general, ...(CONTRACT[nameOf(operation)] ?? [])]));
+  });
+
+  it("names its success and no other", () => {
+    const successes = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
+    expect(successes).toEqual([row.answer ? "200" : "204"]);
+  });
+});

@@ -1,0 +1,4 @@
+import { keys } from "./rows/keys.ts";
+import { testRows } from "./rows.ts";
+
+testRows(keys);

@@ -1,0 +1,111 @@
+import type { Login } from "@countersign/client";
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { uuidv7 } from "@countersign/service-kit";
+import { mintAccessToken, query, read } from "../../security/token-forge.ts";
+import { chainName, logIn, newEmail, newPhone, type Person, type Phone, stack } from "../person.ts";
+import { type Answer, exchange } from "./exchange.ts";
+
+/** Everything that a device may say of itself at sign-up. */
+export const attributes = {
+  pushToken: "push-1",
+  name: "Ada's phone",
+  osName: "Android",
+  osVersion: "16",
+  deviceManufacturer: "Maker",
+  deviceModel: "Model",
+  lang: "en-GB",
+  type: "mobile",
+} as const;
+
+/** The user key of a phone as bodies carry it. */
+export const userKeyOf = ({ deviceKey: { publicKey, algorithm } }: Phone) => ({
+  type: "device",
+  publicKey,
+  algorithm,
+  device: { ...attributes, publicKey, algorithm },
+});
+
+/** Once per file, when it is first needed. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+export const tokenOf = ({ client }: Phone): string => client.credentials!.accessToken;
+export const accountIdOf = ({ signedUp }: Person): string => signedUp.account.id;
+
+/** What a new phone sends to be let in. */
+export const asking = async (email: string, phone: Phone) => ({
+  request: { ...(await logIn(email)), chainName },
+  userKey: userKeyOf(phone),
+});
+
+/** A phone that waits to be let in. */
+export interface Asker extends Phone {
+  answer: Answer;
+  /** TwoFactorAuth.id. */
+  id: string;
+  requestId: string;
+  message: string;
+  ephemeral: string;
+}
+
+export async function ask(of: Person, phone: Phone = newPhone()): Promise<Asker> {
+  const answer = await exchange("requestTwoFactor", { body: await asking(of.email, phone) });
+  const { twoFactorAuth, ephemeralAccessToken: ephemeral } = answer.body;
+  const { id, message } = twoFactorAuth.request;
+  return { ...phone, answer, id: twoFactorAuth.id, requestId: id, message, ephemeral };
+}
+
+/** A key's signature over a message, hex both. */
+export const signed = async ({ deviceKey }: Phone, message: string): Promise<string> =>
+  bytesToHex(await deviceKey.sign(hexToBytes(message)));
+
+/** Approves with the person's signature over the message. */
+export const approve = async (by: Person, { id, message }: Pick<Asker, "id" | "message">): Promise<Answer> =>
+  exchange("approveTwoFactor", { token: tokenOf(by), name: id, body: { signature: await signed(by, message) } });
+
+/** A second phone of a person, let in by the first. */
+export async function secondPhone(person: Person): Promise<Phone> {
+  const phone = newPhone();
+  const asked = await phone.client.requestTwoFactor({ login: await logIn(person.email), chainName });
+  await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
+  await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
+  return phone;
+}
+
+/** Does `work` while the requests per minute of this address are used up. */
+export async function exhausted<T>(limit: "sign-up" | "challenge" | "two-factor", work: () => Promise<T>): Promise<T> {
+  const key = `${limit}:127.0.0.1`;
+  await query(
+    "auth",
+    `INSERT INTO rate_limit (key, points, expire) VALUES ($1, 1000000, $2)
+     ON CONFLICT (key) DO UPDATE SET points = 1000000, expire = $2`,
+    [key, Date.now() + 60_000],
+  );
+  try {
+    return await work();
+  } finally {
+    await query("auth", "DELETE FROM rate_limit WHERE key = $1", [key]);
+  }
+}
+
+/** Somebody whose account is known and on no chain yet: what a sign-up is between its claim and the chain's answer. */
+export async function undeployed(): Promise<Phone & { login: Login; token: string }> {
+  const phone = newPhone();
+  const email = newEmail();
+  const login = await logIn(email);
+  const accountId = uuidv7({ now: () => new Date() });
+  await query("account", "INSERT INTO account VALUES ($1, '', now(), now())", [accountId]);
+  await query(
+    "auth",
+    `INSERT INTO identity (issuer, subject, account_id, email, name, picture, created_at)
+     VALUES ($1, $2, $3, $4, '', '', now())`,
+    [stack.identityProvider.issuer, read(login.token).claims.sub, accountId, email],
+  );
+  const token = await mintAccessToken({ accountId, deviceKey: phone.deviceKey });
+  return { ...phone, login, token };
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { sendParentLink } from "@countersign/client";
+import { z } from "zod";
+import { query } from "../../../security/token-forge.ts";
+import { chain, chainName, type Person, signUpPerson } from "../../person.ts";
+import { nobodysToken } from "../common-codes.ts";
+import { exchange } from "../exchange.ts";
+import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
+import { account, accountWithParents, address, delay } from "../resources.ts";
+import { type Rows, seenIn } from "../rows.ts";
+
+const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
+const owner = once(signUpPerson);
+const freezer = once(signUpPerson);
+const asOwner = async (operationId: string) => exchange(operationId, { token: tokenOf(await owner()) });
+
+/** A change of the person's that waits since so many seconds; its id. */
+async function waiting(person: Person, sinceSeconds: number): Promise<string> {
+  const id = randomUUID();
+  await query("signer", "DELETE FROM time_lock WHERE account_id = $1", [accountIdOf(person)]);
+  await query(
+    "signer",
+    `INSERT INTO time_lock (id, account_id, chain_name, operation, request_hash, started_at, available_at, lapses_at)
+     VALUES ($1, $2, $3, 'add-user-key', $4, now() - $5 * interval '1 second', now() + interval '1 hour', now() + interval '2 hours')`,
+    [id, accountIdOf(person), chainName, "ab".repeat(32), sinceSeconds],
+  );
+  return id;
+}
+
+const cancel = async (sinceSeconds: number) => {
+  const person = await owner();
+  return exchange("cancelDelay", { token: tokenOf(person), name: await waiting(person, sinceSeconds) });
+};
+
+export const accounts: Rows = {
+  getMe: {
+    success: () => asOwner("getMe"),
+    // One of each kind: the Cadence address and the EVM address of its Cadence-owned account.
+    answer: z.strictObject({ account: account.extend({ addresses: z.array(address).length(2) }) }),
+    codes: {},
+  },
+  linkParent: {
+    success: async () => {
+      const [child, parent] = [await owner(), await signUpPerson()];
+      await sendParentLink(child.client, { network, template: "publish-parent-link", other: parent.address });
+      await sendParentLink(parent.client, { network, template: "claim-parent-link", other: child.address });
+      return asOwner("linkParent");
+    },
+    answer: z.strictObject({ account: accountWithParents.extend({ parent: z.array(address).length(1) }) }),
+    codes: {
+      ParentNotLinked: async () => exchange("linkParent", { token: tokenOf(await freezer()) }),
+      AccountNotReady: async () => exchange("linkParent", { token: (await undeployed()).token }),
+      ChainUnavailable: seenIn("services/device/src/domain/open-two-factor.test.ts"),
+    },
+  },
+  freezeAccount: {
+    success: async () => exchange("freezeAccount", { token: tokenOf(await freezer()) }),
+    codes: {},
+  },
+  unfreezeAccount: {
+    // Nothing to lift: changes nothing.
+    success: () => asOwner("unfreezeAccount"),
+    codes: {
+      UnfreezeNotAllowed: async () => {
+        const token = tokenOf(await freezer());
+        await exchange("freezeAccount", { token });
+        return exchange("unfreezeAccount", { token });
+      },
+      DelayRequired: seenIn("tests/e2e/recovery.test.ts"),
+    },
+  },
+  listDelays: {
+    success: async () => {
+      await waiting(await owner(), 0);
+      return asOwner("listDelays");
+    },
+    answer: z.strictObject({ delays: z.array(delay).min(1) }),
+    codes: {},
+  },
+  cancelDelay: {
+    success: () => cancel(0),
+    codes: {
+      InvalidRequest: async () => exchange("cancelDelay", { token: await nobodysToken(), name: "1" }),
+      DelayNotFound: async () => asOwner("cancelDelay"),
+      DeviceTooYoung: () => cancel(3600),
+    },
+  },
+};

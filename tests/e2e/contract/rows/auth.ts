@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { query } from "../../../security/token-forge.ts";
+import { chainName, logIn, newEmail, newPhone, signUpPerson } from "../../person.ts";
+import { exchange } from "../exchange.ts";
+import { exhausted, once, secondPhone, signed, tokenOf, userKeyOf } from "../people.ts";
+import { challenge, signedIn } from "../resources.ts";
+import { type Rows, seenIn, unprovoked } from "../rows.ts";
+
+const NOT_ON_THE_CURVE = "ab".repeat(64);
+const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
+const person = once(signUpPerson);
+
+const signUp = async (change: object = {}, headers: Record<string, string> = {}, phone = newPhone()) =>
+  exchange("signUp", {
+    body: { ...(await logIn(newEmail())), chainName, userKey: userKeyOf(phone), ...change },
+    headers,
+  });
+
+const withKey = (change: object) => signUp({ userKey: { ...userKeyOf(newPhone()), ...change } });
+
+async function issue(change: object = {}, request: object = {}) {
+  const { login, deviceKey } = await person();
+  const { publicKey } = deviceKey;
+  const body = { challengeType: "deviceKey", request: { ...login, chainName, ...request }, publicKey, ...change };
+  return exchange("issueChallenge", { body });
+}
+
+/** Answers a challenge with the signature over it, but for what is changed. */
+async function respond(challengeData: string, change: object = {}) {
+  const deviceKey = { signature: await signed(await person(), challengeData) };
+  return exchange("respondChallenge", { body: { challengeType: "deviceKey", challengeData, deviceKey, ...change } });
+}
+const issued = async (): Promise<string> => (await issue()).body.challengeData;
+
+export const auth: Rows = {
+  signUp: {
+    success: () => signUp({}, { "idempotency-key": randomUUID() }),
+    answer: signedIn,
+    codes: {
+      InvalidLoginToken: () => signUp({ token: "a.b.c" }),
+      UnknownProvider: () => signUp({ provider: "nobody" }),
+      IdentityProviderUnavailable: BROKEN_PROVIDER,
+      UnknownChain: () => signUp({ chainName: "nowhere" }),
+      UnsupportedKey: () => withKey(userKeyOf(newPhone("EdDSA"))),
+      InvalidPublicKey: () => withKey({ publicKey: NOT_ON_THE_CURVE }),
+      KeyBindingRequired: BROKEN_PROVIDER,
+      AccountExists: async () => signUp(await logIn((await person()).email)),
+      IdempotencyKeyReused: async () => {
+        const login = await logIn(newEmail());
+        const headers = { "idempotency-key": randomUUID() };
+        await signUp(login, headers);
+        return signUp(login, headers);
+      },
+      DeploymentFailed: unprovoked("the chain would have to refuse the signer's own template, which it never does"),
+      RateLimited: () => exhausted("sign-up", () => signUp()),
+    },
+  },
+  issueChallenge: {
+    success: () => issue(),
+    answer: challenge,
+    codes: {
+      InvalidLoginToken: () => issue({}, { token: "a.b.c" }),
+      UnknownProvider: () => issue({}, { provider: "nobody" }),
+      IdentityProviderUnavailable: BROKEN_PROVIDER,
+      UnknownChain: () => issue({}, { chainName: "nowhere" }),
+      InvalidPublicKey: () => issue({ publicKey: NOT_ON_THE_CURVE }),
+      PleaseRegisterKey: () => issue({ publicKey: newPhone().deviceKey.publicKey }),
+      KeyBindingRequired: BROKEN_PROVIDER,
+      AccountLeft: seenIn("tests/e2e/recovery.test.ts"),
+      RateLimited: () => exhausted("challenge", () => issue()),
+    },
+  },
+  respondChallenge: {
+    success: async () => respond(await issued()),
+    answer: signedIn,
+    codes: {
+      UnknownChallenge: async () => {
+        const data = await issued();
+        await respond(data);
+        return respond(data);
+      },
+      ChallengeExpired: async () => {
+        const data = await issued();
+        await query("auth", "UPDATE challenge SET expires_at = now() - interval '1 second' WHERE data = $1", [data]);
+        return respond(data);
+      },
+      ChallengeTypeMismatch: async () => {
+        const passKey = { clientDataJSON: "{}", authenticatorData: "AAAA", signature: "AAAA" };
+        return respond(await issued(), { challengeType: "passKey", passKey });
+      },
+      InvalidSignature: async () => {
+        const data = await issued();
+        return respond(data, { deviceKey: { signature: await signed(newPhone(), data) } });
+      },
+      PleaseRegisterKey: async () => {
+        // A device that was removed after it got its challenge.
+        const owner = await person();
+        const phone = await secondPhone(owner);
+        const { challengeData } = await phone.client.requestChallenge({ login: await logIn(owner.email), chainName });
+        await exchange("removeDevice", { token: tokenOf(owner), name: phone.deviceKey.publicKey });
+        return respond(challengeData, { deviceKey: { signature: await signed(phone, challengeData) } });
+      },
+    },
+  },
+};

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { chainName, logIn, newPhone, signUpPerson } from "../../person.ts";
+import { nobodysToken } from "../common-codes.ts";
+import { exchange } from "../exchange.ts";
+import { once, signed, tokenOf } from "../people.ts";
+import { credentials, session } from "../resources.ts";
+import type { Rows } from "../rows.ts";
+
+const person = once(signUpPerson);
+
+/** A further session of the person; its tokens. */
+async function newSession() {
+  const { client, email, deviceKey } = await person();
+  const other = { ...newPhone(), deviceKey };
+  const login = await logIn(email);
+  const { challengeData } = await client.requestChallenge({ login, chainName });
+  const signature = await signed(other, challengeData);
+  const body = { challengeType: "deviceKey", challengeData, deviceKey: { signature } };
+  const answer = await exchange("respondChallenge", { body });
+  return answer.body.credentials as { accessToken: string; refreshToken: string };
+}
+
+const refresh = (refreshToken: string, proof?: string) =>
+  exchange("refreshToken", { body: { refreshToken, ...(proof !== undefined && { proof }) } });
+
+/** What a refresh token's proof signs, as hex. */
+const proofMessage = (refreshToken: string): string =>
+  Buffer.from(`countersign-token-refresh\n${refreshToken}`).toString("hex");
+
+export const sessions: Rows = {
+  refreshToken: {
+    success: async () => refresh((await newSession()).refreshToken),
+    answer: z.strictObject({ credentials }),
+    codes: {
+      InvalidRefreshToken: async () => refresh((await newSession()).accessToken),
+      RefreshTokenReused: async () => {
+        const { refreshToken: first } = await newSession();
+        const second = (await refresh(first)).body.credentials.refreshToken;
+        await refresh(second);
+        return refresh(first);
+      },
+      RefreshProofRequired: async () => {
+        const { refreshToken } = await newSession();
+        const proved = await refresh(refreshToken, await signed(await person(), proofMessage(refreshToken)));
+        return refresh(proved.body.credentials.refreshToken);
+      },
+      InvalidSignature: async () => {
+        const { refreshToken } = await newSession();
+        return refresh(refreshToken, await signed(newPhone(), proofMessage(refreshToken)));
+      },
+    },
+  },
+  signOut: {
+    success: async () => exchange("signOut", { token: (await newSession()).accessToken }),
+    codes: {},
+  },
+  listSessions: {
+    success: async () => exchange("listSessions", { token: tokenOf(await person()) }),
+    answer: z.strictObject({ sessions: z.array(session).min(1) }),
+    codes: {},
+  },
+  endSession: {
+    success: async () => {
+      const { accessToken } = await newSession();
+      const own = (await exchange("listSessions", { token: accessToken })).body.sessions;
+      const { id } = own.find(({ current }: { current: boolean }) => current);
+      return exchange("endSession", { token: tokenOf(await person()), name: id });
+    },
+    codes: {
+      SessionNotFound: async () => exchange("endSession", { token: tokenOf(await person()), name: randomUUID() }),
+      InvalidRequest: async () => exchange("endSession", { token: await nobodysToken(), name: "1" }),
+    },
+  },
+  endOtherSessions: {
+    success: async () => exchange("endOtherSessions", { token: tokenOf(await person()) }),
+    codes: {},
+  },
+};

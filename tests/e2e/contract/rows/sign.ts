@@ -1,0 +1,101 @@
+import {
+  createAccessApi,
+  envelopeMessage,
+  payloadMessage,
+  type TransactionPayload,
+  type TransactionSignature,
+} from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { z } from "zod";
+import { query } from "../../../security/token-forge.ts";
+import { chain, type Person, signUpPerson } from "../../person.ts";
+import { nobodysToken } from "../common-codes.ts";
+import { exchange } from "../exchange.ts";
+import { accountIdOf, once, tokenOf } from "../people.ts";
+import { signature } from "../resources.ts";
+import { type Row, type Rows, seenIn, unprovoked } from "../rows.ts";
+
+const access = createAccessApi({ baseUrl: chain.accessNode });
+const RECOVERY = seenIn("tests/e2e/recovery.test.ts");
+const owner = once(signUpPerson);
+const stranger = once(signUpPerson);
+const frozen = once(async () => {
+  const person = await signUpPerson();
+  await exchange("freezeAccount", { token: tokenOf(person) });
+  return person;
+});
+
+async function payloadOf({ address }: Person): Promise<TransactionPayload> {
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
+  return {
+    script: "transaction { prepare(a: &Account) {} }",
+    arguments: [],
+    referenceBlockId: block.id,
+    gasLimit: 100n,
+    proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber },
+    payer: chain.paymaster.replace("0x", ""),
+    authorizers: [address],
+  };
+}
+
+/** What each operation signs: the payload, or the envelope once the user has signed that. */
+const messageOf = {
+  signTransaction: async (person: Person) => payloadMessage(await payloadOf(person)),
+  signPaymaster: async (person: Person) => {
+    const payload = await payloadOf(person);
+    const signature = bytesToHex(await person.deviceKey.sign(payloadMessage(payload)));
+    const payloadSignatures: TransactionSignature[] = [{ address: person.address, keyId: 1, signature }];
+    return envelopeMessage({ ...payload, payloadSignatures });
+  },
+};
+
+const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>): Row => {
+  const sign = async (of: Person, change: { token?: string; body?: object } = {}) => {
+    const message = `0x${bytesToHex(await messageOf[operationId](of)).toUpperCase()}`;
+    return exchange(operationId, { token: change.token ?? tokenOf(of), body: { message, ...change.body } });
+  };
+  return {
+    success: async () => {
+      const answer = await sign(await owner());
+      // Both keys are the service's own, and each stands on its own account.
+      z.literal(await addr()).parse(answer.body.signature?.addr);
+      return answer;
+    },
+    answer: z.strictObject({ signature }),
+    codes: {
+      InvalidMessage: async () => sign(await owner(), { body: { message: "00".repeat(40) } }),
+      UnknownChain: unprovoked("an account of a chain that the configuration has lost"),
+      SigningRefused: async () => sign(await stranger(), { token: tokenOf(await owner()) }),
+      AccountNotReady: async () => sign(await stranger(), { token: await nobodysToken() }),
+      AccountFrozen: async () => {
+        const person = await frozen();
+        // The signer is told by a stream.
+        for (let tries = 0; ; tries++) {
+          const answer = await sign(person);
+          if (answer.status !== 200 || tries > 50) return answer;
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      },
+      RateLimited: async () => {
+        const person = await signUpPerson();
+        await query(
+          "signer",
+          `INSERT INTO signature_count (account_id, minute, count)
+           SELECT $1, date_trunc('minute', now()) + minutes * interval '1 minute', 1000000 FROM generate_series(0, 1) AS minutes
+           ON CONFLICT (account_id, minute) DO UPDATE SET count = 1000000`,
+          [accountIdOf(person)],
+        );
+        return sign(person);
+      },
+      SignerNotCurrent: seenIn("packages/service-kit/src/token/verifier.test.ts"),
+      LoginTooOld: seenIn("services/signer/src/domain/time-locks.test.ts"),
+      DelayRequired: RECOVERY,
+      DelayCancelled: RECOVERY,
+    },
+  };
+};
+
+export const sign: Rows = {
+  signTransaction: rowOf("signTransaction", async () => `0x${(await owner()).address}`),
+  signPaymaster: rowOf("signPaymaster", async () => chain.paymaster),
+};

@@ -1,0 +1,4 @@
+import { sessions } from "./rows/sessions.ts";
+import { testRows } from "./rows.ts";
+
+testRows(sessions);

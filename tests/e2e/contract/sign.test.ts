@@ -1,0 +1,4 @@
+import { sign } from "./rows/sign.ts";
+import { testRows } from "./rows.ts";
+
+testRows(sign);
