@@ -14,6 +14,9 @@ export const GATEWAY_FAULT_POINTS = {
   signUp: ["sign-up accepted", "before answer"],
   letInBySignature: letIn,
   letInByTransaction: letIn,
+  chainChange: [],
+  timeLock: [],
+  freeze: [],
 } as const;
 
 export const faultPoint = defineFaultPoints("gateway", GATEWAY_FAULT_POINTS);

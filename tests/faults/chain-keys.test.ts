@@ -1,92 +1,190 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type CountersignClient, signTransaction } from "@countersign/client";
-import { generateDeviceKey } from "@countersign/client/node";
-import { postgresHome } from "@countersign/dev/postgres.ts";
-import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
-import {
-  createAccessApi,
-  encodeCadence,
-  type FlowTransaction,
-  type KeyChange,
-  keyChangeArguments,
-  keyTemplateScript,
-  MAX_COMPUTATION,
-} from "@countersign/flow";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { logIn, newPhone, settle, signUp } from "./phone.ts";
+import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
+import { createAccessApi, type FlowTransaction, type KeyChange } from "@countersign/flow";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { query, readEvents } from "./books.ts";
+import { faultPointsOf } from "./fault-points.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { quiet } from "./invariants.ts";
+import { signedKeyChange } from "./key-change.ts";
+import { beLetIn, type Newcomer, newNewcomer } from "./newcomer.ts";
+import { logIn, newPhone, type Phone, settle, signUp } from "./phone.ts";
 
-const stateDir = mkdtempSync(join(tmpdir(), "countersign-keys-"));
-let running: RunningStack;
+/** NATS gives what a killed process had in hand to somebody else only after half a minute. */
+const REDELIVERED_MS = 45_000;
+/** From being back to a list that is right. */
+const RIGHT_WITHIN_MS = 5_000;
 
+let stack: FaultStack;
 beforeAll(async () => {
-  running = await startStack({
-    stateDir,
-    freePorts: true,
-    throwAway: true,
-    say: (line) => console.log(`stack: ${line}`),
-  });
-});
-afterAll(async () => {
-  await running?.stop();
-  for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
-});
+  // One of each: nobody else goes on with what a killed one has left.
+  stack = await startFaultStack({}, 1);
+}, 180_000);
+afterAll(() => stack?.stop(), 60_000);
 
-/** A template, signed by everybody and not sent; `after`: how many others run before it. */
-async function signed(client: CountersignClient, change: KeyChange, after: bigint): Promise<FlowTransaction> {
-  const chain = running.stack.chains[0]!;
-  const access = createAccessApi({ baseUrl: chain.accessNode });
-  const { addresses } = await client.me();
-  const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-  const [block, keys] = await Promise.all([access.latestSealedBlock(), access.accountKeys(address)]);
-  const payload = {
-    script: keyTemplateScript(change.template),
-    arguments: keyChangeArguments(change).map(encodeCadence),
-    referenceBlockId: block.id,
-    gasLimit: MAX_COMPUTATION,
-    proposalKey: { address, keyId: 0, sequenceNumber: keys[0]!.sequenceNumber + after },
-    payer: chain.paymaster.slice(2),
-    authorizers: [address],
-  };
-  return signTransaction(client, payload, chain.chainName, 1);
+const accessApi = () => createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
+const newKey = ({ publicKey, algorithm }: NodeDeviceKey) => ({ publicKey, algorithm });
+
+async function newPerson(): Promise<Phone> {
+  const phone = newPhone(stack.stack, 0);
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
+  await settle(phone);
+  return phone;
 }
 
+async function send(transaction: FlowTransaction): Promise<void> {
+  const access = accessApi();
+  const id = await access.submit(transaction);
+  const { errorMessage } = await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) });
+  expect(errorMessage).toBe("");
+}
+
+const signed = (phone: Phone, changes: readonly KeyChange[]) =>
+  Promise.all(changes.map((change, i) => signedKeyChange(stack.stack, phone.client, change, BigInt(i))));
+
+const shown = async ({ client }: Phone) =>
+  (await client.keys({ includeRevoked: true })).map(({ keyIndex, publicKey, revokedAt }) => ({
+    keyIndex,
+    publicKey,
+    revoked: revokedAt !== "",
+  }));
+
+const rightSoon = (phone: Phone, expected: Awaited<ReturnType<typeof shown>>) =>
+  expect.poll(() => shown(phone).catch(() => []), { timeout: RIGHT_WITHIN_MS, interval: 100 }).toEqual(expected);
+
 it("the chain is changed while nobody looks: the list is right within five seconds of being back", async () => {
-  const { stack } = running;
-  const phone = newPhone(stack, 0);
-  await signUp(stack, phone, await logIn(stack, phone), false);
-  await settle(phone);
-  const { client } = phone;
+  const phone = await newPerson();
   const [stays, goes] = [generateDeviceKey(), generateDeviceKey()];
-  const newKey = ({ publicKey, algorithm }: typeof stays) => ({ publicKey, algorithm });
-  const changes: KeyChange[] = [
+  const transactions = await signed(phone, [
     { template: "add-user-key", newKey: newKey(stays) },
     { template: "add-user-key", newKey: newKey(goes) },
     { template: "revoke-user-key", oldKey: goes.publicKey },
-  ];
-  const transactions = await Promise.all(changes.map((change, i) => signed(client, change, BigInt(i))));
+  ]);
 
-  for (const name of ["account", "key"]) await running.kill(name);
-  const access = createAccessApi({ baseUrl: stack.chains[0]!.accessNode });
-  for (const transaction of transactions) {
-    const id = await access.submit(transaction);
-    const result = await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) });
-    expect(result.errorMessage).toBe("");
-  }
-  await Promise.all(["account", "key"].map((name) => running.restart(name)));
+  for (const name of ["account", "key"]) await stack.kill(name);
+  for (const transaction of transactions) await send(transaction);
+  await Promise.all(["account", "key"].map((name) => stack.restart(name)));
 
-  const shown = async () =>
-    (await client.keys({ includeRevoked: true })).map(({ keyIndex, publicKey, revokedAt }) => ({
-      keyIndex,
-      publicKey,
-      revoked: revokedAt !== "",
-    }));
-  await expect
-    .poll(() => shown().catch(() => []), { timeout: 5_000, interval: 100 })
-    .toEqual([
-      { keyIndex: 1, publicKey: phone.deviceKey.publicKey, revoked: false },
-      { keyIndex: 2, publicKey: stays.publicKey, revoked: false },
-      { keyIndex: 3, publicKey: goes.publicKey, revoked: true },
-    ]);
+  await rightSoon(phone, [
+    { keyIndex: 1, publicKey: phone.deviceKey.publicKey, revoked: false },
+    { keyIndex: 2, publicKey: stays.publicKey, revoked: false },
+    { keyIndex: 3, publicKey: goes.publicKey, revoked: true },
+  ]);
+});
+
+/** Somebody with a second phone, whose keys change on chain: a stranger's comes, and the second phone's goes. */
+interface Household {
+  host: Phone;
+  second: Newcomer;
+  stranger: NodeDeviceKey;
+  /** Of the chain before the last change. */
+  heightBefore: bigint;
+}
+
+async function newHousehold(): Promise<Household> {
+  const host = await newPerson();
+  const second = newNewcomer(stack.stack, host, "letInBySignature", 0);
+  await beLetIn(stack.stack, second);
+  await quiet(stack.stack, 20_000);
+  return { host, second, stranger: generateDeviceKey(), heightBefore: 0n };
+}
+
+const signedChanges = ({ host, second, stranger }: Household) =>
+  signed(host, [
+    { template: "add-user-key", newKey: newKey(stranger) },
+    { template: "revoke-user-key", oldKey: second.deviceKey.publicKey },
+  ]) as Promise<[FlowTransaction, FlowTransaction]>;
+
+async function changeKeys(
+  household: Household,
+  [added, revoked]: Awaited<ReturnType<typeof signedChanges>>,
+): Promise<void> {
+  await send(added);
+  household.heightBefore = (await accessApi().latestSealedBlock()).height;
+  await send(revoked);
+}
+
+const rightList = ({ host, second, stranger }: Household) => [
+  { keyIndex: 1, publicKey: host.deviceKey.publicKey, revoked: false },
+  { keyIndex: 2, publicKey: second.deviceKey.publicKey, revoked: true },
+  { keyIndex: 3, publicKey: stranger.publicKey, revoked: false },
+];
+
+/** What is missing, or there more than once, of what follows from a household's change. */
+async function wrongWith({ host, second, heightBefore }: Household): Promise<string[]> {
+  const { accountId } = host;
+  const rows = await query<{ key_index: number }>(
+    stack.stack,
+    "key",
+    `SELECT key_index FROM registration WHERE account_id = '${accountId}' ORDER BY key_index`,
+  );
+  const open = await query(
+    stack.stack,
+    "auth",
+    `SELECT id FROM session WHERE ended_at IS NULL AND device_key = '${second.deviceKey.publicKey}'`,
+  );
+  const own = (await readEvents(stack.stack))
+    .map(({ event }) => event)
+    .filter((event) => event.accountId === accountId);
+  const heights = own.flatMap(({ accountKeysChanged }) => accountKeysChanged?.height ?? []);
+  const found = [
+    ["registered keys", rows.map((row) => row.key_index).join(), "1,2,3"],
+    ["open sessions of the revoked key", open.length, 0],
+    ["key-revoked", own.filter((event) => event.keyRevoked).length, 1],
+    ["key-discovered", own.filter((event) => event.keyDiscovered).length, 1],
+    ["device-removed", own.filter((event) => event.deviceRemoved).length, 1],
+    ["key-registered", own.filter((event) => event.keyRegistered).length, 2],
+    ["changes told twice", heights.length - new Set(heights).size, 0],
+    ["the last change is told", heights.some((height) => height > heightBefore), true],
+  ] as const;
+  return found.flatMap(([what, is, should]) => (is === should ? [] : [`${accountId}: ${what}: ${is}, not ${should}`]));
+}
+
+describe("keys change on chain, and a process is killed", () => {
+  const households: Household[] = [];
+  const cases = faultPointsOf("chainChange").flatMap((point) => {
+    const program = point.split("/")[0] as string;
+    // Every service has an outbox: those tell what follows from a change of keys.
+    const victims = program === "outbox" ? ["account", "key", "auth", "device"] : [program];
+    return victims.map((victim) => ({ point, victim }));
+  });
+
+  it("without a kill every fault point is passed, so that the list is complete", async () => {
+    const household = await newHousehold();
+    const changes = await signedChanges(household);
+    const reached = new Set<string>();
+    stack.controller.judge = ({ point }) => void reached.add(point);
+    await changeKeys(household, changes);
+    await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual(faultPointsOf("chainChange").sort());
+    await rightSoon(household.host, rightList(household));
+    stack.controller.judge = undefined;
+    households.push(household);
+  });
+
+  it.each(cases)("at $point, $victim is killed: the list is right within five seconds of being back", async (cell) => {
+    const { point, victim } = cell;
+    const household = await newHousehold();
+    const changes = await signedChanges(household);
+    households.push(household);
+    const { pid } = stack.stack.processes[victim]!;
+    const standing = Promise.withResolvers<void>();
+    stack.controller.judge = (reached) => {
+      if (reached.point !== point || reached.pid !== pid) return;
+      standing.resolve();
+      return new Promise<void>(() => undefined);
+    };
+    await changeKeys(household, changes);
+    await standing.promise;
+    stack.controller.judge = undefined;
+    await stack.bounce(victim);
+    await stack.allUp();
+    await rightSoon(household.host, rightList(household));
+  });
+
+  it("in the end no change was lost, and none applied twice", { timeout: 120_000 }, async () => {
+    await quiet(stack.stack, 30_000);
+    const wrong = async () => (await Promise.all(households.map(wrongWith))).flat();
+    await expect.poll(wrong, { timeout: REDELIVERED_MS, interval: 1_000 }).toEqual([]);
+    expect(households).toHaveLength(1 + cases.length);
+    expect(stack.died()).toEqual([]);
+  });
 });

@@ -7,9 +7,9 @@ import { DEVICE_FAULT_POINTS } from "../../services/device/src/fault-points.ts";
 import { KEY_FAULT_POINTS } from "../../services/key/src/fault-points.ts";
 import { SIGNER_FAULT_POINTS } from "../../services/signer/src/fault-points.ts";
 
-/** What a person does in a part of the matrix. */
+/** What a person does. */
 export type Way = keyof FaultPoints;
-export type LetInWay = Exclude<Way, "signUp">;
+export type LetInWay = "letInBySignature" | "letInByTransaction";
 
 const lists: Record<string, FaultPoints> = {
   gateway: GATEWAY_FAULT_POINTS,

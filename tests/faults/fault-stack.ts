@@ -32,8 +32,8 @@ export interface FaultStack extends RunningStack {
 /** The two processes of a program. */
 export const replicasOf = (program: Program): [string, string] => [program, `${program}-2`];
 
-/** A stack of its own for a file of tests: two of every program, all of their fault points reporting to us. */
-export async function startFaultStack(settings: Record<string, string> = {}): Promise<FaultStack> {
+/** A stack of its own for a file of tests: `replicas` of every program, all of their fault points reporting to us. */
+export async function startFaultStack(settings: Record<string, string> = {}, replicas = 2): Promise<FaultStack> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
   const controller = await startController(join(stateDir, "faults.sock"));
   // A program refuses settings that begin with its own name and are unknown, and does not see those of others.
@@ -43,7 +43,7 @@ export async function startFaultStack(settings: Record<string, string> = {}): Pr
     stateDir,
     freePorts: true,
     throwAway: true,
-    replicas: 2,
+    replicas,
     extraEnvironment,
     say,
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type Cell, createExecutioner } from "./executioner.ts";
-import { faultPointsOf, type LetInWay, type Way } from "./fault-points.ts";
+import { faultPointsOf, type LetInWay } from "./fault-points.ts";
 import { type FaultStack, type Program, programs, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
 import { beLetIn, type Newcomer, newNewcomer } from "./newcomer.ts";
@@ -13,12 +13,15 @@ import { seededRandom } from "./seed.ts";
 const CROWD_AT_LEAST = 8;
 const LIMIT_MS = 240_000;
 
+/** Changes on chain and delays have tests of their own: chain-keys.test.ts, time-locks.test.ts. */
+type WithKills = LetInWay | "signUp";
+
 interface Part {
   name: string;
   /** Persons who are on their way at the same time; fewer when only a few cells are left. */
   crowd: number;
   /** What persons do in it, each one of these. */
-  ways: readonly Way[];
+  ways: readonly WithKills[];
   /** Programs that have something to publish then. */
   publishers: readonly Program[];
 }
@@ -85,7 +88,7 @@ async function goWay(phone: Phone, go: () => Promise<void>): Promise<void> {
   underWay.delete(phone);
 }
 
-const goOnce = (way: Way): Promise<void> => (way === "signUp" ? signUpAndSettle() : letSomebodyIn(way));
+const goOnce = (way: WithKills): Promise<void> => (way === "signUp" ? signUpAndSettle() : letSomebodyIn(way));
 
 beforeAll(async () => {
   stack = await startFaultStack();

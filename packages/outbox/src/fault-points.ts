@@ -7,6 +7,9 @@ export const OUTBOX_FAULT_POINTS = {
   signUp: published,
   letInBySignature: published,
   letInByTransaction: published,
+  chainChange: published,
+  timeLock: published,
+  freeze: published,
 } as const;
 
 export const faultPoint = defineFaultPoints("outbox", OUTBOX_FAULT_POINTS);

@@ -10,6 +10,9 @@ const faultPoint = defineFaultPoints("try", {
   signUp: ["begun", "done"],
   letInBySignature: [],
   letInByTransaction: [],
+  chainChange: [],
+  timeLock: [],
+  freeze: [],
 });
 const path = join(mkdtempSync(join(tmpdir(), "countersign-fault-points-")), "controller.sock");
 let server: Server | undefined;

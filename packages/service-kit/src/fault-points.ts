@@ -17,6 +17,12 @@ export interface FaultPoints<Name extends string = string> {
   readonly letInBySignature: readonly Name[];
   /** A new device is let in by a transaction that the approver has sent. */
   readonly letInByTransaction: readonly Name[];
+  /** Keys change on chain by a transaction that no service has to do with. */
+  readonly chainChange: readonly Name[];
+  /** Something is asked for that waits, and is signed after its delay. */
+  readonly timeLock: readonly Name[];
+  /** An account is frozen, and what was signed for it voided. */
+  readonly freeze: readonly Name[];
 }
 
 /**

@@ -1,6 +1,9 @@
 import { defineFaultPoints } from "@countersign/service-kit";
 
-/** Every place of a deployment or of a key's addition at which a fault test may kill, in the order in which they are reached. */
+/** The watch of the chain's key events, from reading them to the commit that tells of them. */
+const watch = ["events read", "change before commit", "change told"] as const;
+
+/** Every place of a deployment, of a key's addition or of the watch at which a fault test may kill, in the order in which they are reached. */
 export const ACCOUNT_FAULT_POINTS = {
   signUp: [
     "deployment queued",
@@ -21,9 +24,12 @@ export const ACCOUNT_FAULT_POINTS = {
     "addition submitted",
     "addition decided",
     "addition settled",
-    "change told",
+    ...watch,
   ],
-  letInByTransaction: ["addition prepared", "addition verified", "change told"],
+  letInByTransaction: ["addition prepared", "addition verified", ...watch],
+  chainChange: watch,
+  timeLock: [],
+  freeze: ["freeze heard of", "void signed", "void submitted", "void sealed", "freeze followed"],
 } as const;
 
 export const faultPoint = defineFaultPoints("account", ACCOUNT_FAULT_POINTS);

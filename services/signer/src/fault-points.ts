@@ -2,11 +2,14 @@ import { defineFaultPoints } from "@countersign/service-kit";
 
 const signature = ["signature made", "audit committed"] as const;
 
-/** Every place of a signature or a binding at which a fault test may kill. */
+/** Every place of a signature, a delay or a binding at which a fault test may kill. */
 export const SIGNER_FAULT_POINTS = {
   signUp: [...signature, "binding committed"],
   letInBySignature: signature,
   letInByTransaction: signature,
+  chainChange: [],
+  timeLock: ["delay before commit", "delay started", "recovery key remembered", ...signature],
+  freeze: signature,
 } as const;
 
 export const faultPoint = defineFaultPoints("signer", SIGNER_FAULT_POINTS);

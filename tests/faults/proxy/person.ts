@@ -149,5 +149,6 @@ export async function journey(person: Person, onRefresh?: (credentials: Credenti
   const credentials = await persist(() => person.client.refresh());
   onRefresh?.(credentials);
   await send(person, address);
+  await persist(() => person.client.keys());
   await signOut(person);
 }

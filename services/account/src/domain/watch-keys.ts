@@ -55,6 +55,7 @@ export async function watchKeys(
     const known = changed.get(event.address) ?? 0n;
     if (!isOfCreation(event)) changed.set(event.address, event.height > known ? event.height : known);
   }
+  if (changed.size > 0) await faultPoint("events read");
   const moved = await store.advance(chainName, { from, to }, changed, lease.now);
   if (moved && changed.size > 0) await faultPoint("change told");
   return moved && to < latest;

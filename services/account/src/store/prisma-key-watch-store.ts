@@ -2,6 +2,7 @@ import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import type { KeyWatchStore } from "../domain/watch-keys.ts";
+import { faultPoint } from "../fault-points.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
 function changedRow(accountId: string, chainName: string, height: bigint, now: Date) {
@@ -35,6 +36,7 @@ export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
         });
         const data = ours.map(({ accountId, address }) => changedRow(accountId, chainName, changed.get(address)!, now));
         await tx.outbox.createMany({ data });
+        await faultPoint("change before commit");
         return true;
       }),
   };

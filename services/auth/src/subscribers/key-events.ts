@@ -1,6 +1,7 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { LeaveStore, RevokedKeyStore } from "../domain/follow-keys.ts";
+import { faultPoint } from "../fault-points.ts";
 
 export const KEY_EVENTS_DURABLE = "auth-key-events";
 export const KEY_EVENTS_SUBJECTS = ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"];
@@ -13,7 +14,9 @@ export const onKeyEvent =
     if (!occurredAt || !isUuid(accountId)) return;
     if (keyRevoked && subject.endsWith(".key-revoked")) {
       const accountKey = publicKeyFromProto(keyRevoked.accountKey);
+      await faultPoint("revocation heard of");
       await store.endRevoked({ accountId, accountKey, revokedAt: occurredAt, requestId });
+      await faultPoint("revocation followed");
     } else if (accountLeft && subject.endsWith(".account-left")) {
       await store.leave({ accountId, leftAt: occurredAt, requestId });
     }

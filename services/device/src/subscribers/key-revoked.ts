@@ -1,6 +1,7 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { retireDevice } from "../domain/retire-device.ts";
+import { faultPoint } from "../fault-points.ts";
 
 export const KEY_REVOKED_SUBJECT = "cs.v1.key.*.key-revoked";
 export const KEY_REVOKED_DURABLE = "device-key-revoked";
@@ -12,5 +13,7 @@ export const onKeyRevoked =
     const { accountId, occurredAt, requestId, keyRevoked } = event;
     if (!keyRevoked?.lastOfDevice || !keyRevoked.deviceKey || !occurredAt || !isUuid(accountId)) return;
     const deviceKey = publicKeyFromProto(keyRevoked.deviceKey);
+    await faultPoint("revocation heard of");
     await retire({ accountId, deviceKey, revokedAt: occurredAt, requestId });
+    await faultPoint("revocation followed");
   };

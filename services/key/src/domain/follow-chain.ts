@@ -1,5 +1,6 @@
 import { samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { AccountKeys, ChainDirectory, ChainKey, ChainKeys, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
 
@@ -131,6 +132,8 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       if (left && (await keys.leave(round.now))) {
         await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
       }
+      // Of what the chain's watch told only: a read that repairs comes at any time.
+      if (atLeast) await faultPoint("change before commit");
     });
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { KeyStore } from "./ports.ts";
 
 const BATCH = 100;
@@ -15,7 +16,9 @@ export function tellStrangers({ store, clock }: { store: KeyStore; clock: Clock 
           await keys.update(registration);
           await keys.publish({ type: "key-discovered", registration, occurredAt: now, requestId: "" });
         }
+        await faultPoint("strangers before commit");
       });
+      await faultPoint("strangers told");
     }
   };
 }

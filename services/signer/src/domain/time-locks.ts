@@ -10,6 +10,7 @@ import {
 import { hexToBytes, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Template } from "../policy/template.ts";
 import { type DelayPolicy, delayOf } from "../policy/time-lock.ts";
@@ -117,7 +118,11 @@ export const requireDelay =
     const { change } = template;
     const become = change.template === "add-recovery-key" || change.template === "replace-recovery-key";
     // Before the signature leaves: what it signs must be told from a device's ever after. Not sooner: a device's key could be named, and would have to wait.
-    const grant = async () => become && recoveryKeys.remember(account, change.newKey, now);
+    const grant = async () => {
+      if (!become) return;
+      await recoveryKeys.remember(account, change.newKey, now);
+      await faultPoint("recovery key remembered");
+    };
     if (delay.delayMs === 0) return void (await grant());
     const availableAt = new Date(now.getTime() + delay.delayMs);
     const wish: TimeLock = {
@@ -132,6 +137,7 @@ export const requireDelay =
       cancelledAt: null,
     };
     const lock = await timeLocks.ask(wish, "");
+    if (lock.id === wish.id) await faultPoint("delay started");
     if (lock.cancelledAt !== null) throw new AppError("DelayCancelled");
     if (now >= lock.availableAt) return void (await grant());
     const seconds = Math.ceil((lock.availableAt.getTime() - now.getTime()) / 1000);

@@ -3,6 +3,7 @@ import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import { isStanding, type RecoveryKeys, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
+import { faultPoint } from "../fault-points.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 type Told = { started: TimeLock } | { cancelled: TimeLock };
@@ -32,6 +33,7 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
         if (known && known.requestHash === requestHash && isStanding(known, startedAt)) return known;
         await tx.timeLock.upsert({ where, create: wish, update: wish });
         await publish(tx, { started: wish }, startedAt, requestId);
+        await faultPoint("delay before commit");
         return wish;
       }),
 

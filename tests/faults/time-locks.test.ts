@@ -1,0 +1,119 @@
+import type { ProblemError } from "@countersign/client";
+import { generateDeviceKey } from "@countersign/client/node";
+import { createAccessApi, type KeyChange } from "@countersign/flow";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { query, readEvents } from "./books.ts";
+import { faultPointsOf } from "./fault-points.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { quiet } from "./invariants.ts";
+import { signedKeyChange } from "./key-change.ts";
+import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+
+let stack: FaultStack;
+beforeAll(async () => {
+  // No account is too young for a delay, and what waits does not wait for long.
+  const settings = { SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: "0", SIGNER_DELAY_RECOVERY_KEY_SECONDS: "4" };
+  stack = await startFaultStack(settings);
+}, 180_000);
+afterAll(() => stack?.stop(), 60_000);
+
+/** Somebody who wants a recovery key. */
+interface Asker {
+  phone: Phone;
+  change: KeyChange;
+  /** When it may be had, as often as it was told. */
+  told: Set<string>;
+}
+
+async function newAsker(): Promise<Asker> {
+  const phone = newPhone(stack.stack, 0);
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
+  await settle(phone);
+  const access = createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
+  const { addresses } = await phone.client.me();
+  const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+  const { publicKey: serverKey } = await access.accountKey(address, 0);
+  const { publicKey, algorithm } = generateDeviceKey();
+  await quiet(stack.stack, 20_000);
+  return {
+    phone,
+    change: { template: "add-recovery-key", serverKey, newKey: { publicKey, algorithm } },
+    told: new Set(),
+  };
+}
+
+/** Asks until there is an answer: the signatures, or when to ask again. */
+async function ask({ phone, change, told }: Asker): Promise<"signed" | "waits"> {
+  try {
+    await persist(phone, "ask", () => signedKeyChange(stack.stack, phone.client, change, 0n));
+    return "signed";
+  } catch (error) {
+    const { error: code, availableAt } = error as ProblemError;
+    if (code !== "DelayRequired") throw error;
+    told.add(String(availableAt));
+    return "waits";
+  }
+}
+
+const signedInTheEnd = (asker: Asker) =>
+  expect.poll(() => ask(asker), { timeout: 20_000, interval: 300 }).toBe("signed");
+
+const locksOf = ({ phone: { accountId } }: Asker) =>
+  query<{ available_at: Date }>(
+    stack.stack,
+    "signer",
+    `SELECT available_at FROM time_lock WHERE account_id = '${accountId}'`,
+  );
+
+/** One delay, told once and always as the same, and what it was for is known as a recovery key. */
+async function expectOneDelay(asker: Asker): Promise<void> {
+  const { accountId } = asker.phone;
+  const locks = await locksOf(asker);
+  expect(locks).toHaveLength(1);
+  expect([...asker.told]).toEqual([locks[0]!.available_at.toISOString()]);
+  const keys = await query<{ public_key: string }>(
+    stack.stack,
+    "signer",
+    `SELECT public_key FROM recovery_key WHERE account_id = '${accountId}'`,
+  );
+  expect(keys).toEqual([{ public_key: (asker.change as { newKey: { publicKey: string } }).newKey.publicKey }]);
+  const started = async () =>
+    (await readEvents(stack.stack)).filter(({ event }) => event.accountId === accountId && event.delayStarted).length;
+  await expect.poll(started, { timeout: 20_000 }).toBe(1);
+}
+
+describe("a delay is asked for, and the signer is killed", () => {
+  const points = faultPointsOf("timeLock");
+
+  it("without a kill every fault point is passed, so that the list is complete", async () => {
+    const asker = await newAsker();
+    const reached = new Set<string>();
+    stack.controller.judge = ({ point }) => void reached.add(point);
+    expect(await ask(asker)).toBe("waits");
+    await signedInTheEnd(asker);
+    await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual([...points].sort());
+    stack.controller.judge = undefined;
+    await expectOneDelay(asker);
+  });
+
+  it.each(points)("at %s: asked again there is one delay, of the same end", async (point) => {
+    const asker = await newAsker();
+    const standing = Promise.withResolvers<string>();
+    stack.controller.judge = (reached) => {
+      if (reached.point !== point) return;
+      const found = ["signer", "signer-2"].find((name) => stack.stack.processes[name]?.pid === reached.pid);
+      if (found === undefined) return;
+      standing.resolve(found);
+      return new Promise<void>(() => undefined);
+    };
+    const asked = ask(asker).then(() => signedInTheEnd(asker));
+    const victim = await standing.promise;
+    stack.controller.judge = undefined;
+    if (point === "signer/delay before commit") expect(await locksOf(asker)).toEqual([]);
+    if (point === "signer/delay started") expect(await locksOf(asker)).toHaveLength(1);
+    await stack.bounce(victim);
+    await asked;
+    await stack.allUp();
+    await expectOneDelay(asker);
+  });
+});
