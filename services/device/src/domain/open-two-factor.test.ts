@@ -12,9 +12,9 @@ describe("openTwoFactor", () => {
   let accountId: string;
   let old: Registered;
   const open = (changes: Parameters<TwoFactorWorld["wish"]>[1] = {}) => world.open(world.wish(accountId, changes));
-  const rejectOne = async () => {
+  const rejectOne = async (inRecovery = false) => {
     const { request } = await open();
-    await world.reject({ session: old.session, id: request.id, requestId: "test" });
+    await world.reject({ session: old.session, id: request.id, requestId: "test", inRecovery });
   };
 
   beforeEach(async () => {
@@ -93,6 +93,14 @@ describe("openTwoFactor", () => {
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
     world.clock.advance(1);
     await expect(open()).resolves.toBeDefined();
+  });
+
+  it("is not closed by what a recovery session rejects", async () => {
+    for (let index = 0; index < 4; index++) await rejectOne(true);
+    for (let index = 0; index < 2; index++) await rejectOne();
+    await expect(open()).resolves.toBeDefined();
+    await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
   });
 
   it("is reopened by a device, until three more are rejected", async () => {

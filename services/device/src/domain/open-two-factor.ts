@@ -18,7 +18,7 @@ export interface OpenTwoFactorOptions extends TwoFactorPorts {
   limits: {
     /** The most requests of one account that wait at once. */
     pending: number;
-    /** After so many rejections within a day the account takes no more requests. */
+    /** After so many rejections by devices within a day the account takes no more requests. */
     rejections: number;
   };
   /** The most live devices of one account. */
@@ -87,6 +87,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       attemptStartedAt: null,
       approvedBy: null,
       rejectedAt: null,
+      rejectedInRecovery: false,
       result: null,
       sealedAt: null,
       keyIndex: null,

@@ -1,5 +1,5 @@
 import type { RejectTwoFactorRequest, RejectTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/service-kit";
 import type { rejectTwoFactor } from "../domain/reject-two-factor.ts";
 import { parseRequest, sessionOf } from "./messages.ts";
 import { ofTwoFactor } from "./two-factor-messages.ts";
@@ -10,6 +10,6 @@ export const rejectTwoFactorRpc =
   async (request: RejectTwoFactorRequest, call: CallContext): Promise<RejectTwoFactorResponse> => {
     const session = sessionOf(call);
     const { id } = parseRequest(ofTwoFactor, request);
-    await reject({ session, id, requestId: call.requestId });
+    await reject({ session, id, requestId: call.requestId, inRecovery: requireToken(call).scope === "recover" });
     return {};
   };

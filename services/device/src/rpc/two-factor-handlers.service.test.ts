@@ -178,6 +178,12 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     await expect(open()).resolves.toBeDefined();
   });
 
+  it("is not closed by what a recovery session rejects", async () => {
+    const recovery = signIn(old, "recover");
+    for (let index = 0; index < 3; index++) await gateway.rejectTwoFactor({ id: (await open()).id }, recovery);
+    await expect(open()).resolves.toBeDefined();
+  });
+
   it("is each account's own", async () => {
     const { id } = await open();
     const stranger = signIn(await world.device(v7()));

@@ -15,7 +15,8 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
       });
       return rows.map(({ expiresAt }) => expiresAt);
     },
-    countRejectedAfter: (time) => tx.twoFactor.count({ where: { accountId, rejectedAt: { gt: time } } }),
+    countRejectedAfter: (time) =>
+      tx.twoFactor.count({ where: { accountId, rejectedAt: { gt: time }, rejectedInRecovery: false } }),
     async reopenedAt() {
       const row = await tx.twoFactorReopening.findUnique({ where: { accountId } });
       return row?.reopenedAt ?? null;

@@ -39,6 +39,7 @@ export function toTwoFactor(row: Row): TwoFactor {
     attemptStartedAt: rest.attemptStartedAt,
     approvedBy: rest.approvedBy,
     rejectedAt: rest.rejectedAt,
+    rejectedInRecovery: rest.rejectedInRecovery,
     result: resultTxId === null ? null : { id: resultTxId, refUrl: resultRefUrl ?? "" },
     sealedAt: rest.sealedAt,
     keyIndex: rest.keyIndex,

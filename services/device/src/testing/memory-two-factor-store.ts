@@ -29,7 +29,9 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
             .map(({ expiresAt }) => expiresAt)
             .sort((a, b) => a.getTime() - b.getTime()),
         countRejectedAfter: async (time) =>
-          ofAccount(accountId).filter(({ rejectedAt }) => rejectedAt !== null && rejectedAt > time).length,
+          ofAccount(accountId).filter(
+            ({ rejectedAt, rejectedInRecovery }) => rejectedAt !== null && rejectedAt > time && !rejectedInRecovery,
+          ).length,
         reopenedAt: async () => reopened.get(accountId) ?? null,
         reopen: async (now) => void reopened.set(accountId, now),
         insert: async (request) => {

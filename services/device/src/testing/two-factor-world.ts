@@ -7,6 +7,7 @@ import { v7 } from "uuid";
 import { type ApproverSession, approveTwoFactor } from "../domain/approve-two-factor.ts";
 import { describeAdmission } from "../domain/describe-admission.ts";
 import type { Device } from "../domain/device.ts";
+import type { OfTwoFactor } from "../domain/find-two-factor.ts";
 import { finishTwoFactor } from "../domain/finish-two-factor.ts";
 import { getTwoFactor } from "../domain/get-two-factor.ts";
 import { listTwoFactor } from "../domain/list-two-factor.ts";
@@ -48,6 +49,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
   const ports = { ...stores, keyAdditions: chain, clock, isFrozen, passkeys, maxDevices };
   const limits = { pending: 5, rejections: 3 };
   const approve = approveTwoFactor(ports);
+  const reject = rejectTwoFactor(ports);
   const requestId = "test";
   const call = { requestId, trace: childTrace(traceFrom(undefined)) };
 
@@ -62,7 +64,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     get: getTwoFactor(ports),
     list: listTwoFactor(ports),
     redirect: redirectTwoFactor(ports),
-    reject: rejectTwoFactor(ports),
+    reject: (command: OfTwoFactor & { inRecovery?: boolean }) => reject({ inRecovery: false, ...command }),
     reopen: reopenTwoFactor(ports),
     describe: describeAdmission(ports),
     finish: finishTwoFactor(ports),
