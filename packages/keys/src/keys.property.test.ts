@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 import { generateKeyPair } from "./node.ts";
 import { KEY_ALGORITHMS, type KeyAlgorithm, type PublicKey, PublicKeyError, parsePublicKey } from "./public-key.ts";
-import { parseSignature, SignatureError } from "./signature.ts";
+import { parseSignature, SignatureError, signatureFromDer, signatureToDer } from "./signature.ts";
 
 const CURVES = { ES256: p256, ES256K: secp256k1 } as const;
 const ecdsa = fc.constantFrom("ES256" as const, "ES256K" as const);
@@ -150,6 +150,8 @@ describe("signatures", () => {
     fc.assert(
       fc.property(raws, (raw) => {
         const der = derOf(raw);
+        expect(signatureToDer(raw)).toEqual(der);
+        expect(signatureFromDer(der)).toEqual(raw);
         // A short r and s can make DER of 64 bytes, which is raw by its length.
         fc.pre(der.length !== 64);
         expect(parseSignature(der)).toEqual(raw);

@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { type KeyAlgorithm, type PublicKey, parsePublicKey } from "./public-key.ts";
+import { signatureFromDer } from "./signature.ts";
 import { JWK_CURVES, type SignatureHash } from "./verify-signature.ts";
 
 export { verifyAssertion } from "./passkey/verify-assertion.ts";
@@ -31,7 +32,7 @@ export function generateKeyPair(algorithm: KeyAlgorithm = "ES256"): KeyPair {
 
 /** A raw 64-byte signature over `message`. */
 export function signMessage(privateKey: KeyObject, message: Uint8Array, hash: SignatureHash = "sha256"): Uint8Array {
-  return privateKey.asymmetricKeyType === "ed25519"
-    ? sign(null, message, privateKey)
-    : sign(hash, message, { key: privateKey, dsaEncoding: "ieee-p1363" });
+  if (privateKey.asymmetricKeyType === "ed25519") return sign(null, message, privateKey);
+  // As in verifySignature: the option that asks for r||s costs more than the signature.
+  return signatureFromDer(sign(hash, message, privateKey));
 }

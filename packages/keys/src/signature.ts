@@ -18,12 +18,8 @@ function derInteger(bytes: Uint8Array, offset: number): { value: Uint8Array; nex
   return { value: padded, next: offset + 2 + length };
 }
 
-/**
- * The raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER (X.690). Throws SignatureError.
- * Sixty-four bytes are always taken as raw.
- */
-export function parseSignature(bytes: Uint8Array): Uint8Array {
-  if (bytes.length === 64) return bytes;
+/** The raw 64 bytes r||s of strict DER (X.690). Throws SignatureError. */
+export function signatureFromDer(bytes: Uint8Array): Uint8Array {
   if (bytes.length < 8 || bytes.length > 72 || bytes[0] !== 0x30 || bytes[1] !== bytes.length - 2) {
     throw new SignatureError("a signature is 64 bytes r||s or DER");
   }
@@ -34,4 +30,31 @@ export function parseSignature(bytes: Uint8Array): Uint8Array {
   raw.set(r.value, 0);
   raw.set(s.value, 32);
   return raw;
+}
+
+/**
+ * The raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER (X.690). Throws SignatureError.
+ * Sixty-four bytes are always taken as raw.
+ */
+export const parseSignature = (bytes: Uint8Array): Uint8Array =>
+  bytes.length === 64 ? bytes : signatureFromDer(bytes);
+
+function writeDerInteger(target: Uint8Array, offset: number, value: Uint8Array): number {
+  let start = 0;
+  while (start < 31 && value[start] === 0) start += 1;
+  const sign = value[start]! & 0x80 ? 1 : 0;
+  target[offset] = 0x02;
+  target[offset + 1] = 32 - start + sign;
+  target.set(value.subarray(start), offset + 2 + sign);
+  return offset + 2 + sign + 32 - start;
+}
+
+/** The DER of a raw ECDSA signature (X.690), as node:crypto takes it without an option; the inverse of `signatureFromDer`. */
+export function signatureToDer(raw: Uint8Array): Uint8Array {
+  if (raw.length !== 64) throw new SignatureError("a raw signature is 64 bytes r||s");
+  const der = new Uint8Array(72);
+  const end = writeDerInteger(der, writeDerInteger(der, 2, raw.subarray(0, 32)), raw.subarray(32));
+  der[0] = 0x30;
+  der[1] = end - 2;
+  return der.subarray(0, end);
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { hexToBytes } from "./hex.ts";
 import type { PublicKey } from "./public-key.ts";
-import { parseSignature } from "./signature.ts";
+import { parseSignature, signatureToDer } from "./signature.ts";
 
 /** The curves' names in JSON Web Keys. */
 export const JWK_CURVES = { ES256: "P-256", ES256K: "secp256k1", EdDSA: "Ed25519" } as const;
@@ -45,8 +45,8 @@ export function verifySignature(
 ): boolean {
   try {
     if (key.algorithm === "EdDSA") return signature.length === 64 && verify(null, message, toKeyObject(key), signature);
-    const raw = parseSignature(signature);
-    return verify(hash, message, { key: toKeyObject(key), dsaEncoding: "ieee-p1363" }, raw);
+    // A bare key and DER: with an options object Node tells keys from others by a thrown error, which costs as much as half a verification.
+    return verify(hash, message, toKeyObject(key), signatureToDer(parseSignature(signature)));
   } catch {
     return false; // malformed: as good as wrong
   }
