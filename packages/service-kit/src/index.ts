@@ -30,7 +30,14 @@ export {
   type TokenMode,
   type TokenScope,
 } from "./peers.ts";
-export { createPrismaAdapter, type ListenOptions, listenPostgres, type PostgresListener } from "./postgres.ts";
+export {
+  createPlainQueries,
+  createPrismaAdapter,
+  type ListenOptions,
+  listenPostgres,
+  type PlainQueries,
+  type PostgresListener,
+} from "./postgres.ts";
 export {
   type RunningService,
   type RunServiceOptions,

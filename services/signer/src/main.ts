@@ -6,6 +6,7 @@ import { InformationService } from "@countersign/proto/signer/v1/information.ts"
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import {
+  createPlainQueries,
   createPrismaAdapter,
   createRpcClient,
   createRpcServer,
@@ -45,6 +46,7 @@ import { signStreamRpc } from "./rpc/sign-stream.ts";
 import { signTransactionRpc } from "./rpc/sign-transaction.ts";
 import { timeLockRpcs } from "./rpc/time-locks.ts";
 import { PrismaClient } from "./store/generated/client.ts";
+import { withPlainQueries } from "./store/plain-prisma.ts";
 import { prismaAuditReader } from "./store/prisma-audit-reader.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
@@ -87,8 +89,12 @@ await runService({
       rulesOf: budgetRulesOf(policies, peers.backend),
     });
     onClose("budget metrics", () => budgetMetrics.close());
+    const recordQueries = createPlainQueries(config.secrets.databaseUrl, (err) =>
+      logger.warn({ err }, "lost Postgres"),
+    );
+    onClose("record queries", () => recordQueries.close());
     const audit = createAuditLog({
-      store: prismaAuditStore(prisma),
+      store: prismaAuditStore(withPlainQueries(prisma, recordQueries)),
       clock,
       logger,
       signaturesPerMinute: config.signaturesPerMinute,

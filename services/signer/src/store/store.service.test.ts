@@ -1,5 +1,12 @@
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createLogger, createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import {
+  createLogger,
+  createPlainQueries,
+  createPrismaAdapter,
+  FixedClock,
+  type PlainQueries,
+  uuidv7,
+} from "@countersign/service-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "../audit/record.ts";
@@ -7,6 +14,7 @@ import { bindAddress } from "../domain/bind-address.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { PrismaClient } from "./generated/client.ts";
+import { withPlainQueries } from "./plain-prisma.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 
@@ -14,11 +22,14 @@ const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
 let database: TestDatabase;
 let prisma: PrismaClient;
+let plain: PlainQueries;
 beforeAll(async () => {
   database = await createTestDatabase("signer");
   prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+  plain = createPlainQueries(database.url, () => undefined);
 });
 afterAll(async () => {
+  await plain.close();
   await prisma.$disconnect();
   await database.drop();
 });
@@ -90,8 +101,9 @@ async function storedChain(chainId: string) {
 
 describe("the audit log on Postgres", () => {
   const logger = createLogger({ name: "test", level: "silent" });
+  const newStore = () => prismaAuditStore(withPlainQueries(prisma, plain));
   const newLog = (signaturesPerMinute = 10_000) =>
-    createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute });
+    createAuditLog({ store: newStore(), clock, logger, signaturesPerMinute });
 
   it("200 records at once through two instances are two whole chains", async () => {
     const logs = [newLog(), newLog()];
@@ -121,7 +133,7 @@ describe("the audit log on Postgres", () => {
 
   it("a head that has moved commits nothing", async () => {
     const chainId = uuidv7(clock);
-    const store = prismaAuditStore(prisma);
+    const store = newStore();
     const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     await store.startChain(first, clock.now());
     const commit = () => store.commit(first, chainRecords(first, [entry()]));
@@ -129,5 +141,12 @@ describe("the audit log on Postgres", () => {
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { records, head } = await storedChain(chainId);
     expect(verifyChain(records, head)).toBe("");
+  });
+
+  it("what Postgres refuses is told as Prisma tells it", async () => {
+    const queries = withPlainQueries(prisma, plain);
+    const refused = { meta: { driverAdapterError: { cause: { originalCode: "22012" } } } };
+    await expect(queries.$queryRaw`SELECT 1 / ${0}::int`).rejects.toMatchObject(refused);
+    expect(await queries.$queryRaw`SELECT ${2n ** 60n}::bigint AS big`).toEqual([{ big: 2n ** 60n }]);
   });
 });
