@@ -10,6 +10,7 @@ import type { Bench, Case, Row } from "./cases/case.ts";
 import { paymaster } from "./cases/paymaster.ts";
 import { signIn } from "./cases/sign-in.ts";
 import { signUp } from "./cases/sign-up.ts";
+import { signer } from "./cases/signer.ts";
 import { tokenRefresh } from "./cases/token-refresh.ts";
 import { residentMiB } from "./memory.ts";
 import { createLogins, settle } from "./people.ts";
@@ -20,6 +21,7 @@ const cases: Record<string, Case> = {
   "token-refresh": tokenRefresh,
   "sign-in": signIn,
   paymaster,
+  signer,
   "sign-up": signUp,
 };
 const RESIDENTS = 32;

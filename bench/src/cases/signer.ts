@@ -1,0 +1,82 @@
+import { startSignerWithoutAudit } from "../audit-off/start-signer.ts";
+import { startFloor } from "../floors/start-floor.ts";
+import { fixedRate, type Measured } from "../load.ts";
+import { messagesOf, type Signer } from "../messages.ts";
+import { withCpu } from "../processes.ts";
+import { bareUnary, overHttp, overStream, overUnary, type SigningUsers } from "../signing-users.ts";
+import type { Case, Row } from "./case.ts";
+import { asFast } from "./paymaster.ts";
+
+const FLOOR = "floor of the signer: express + coalesced stream";
+const UNARY_FLOOR = "floor of the signer: unary";
+/** A record is durable after a flush of the disk, which takes milliseconds: with few requests on their way everybody would wait for that. */
+const IN_FLIGHT_PER_CONNECTION = 4;
+const WITH_AND_WITHOUT_ROUNDS = 3;
+
+/** Both operations of the signer: over gRPC, on a stream and by unary calls, and through the gateway; at half load; and without records. */
+export const signer: Case = async (bench) => {
+  const { stack } = bench;
+  const people = await messagesOf(bench);
+  const count = bench.connections * IN_FLIGHT_PER_CONNECTION;
+  const address = stack.processes.signer!.grpc!;
+  const rows: Row[] = await floors();
+
+  async function floors(): Promise<Row[]> {
+    const bare = await startFloor("floor-signer");
+    const unary = await asFast(bareUnary(bare.address, people, "transaction", count), bench);
+    const gateway = await startFloor("floor-gateway", bare.address, "stream");
+    // The floor signs whatever comes, and knows the paymaster's path only.
+    const coalesced = await asFast(overHttp(`http://${gateway.address}`, people, "paymaster", count), bench);
+    gateway.stop();
+    bare.stop();
+    return [
+      { name: FLOOR, measured: coalesced },
+      { name: UNARY_FLOOR, measured: unary },
+    ];
+  }
+
+  /** One way at full and, where asked for, at half load. */
+  async function measure(name: string, users: () => SigningUsers, goals: Partial<Row>, half: boolean): Promise<void> {
+    bench.say(`  ${name} …`);
+    const full = await withCpu(stack, bench, (timed) => asFast(users(), timed));
+    rows.push({ name, ...full, ...goals });
+    if (!half) return;
+    const again = users();
+    const atHalf = await withCpu(stack, bench, (timed) => fixedRate(again.users, full.measured.perSecond / 2, timed));
+    again.close();
+    rows.push({ name: `${name}, half load`, ...atHalf, goalP99: 10 });
+  }
+
+  for (const each of ["transaction", "paymaster"] as const satisfies Signer[]) {
+    const goals = { floor: FLOOR, goal: 0.6 };
+    await measure(`${each}, gRPC stream`, () => overStream(stack, address, people, each, count), goals, true);
+    await measure(`${each}, gateway`, () => overHttp(stack.gateway, people, each, count), goals, true);
+    await measure(`${each}, gRPC unary`, () => overUnary(stack, people, each, count), { floor: UNARY_FLOOR }, false);
+  }
+  rows.push(...(await withAndWithoutRecords()));
+  return rows;
+
+  /** By turns, so that both meet the same machine. */
+  async function withAndWithoutRecords(): Promise<Row[]> {
+    bench.say("  with and without records …");
+    const without = await startSignerWithoutAudit(stack);
+    const short = { seconds: bench.seconds / 2, warmUpSeconds: bench.warmUpSeconds / 2 };
+    const run = (to: string) => asFast(overStream(stack, to, people, "transaction", count), short);
+    const kept: Measured[] = [];
+    const unkept: Measured[] = [];
+    await run(without.address);
+    for (let round = 0; round < WITH_AND_WITHOUT_ROUNDS; round++) {
+      unkept.push(await run(without.address));
+      kept.push(await run(address));
+    }
+    without.stop();
+    const name = "transaction, gRPC stream, without records";
+    return [
+      { name, measured: median(unkept) },
+      { name: "the same with them, by turns", measured: median(kept), floor: name, goal: 0.85 },
+    ];
+  }
+};
+
+const median = (runs: readonly Measured[]): Measured =>
+  [...runs].sort((a, b) => a.perSecond - b.perSecond)[Math.floor(runs.length / 2)]!;

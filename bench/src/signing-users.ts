@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { tlsFiles } from "@countersign/dev/certificates.ts";
+import type { Stack } from "@countersign/dev/stack-file.ts";
+import { bytesToHex } from "@countersign/keys";
+import {
+  type SignAnswer,
+  SigningService,
+  type SignRequest,
+  type SignStreamRequest,
+} from "@countersign/proto/signer/v1/signing.ts";
+import { createCoalescer, createRpcClient } from "@countersign/service-kit";
+import { Client, credentials } from "@grpc/grpc-js";
+import { expectOk, HttpConnection } from "./http-connection.ts";
+import type { Operation } from "./load.ts";
+import type { Asking, Signer } from "./messages.ts";
+
+/** Users that sign, and how to end their connection. */
+export interface SigningUsers {
+  users: Operation[];
+  close(): void;
+}
+
+const root = join(import.meta.dirname, "../..");
+const file = (path: string) => readFileSync(isAbsolute(path) ? path : join(root, path));
+
+/** So many users, each with one message after the other of somebody's. */
+function usersOf(
+  people: readonly Asking[],
+  signer: Signer,
+  count: number,
+  ask: (who: Asking, message: Buffer) => Operation,
+) {
+  return Array.from({ length: count }, (_, i): Operation => {
+    const who = people[i % people.length]!;
+    const operations = who[signer].map((message) => ask(who, message));
+    let n = 0;
+    return () => {
+      n += 1;
+      return operations[n % operations.length]!();
+    };
+  });
+}
+
+/** Over HTTP, a connection each: a gateway, or a floor. */
+export function overHttp(baseUrl: string, people: readonly Asking[], signer: Signer, count: number): SigningUsers {
+  const connections = Array.from({ length: count }, () => new HttpConnection(baseUrl));
+  const users = connections.flatMap((connection, i) =>
+    usersOf([people[i % people.length]!], signer, 1, ({ token }, message) => {
+      const body = JSON.stringify({ message: bytesToHex(message) });
+      const path = `/sign/v1/cadence/${signer}`;
+      return async () => expectOk(await connection.send({ method: "POST", path, token, body }));
+    }),
+  );
+  return { users, close: () => connections.forEach((connection) => void connection.close()) };
+}
+
+/** A unary call each, without TLS: a floor. */
+export function bareUnary(address: string, people: readonly Asking[], signer: Signer, count: number): SigningUsers {
+  const client = new Client(address, credentials.createInsecure());
+  const { path, requestSerialize, responseDeserialize } = SigningService.signPaymaster;
+  const users = usersOf(people, signer, count, (_, message) => () => {
+    return new Promise((resolve, reject) => {
+      const request = { message, chainName: "" };
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error, answer) =>
+        error ? reject(error) : resolve(answer),
+      );
+    });
+  });
+  return { users, close: () => client.close() };
+}
+
+/** Another backend's way: a unary call each, its own certificate, the user's token. */
+export function overUnary(stack: Stack, people: readonly Asking[], signer: Signer, count: number): SigningUsers {
+  const { cert, key } = stack.tls.clients["demo-backend"]!;
+  const client = createRpcClient(SigningService, {
+    address: stack.processes.signer!.grpc!,
+    tls: { ca: file(stack.tls.ca), cert: file(cert), key: file(key) },
+    serverName: "signer",
+    deadlineMs: 5000,
+  });
+  const sign = signer === "transaction" ? client.signTransaction : client.signPaymaster;
+  const users = usersOf(people, signer, count, ({ token }, message) => () => {
+    return sign({ message, chainName: "" }, { token });
+  });
+  return { users, close: () => client.close() };
+}
+
+/** The gateway's way: one stream, what one turn of the event loop brings in one message, each request with its own user's token. */
+export function overStream(
+  stack: Stack,
+  address: string,
+  people: readonly Asking[],
+  signer: Signer,
+  count: number,
+): SigningUsers {
+  const { ca, cert, key } = tlsFiles(stack.stateDir, "gateway");
+  const client = createRpcClient(SigningService, {
+    address,
+    tls: { ca: file(ca), cert: file(cert), key: file(key) },
+    serverName: "signer",
+    deadlineMs: 5000,
+  });
+  const stream = createCoalescer<SignRequest, SignAnswer>({
+    open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
+  });
+  const users = usersOf(people, signer, count, ({ token }, message) => async () => {
+    const operation = { [signer]: { message, chainName: "" } };
+    const { refusal } = await stream.send({ accessToken: token, requestId: "", ...operation }, 5000);
+    if (refusal) throw new Error(`${refusal.reason}: ${refusal.detail}`);
+  });
+  const close = () => {
+    stream.close();
+    client.close();
+  };
+  return { users, close };
+}
+
+async function* messagesOf(batches: AsyncIterable<SignRequest[]>): AsyncGenerator<SignStreamRequest> {
+  for await (const requests of batches) yield { requests };
+}
+
+async function* answersOf(messages: AsyncIterable<{ answers: SignAnswer[] }>) {
+  for await (const { answers } of messages) yield answers;
+}
