@@ -124,7 +124,10 @@ export async function fixedRate(
   };
   while (performance.now() < end) {
     const now = performance.now();
-    recorder.recording = now >= recordFrom;
+    if (!recorder.recording && now >= recordFrom) {
+      recorder.recording = true;
+      options.begins?.();
+    }
     for (; next <= now; next += intervalMs) {
       const operation = free.pop();
       if (operation === undefined) due.push(next);
@@ -134,6 +137,7 @@ export async function fixedRate(
     await sleep(Math.max(0, Math.min(1, next - performance.now())));
   }
   recorder.recording = false;
+  options.ends?.();
   await Promise.all(running);
   return recorder.measured(options.seconds);
 }
