@@ -65,6 +65,20 @@ export interface CheckpointerOptions {
 }
 
 const PAGE = 1000;
+/** Records that the tree takes at once: a second of signatures in one go would hold those up that come meanwhile. */
+const LEAVES_AT_ONCE = 128;
+
+async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tree: Tree; blocks: Block[] }> {
+  const blocks: Block[] = [];
+  let grown = tree;
+  for (let at = 0; at < hashes.length; at += LEAVES_AT_ONCE) {
+    const more = growTree(grown, hashes.slice(at, at + LEAVES_AT_ONCE));
+    grown = more.tree;
+    blocks.push(...more.blocks);
+    await new Promise(setImmediate);
+  }
+  return { tree: grown, blocks };
+}
 
 /** Makes checkpoints while there is something new, whoever wrote it, and keeps the file at the database's state. */
 export function startCheckpointer(options: CheckpointerOptions) {
@@ -86,7 +100,7 @@ export function startCheckpointer(options: CheckpointerOptions) {
     const kept =
       !own || own.chainId !== chainId || Number(own.sequence) <= from || remembered?.toString("hex") === own.hash;
     if (!whole || !kept) return void alarm({ chainId }, "the records of a chain are not those that were written");
-    const more = growTree(tree, hashes);
+    const more = await growInTurns(tree, hashes);
     const root = treeRoot(more.tree).toString("hex");
     return { head: { chainId, size: head.size, hash: head.hash, root }, ...more };
   }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** What the signer did: an operation of Signing or Creation. */
 export type AuditOperation = "transaction" | "paymaster" | "creation";
@@ -32,7 +32,7 @@ export interface AuditRecord extends AuditEntry {
   readonly hash: string;
 }
 
-export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
+export const sha256 = (data: string | Uint8Array): string => hash("sha256", data);
 
 /** What the first record of a chain has as its previous hash. */
 export const genesisHash = (chainId: string): string => sha256(chainId);
