@@ -44,7 +44,8 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         checkPaymasterPays(decoded, policy);
         checkTransaction(decoded, account, policy, template, deciding.policy);
         if (template) await checkTemplate(options, template, account);
-        if (token.scope !== "sign") checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
+        if (token.scope !== "sign")
+          await checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
         if (!template) await checkFreeScript(options.scripts, decoded, deciding);
         await options.delay(decoded, template, token, account);

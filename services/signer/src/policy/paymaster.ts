@@ -1,5 +1,5 @@
 import { type DecodedMessage, payloadMessage } from "@countersign/flow";
-import { verifyUserSignature } from "@countersign/flow/node";
+import { verifyUserSignatureInPool } from "@countersign/flow/node";
 import { hexToBytes, type PublicKey, type RelyingParty } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import type { VerifiedToken } from "@countersign/service-kit";
@@ -28,23 +28,23 @@ export function checkPaymasterPays(message: DecodedMessage, chain: ChainPolicy):
  * The payload must carry a valid signature of the session device's account key: a stolen token alone must not spend.
  * A plain one over SHA2-256, or a passkey's assertion for one of the app's relying parties.
  */
-export function checkUserSignature(
+export async function checkUserSignature(
   message: DecodedMessage,
   account: Binding,
   token: VerifiedToken,
   relyingParties: readonly RelyingParty[],
-): void {
+): Promise<void> {
   if (message.payloadSignatures.some(({ address }) => address !== account.address)) {
     refuse("UserSignatureInvalid", "the payload carries a signature of somebody else");
   }
   const ofUser = message.payloadSignatures.filter(
     ({ address, keyId }) => address === account.address && keyId !== account.serverKeyIndex,
   );
-  if (ofUser.length === 0) refuse("UserSignatureMissing", "the payload carries no signature of the device");
+  const [first] = ofUser;
+  if (!first) return refuse("UserSignatureMissing", "the payload carries no signature of the device");
   // One is enough for the chain; another one, that it may not accept, would let us pay for nothing.
   if (ofUser.length > 1) refuse("UserSignatureInvalid", "the payload carries more than the session device's signature");
-  const signed = payloadMessage(message);
-  const valid = ofUser.every((entry) => verifyUserSignature(token.accountKey, signed, entry, relyingParties));
+  const valid = await verifyUserSignatureInPool(token.accountKey, payloadMessage(message), first, relyingParties);
   if (!valid) refuse("UserSignatureInvalid", "no signature in the payload is the session device's");
 }
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/errors";
-import { publicKeyOf, signMessage } from "@countersign/keys/node";
+import { publicKeyOf, signMessageInPool } from "@countersign/keys/node";
 import { type KeystoreContent, KeystoreError, keyVersions } from "./keystore-file.ts";
 import { p256PrivateKey } from "./p256.ts";
 import { deriveServerScalar } from "./server-key.ts";
@@ -50,6 +50,6 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
       return chains.find((chain) => chain.chainName === chainName)?.[role] ?? [];
     },
     version: (key) => (key.role === "server" ? key.version : stored(key).version),
-    sign: async (key, message) => signMessage(keyOf(key), message, key.role === "audit" ? "sha256" : "sha3-256"),
+    sign: async (key, message) => signMessageInPool(keyOf(key), message, key.role === "audit" ? "sha256" : "sha3-256"),
   };
 }
