@@ -45,6 +45,14 @@ test("knows the apps of backends, and none of our services", () => {
   const peers = parsePeers({ peers: ["gateway", "shop"], backends: { shop: { apps: ["a", "b"] } }, rpcs });
   expect([...(peers.backend("shop")?.apps ?? [])]).toEqual(["a", "b"]);
   expect(peers.backend("gateway")).toBeUndefined();
+  expect(peers.backend("shop")?.accounts).toBeUndefined();
+  const account = "01900000-0000-7000-8000-000000000001";
+  const limited = { shop: { apps: ["a"], accounts: [account] } };
+  expect(parsePeers({ peers: ["gateway", "shop"], backends: limited, rpcs }).backend("shop")?.accounts).toEqual(
+    new Set([account]),
+  );
+  const empty = { shop: { apps: ["a"], accounts: [] } };
+  expect(() => parsePeers({ peers: ["gateway", "shop"], backends: empty, rpcs })).toThrow();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shp: { apps: ["a"] } }, rpcs })).toThrow();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shop: { apps: [] } }, rpcs })).toThrow();
   // Forgotten there, it would sign for users of every app.

@@ -22,6 +22,8 @@ const rule = z
 
 const backend = z.strictObject({
   apps: z.array(z.string().min(1)).min(1),
+  /** The only accounts that it may ask for. Default: all users of its apps. */
+  accounts: z.array(z.uuid()).min(1).optional(),
   /** Signatures that it may ask for, over all of its users and per replica of the signer. Default: as many as its users may. */
   signaturesPerMinute: z.int().positive().optional(),
   /** What its users may use through it, over all replicas; default: the policy's `budgets.backend`. */
@@ -91,6 +93,7 @@ export interface PeerRule {
 
 export interface Backend {
   readonly apps: ReadonlySet<string>;
+  readonly accounts?: ReadonlySet<string> | undefined;
   readonly signaturesPerMinute?: number | undefined;
   readonly budgets?: readonly BudgetRule[] | undefined;
 }
@@ -126,7 +129,10 @@ export function loadPeers(path: string): Peers {
 function peersOf({ peers, names, backends, rpcs }: z.output<typeof file>): Peers {
   const everybody = peers ?? Object.values(rpcs).flatMap(({ callers }) => callers.filter((caller) => caller !== "*"));
   const registered = new Map<string, Backend>(
-    Object.entries(backends ?? {}).map(([name, each]) => [name, { ...each, apps: new Set(each.apps) }]),
+    Object.entries(backends ?? {}).map(([name, { apps, accounts, ...each }]) => [
+      name,
+      { ...each, apps: new Set(apps), accounts: accounts && new Set(accounts) },
+    ]),
   );
   const rules = new Map<string, PeerRule>();
   for (const [rpc, { callers, token, scopes }] of Object.entries(rpcs)) {

@@ -6,6 +6,7 @@ import { createBackendCheck } from "./backends.ts";
 const registered = new Map([
   ["shop", { apps: new Set(["demo", "game"]), signaturesPerMinute: 2 }],
   ["game-server", { apps: new Set(["game"]) }],
+  ["treasury", { apps: new Set(["demo"]), accounts: new Set(["01900000-0000-7000-8000-0000000000aa"]) }],
 ]);
 const clock = new FixedClock("2026-11-20T10:00:15Z");
 const check = createBackendCheck((caller) => registered.get(caller), clock);
@@ -17,10 +18,22 @@ it("a backend asks for users of its own apps; our services for everybody", () =>
   expect(() => check("gateway", token)).not.toThrow();
 });
 
+it("and for the accounts that are named, where any are", () => {
+  const refused = { reason: "SigningRefused", metadata: { reason: "NotYourAccount" } };
+  expect(() => check("treasury", token)).toThrow(expect.objectContaining(refused));
+  const named = { ...token, accountId: "01900000-0000-7000-8000-0000000000aa" };
+  expect(() => check("treasury", named)).not.toThrow();
+  expect(() => check("treasury", { ...named, appId: "game" })).toThrow(
+    expect.objectContaining({ metadata: { reason: "NotYourApp" } }),
+  );
+});
+
 it("and for so many signatures a minute", () => {
   check("shop", token);
-  check("shop", token);
+  check("shop", { ...token, accountId: "01900000-0000-7000-8000-0000000000aa" });
   expect(() => check("shop", token)).toThrow(expect.objectContaining({ reason: "RateLimited", retryAfterSeconds: 45 }));
   clock.advance(45_000);
   expect(() => check("shop", token)).not.toThrow();
+  // Others' minutes are their own; our services have none.
+  for (let i = 0; i < 5; i++) check("game-server", { ...token, appId: "game" });
 });
