@@ -61,7 +61,8 @@ export const explain =
       checkPaymasterOnlyPays(decoded, new Set([...chains.values()].map(({ paymaster }) => paymaster.address)));
       const template = templateOf(decoded);
       checkGasLimit(decoded, template, policy);
-      if (!template) await checkFreeScript(scripts, decoded, { policy, scriptHash });
+      // Whoever has things explained waits behind each other, and not before those who have things signed.
+      if (!template) await checkFreeScript(scripts, decoded, { policy, scriptHash }, "explain");
       const payingChain = known.find(({ paymaster }) => paymaster.address === payer)?.chainName ?? chainName;
       return {
         kind,

@@ -47,7 +47,7 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         if (token.scope !== "sign")
           await checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
-        if (!template) await checkFreeScript(options.scripts, decoded, deciding);
+        if (!template) await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
         await options.delay(decoded, template, token, account);
         await countEphemeralUse(options, token, "paymaster");
         const { address, keyId } = policy.paymaster;

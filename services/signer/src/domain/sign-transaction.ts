@@ -54,7 +54,7 @@ export const signTransaction = (options: SignOptions) => {
         checkPayerOfScope(token, decoded, account, template);
         checkAuthorizerKind(decoded, account);
         if (template) await checkTemplate(options, template, account);
-        else await checkFreeScript(options.scripts, decoded, deciding);
+        else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
         await options.delay(decoded, template, token, account);
         await countEphemeralUse(options, token, "transaction");
         const { chainName: name, accountId } = account;
@@ -87,9 +87,10 @@ export async function checkFreeScript(
   scripts: KnownScripts,
   { script, authorizers }: DecodedMessage,
   { policy, scriptHash }: Deciding,
+  asker: string,
 ): Promise<void> {
   if (!mustBeRead(scriptHash, policy)) return;
-  const facts = scripts.known(scriptHash) ?? (await scripts.learn(scriptHash, script));
+  const facts = scripts.known(scriptHash) ?? (await scripts.learn(scriptHash, script, asker));
   checkScript(facts, { policy, authorizers: authorizers.length });
 }
 

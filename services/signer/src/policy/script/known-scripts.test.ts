@@ -17,25 +17,25 @@ function reading(answer = async () => fine) {
 it("forgets the least used, and never knows more than it may", async () => {
   const reader = reading();
   const scripts = createKnownScripts({ reader, clock: new FixedClock(), capacity: 3 });
-  for (const each of ["a", "b", "c"]) await scripts.learn(each, each);
+  for (const each of ["a", "b", "c"]) await scripts.learn(each, each, "ada");
   scripts.known("a");
-  await scripts.learn("d", "d");
+  await scripts.learn("d", "d", "ada");
   expect(["a", "b", "c", "d"].filter((each) => scripts.known(each))).toEqual(["a", "c", "d"]);
-  for (let i = 0; i < 100; i += 1) await scripts.learn(`x${i}`, "x");
+  for (let i = 0; i < 100; i += 1) await scripts.learn(`x${i}`, "x", "ada");
   expect(scripts.size).toBe(3);
 });
 
 it("reads once for all who ask at the same time", async () => {
   const reader = reading();
   const scripts = createKnownScripts({ reader, clock: new FixedClock() });
-  await Promise.all([1, 2, 3].map(() => scripts.learn("a", "a")));
+  await Promise.all([1, 2, 3].map(() => scripts.learn("a", "a", "ada")));
   expect(reader.read).toEqual(["a"]);
 });
 
 it("tries again later what was not understood", async () => {
   const clock = new FixedClock();
   const scripts = createKnownScripts({ reader: reading(async () => notUnderstood("too slow")), clock });
-  await scripts.learn("a", "a");
+  await scripts.learn("a", "a", "ada");
   expect(scripts.known("a")?.problem).toBe("too slow");
   clock.advance(61_000);
   expect(scripts.known("a")).toBeUndefined();
@@ -47,11 +47,37 @@ it("keeps nothing of a reader that failed", async () => {
     reader: reading(async () => Promise.reject(new Error("full"))),
     clock: new FixedClock(),
   });
-  await expect(scripts.learn("a", "a")).rejects.toThrow("full");
+  await expect(scripts.learn("a", "a", "ada")).rejects.toThrow("full");
   expect(scripts.known("a")).toBeUndefined();
 });
 
 it("without a parser understands nothing", async () => {
   const scripts = createKnownScripts({ reader: undefined, clock: new FixedClock() });
-  expect((await scripts.learn("a", "a")).problem).toBe("the signer has no parser");
+  expect((await scripts.learn("a", "a", "ada")).problem).toBe("the signer has no parser");
+});
+
+it("lets one asker wait with a few scripts only, and others' go on", async () => {
+  const ends: (() => void)[] = [];
+  const reader = reading(() => new Promise((resolve) => ends.push(() => resolve(fine))));
+  const scripts = createKnownScripts({ reader, clock: new FixedClock() });
+  const flood = Array.from({ length: 100 }, (_, i) =>
+    scripts.learn(`slow ${i}`, "slow", "thief").then(
+      () => "read",
+      ({ reason }) => reason,
+    ),
+  );
+  const other = scripts.learn("fine", "fine", "ada");
+  // What somebody else has asked for already costs nothing.
+  const shared = scripts.learn("fine", "fine", "thief");
+  await new Promise(setImmediate);
+  expect(reader.read).toEqual([...Array(4).fill("slow"), "fine"]);
+  for (const end of ends) end();
+  expect([await other, await shared]).toEqual([fine, fine]);
+  const outcomes = await Promise.all(flood);
+  expect(outcomes.filter((each) => each === "read")).toHaveLength(4);
+  expect(outcomes.filter((each) => each === "RateLimited")).toHaveLength(96);
+  const again = scripts.learn("again", "again", "thief");
+  await new Promise(setImmediate);
+  ends.at(-1)?.();
+  expect(await again).toBe(fine);
 });

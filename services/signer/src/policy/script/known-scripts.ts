@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import type { Clock } from "@countersign/service-kit";
 import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 
@@ -12,13 +13,15 @@ export interface KnownScriptsOptions {
   readonly clock: Clock;
   /** Scripts remembered, the least used forgotten first. */
   readonly capacity?: number;
+  /** New scripts of one asker that are read or wait at the same time: nobody fills the readers' queue alone. */
+  readonly perAsker?: number;
 }
 
 export interface KnownScripts {
   /** What is known already; the way of every signature but the first of its script. */
   known(scriptHash: string): ScriptFacts | undefined;
-  /** Reads the script, once for all who ask meanwhile. */
-  learn(scriptHash: string, script: string): Promise<ScriptFacts>;
+  /** Reads the script, once for all who ask meanwhile. `asker`: an account, or whoever else asks. Errors: RateLimited where too many new scripts of the asker, or of everybody, wait. */
+  learn(scriptHash: string, script: string, asker: string): Promise<ScriptFacts>;
   readonly size: number;
 }
 
@@ -28,9 +31,11 @@ const RETRY_MS = 60_000;
 /**
  * What syntax trees say, by SHA-256 of the script. Facts only: what is allowed is decided anew each time.
  */
-export function createKnownScripts({ reader, clock, capacity = 1024 }: KnownScriptsOptions): KnownScripts {
+export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
+  const { reader, clock, capacity = 1024, perAsker = 4 } = options;
   const facts = new Map<string, { facts: ScriptFacts; until: number }>();
   const learning = new Map<string, Promise<ScriptFacts>>();
+  const waiting = new Map<string, number>();
 
   const keep = (hash: string, found: ScriptFacts) => {
     const until = found.problem === "" ? Number.POSITIVE_INFINITY : clock.now().getTime() + RETRY_MS;
@@ -42,6 +47,12 @@ export function createKnownScripts({ reader, clock, capacity = 1024 }: KnownScri
     }
   };
 
+  const read = async (from: ScriptReader, hash: string, script: string) => {
+    const found = await from.facts(script);
+    keep(hash, found);
+    return found;
+  };
+
   return {
     known(hash) {
       const entry = facts.get(hash);
@@ -51,19 +62,22 @@ export function createKnownScripts({ reader, clock, capacity = 1024 }: KnownScri
       facts.set(hash, entry);
       return entry.facts;
     },
-    async learn(hash, script) {
+    async learn(hash, script, asker) {
       if (!reader) return notUnderstood("the signer has no parser");
-      const begun =
-        learning.get(hash) ??
-        reader
-          .facts(script)
-          .then((found) => {
-            keep(hash, found);
-            return found;
-          })
-          .finally(() => learning.delete(hash));
-      learning.set(hash, begun);
-      return begun;
+      const begun = learning.get(hash);
+      if (begun) return begun;
+      const count = waiting.get(asker) ?? 0;
+      if (count >= perAsker)
+        throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
+      waiting.set(asker, count + 1);
+      const work = read(reader, hash, script).finally(() => {
+        learning.delete(hash);
+        const left = (waiting.get(asker) ?? 1) - 1;
+        if (left > 0) waiting.set(asker, left);
+        else waiting.delete(asker);
+      });
+      learning.set(hash, work);
+      return work;
     },
     get size() {
       return facts.size;
