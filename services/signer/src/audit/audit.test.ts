@@ -48,6 +48,35 @@ describe("a chain of records", () => {
   });
 });
 
+describe("a record's hash", () => {
+  const of = (change: Partial<AuditEntry>) => chainRecords(start, [entry(change)])[0]!.hash;
+  const changes: Required<{ [field in keyof AuditEntry]: AuditEntry[field] }> = {
+    time: new Date("2026-11-20T10:00:00.001Z"),
+    caller: "shop",
+    accountId: "b",
+    sessionId: "t",
+    operation: "paymaster",
+    chainName: "flow-mainnet",
+    messageHash: "02",
+    scriptHash: "03",
+    verdict: "GasLimit",
+    policyVersion: "header-3",
+    keyVersion: 2,
+  };
+  it.each(Object.entries(changes))("changes with its %s", (field, value) => {
+    expect(of({ [field]: value })).not.toBe(of({}));
+  });
+
+  it("changes with its place", () => {
+    const [first] = records;
+    const again = (change: Partial<typeof start>) => chainRecords({ ...start, ...change }, [entry()])[0]!.hash;
+    expect(again({})).toBe(first!.hash);
+    for (const change of [{ chainId: "other" }, { sequence: 1n }, { hash: genesisHash("x") }]) {
+      expect(again(change)).not.toBe(first!.hash);
+    }
+  });
+});
+
 const NOTHING: Amounts = { count: 0, computation: 0, fees: 0 };
 const reservation = (sequence: number, limits: BudgetWindow["limits"]): Reservation => ({
   chainName: "c",

@@ -1,13 +1,8 @@
 import {
-  addUserKeyPayload,
-  encodeCadence,
   envelopeMessage,
   type KeyChange,
-  keyChangeArguments,
-  keyTemplateScript,
   passkeySignature,
   payloadMessage,
-  type TransactionPayload,
   type TransactionSignature,
 } from "@countersign/flow";
 import { bytesToHex, challengeOf } from "@countersign/keys";
@@ -22,7 +17,6 @@ import {
   DELAYS,
   device,
   paymaster,
-  policy,
   server,
   state,
   timeLocks,
@@ -30,38 +24,16 @@ import {
   tx,
   vault,
 } from "../testing/policy-fixture.ts";
+import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import { cancelTimeLock } from "./time-locks.ts";
 
-const HOUR = 3_600_000;
 const recovery = generateKeyPair();
 const newDevice = generateKeyPair();
 
-const proposed = {
-  account: account.address,
-  referenceBlockId: "ab".repeat(32),
-  proposalKey: { address: account.address, keyId: 0, sequenceNumber: 3n },
-  payer: policy.paymaster.address,
-};
-const changing = (change: KeyChange): TransactionPayload => ({
-  ...tx(),
-  ...addUserKeyPayload(newDevice.publicKey, proposed),
-  script: keyTemplateScript(change.template),
-  arguments: keyChangeArguments(change).map(encodeCadence),
-});
 const adding = async (newKey = recovery.publicKey): Promise<Uint8Array> =>
   payloadMessage(
     changing({ template: "add-recovery-key", serverKey: (await vault.publicKey(server)).publicKey, newKey }),
   );
-const fresh = (): Partial<VerifiedToken> => ({ authTime: clock.now() });
-const ageIs = (ms: number) => {
-  state.bindings = [{ ...account, boundAt: new Date(clock.now().getTime() - ms) }];
-};
-const refusalOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => "signed",
-    ({ reason, metadata }) => (reason === "SigningRefused" ? metadata.reason : reason),
-  );
-
 describe("a change of the recovery key", () => {
   beforeEach(() => ageIs(25 * HOUR));
 
@@ -171,6 +143,29 @@ describe("a recovery key's session", () => {
     sessionKey: newDevice.publicKey,
     accountKey: newDevice.publicKey,
   };
+  it("delays nothing that a device approves, though there is a recovery key", async () => {
+    ageIs(HOUR);
+    await transaction(asked(await adding(), fresh()));
+    const message = payloadMessage(addition());
+    const { signature } = await transaction(asked(message));
+    const own = { keyId: 1, signature: signMessage(device.privateKey, message) };
+    expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, own))))).toBe("signed");
+  });
+
+  it("is a session's of a key that took another's place, too", async () => {
+    ageIs(HOUR);
+    const { publicKey: serverKey } = await vault.publicKey(server);
+    const oldKey = generateKeyPair().publicKey.publicKey;
+    const change: KeyChange = { template: "replace-recovery-key", serverKey, oldKey, newKey: recovery.publicKey };
+    await transaction(asked(payloadMessage(changing(change)), fresh()));
+    const message = payloadMessage(addition());
+    const { signature } = await transaction(asked(message, ephemeral));
+    const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
+    expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, stolen), ephemeral)))).toBe(
+      "DelayRequired",
+    );
+  });
+
   it("cannot be gone round with the ephemeral token of the device that asks", async () => {
     ageIs(HOUR);
     await transaction(asked(await adding(), fresh()));

@@ -4,7 +4,7 @@ import { type ParserPool, startParserPool } from "./parser-pool.ts";
 
 /** The process's script reader. Without a parser the signer runs on, for templates and listed scripts, and says so: no free script is understood then. */
 export async function startReader(
-  limits: { workers: number; timeLimitMs: number },
+  limits: { workers: number; timeLimitMs: number; directory?: string },
   { logger, metrics, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "onClose">,
 ): Promise<ParserPool | undefined> {
   const replaced = new Counter({

@@ -23,6 +23,7 @@ import {
   vault,
   verifies,
 } from "../testing/policy-fixture.ts";
+import { DEFAULT_POLICY } from "./policy.ts";
 
 describe("the creator", () => {
   const ids = ["01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"];
@@ -64,7 +65,34 @@ describe("the creator", () => {
     expect(await verifies({ role: "creator", chainName }, bytes, signed.signature)).toBe(true);
   });
 
+  it("signs nothing while it is switched off", async () => {
+    state.policy = { ...DEFAULT_POLICY, switches: { ...DEFAULT_POLICY.switches, creation: false } };
+    expect(await refusal(create(await message()))).toBe("SwitchedOff");
+  });
+
+  it("signs ten accounts at once, and not eleven", async () => {
+    const many = Array.from({ length: 11 }, (_, i) => `01900000-0000-7000-8000-0000000001${10 + i}`);
+    const keys = many.map(() => generateKeyPair().publicKey);
+    const ten = many.slice(0, 10);
+    await create(await message({}, keys, ten), ten);
+    state.records = [];
+    expect(await refusal(create(await message({}, keys, many), many))).toBe("BadCreation");
+  });
+
+  it("is not asked for an account of none, by its exact template", async () => {
+    expect(await refusal(create(await message({}, [], []), []))).toBe("BadCreation");
+  });
+
   it.each<[string, () => Promise<Uint8Array>]>([
+    [
+      "the exact arguments and one more",
+      async () => {
+        const serverKeys = await Promise.all(ids.map(serverKeyOf));
+        const exact = createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: users[i]! })));
+        return message({ arguments: [...exact, '{"type":"Bool","value":true}'] });
+      },
+    ],
+    ["an argument less", () => message({ arguments: [] })],
     ["another script", () => message({ script: `${createAccountsScript(policy.evmContract)} ` })],
     ["another EVM contract", () => message({ script: createAccountsScript("0000000000000001") })],
     [

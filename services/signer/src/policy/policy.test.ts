@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { AppError } from "@countersign/errors";
 import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
+import { signTransaction } from "../domain/sign-transaction.ts";
 import {
   account,
   asked,
@@ -14,12 +16,14 @@ import {
   policy,
   refusal,
   server,
+  signing,
   state,
   stranger,
   transaction,
   tx,
   verifies,
 } from "../testing/policy-fixture.ts";
+import { DEFAULT_POLICY, type Policy, parsePolicy } from "./policy.ts";
 
 describe("the authorizer", () => {
   it("signs a payload of the caller's account, and the record is there", async () => {
@@ -80,6 +84,19 @@ describe("the authorizer", () => {
     expect(await refusal(transaction(asked(payloadMessage(tx()))))).toBe("AccountNotReady");
   });
 
+  it("knows its chains only", async () => {
+    const known = (name: string) => {
+      if (name !== policy.chainName) throw new AppError("UnknownChain");
+      return policy;
+    };
+    const message = payloadMessage(tx());
+    for (const chainName of ["flow-emulator", "flow-elsewhere"]) {
+      const work = signTransaction({ ...signing, chain: known })({ ...asked(message), chainName });
+      if (chainName === policy.chainName) await work;
+      else await expect(work).rejects.toMatchObject({ reason: "UnknownChain" });
+    }
+  });
+
   it("asks for the chain where two have the address, and uses that chain's key", async () => {
     const other = { ...account, chainName: "flow-other" };
     state.bindings = [account, other];
@@ -88,6 +105,37 @@ describe("the authorizer", () => {
     const signed = await transaction({ ...asked(message), chainName: "flow-other" });
     expect(await verifies({ ...server, chainName: "flow-other" }, message, signed.signature)).toBe(true);
     expect(await verifies(server, message, signed.signature)).toBe(false);
+  });
+});
+
+describe("a kill switch", () => {
+  const off = (operation: keyof Policy["switches"]) => {
+    state.policy = { ...DEFAULT_POLICY, switches: { ...DEFAULT_POLICY.switches, [operation]: false } };
+  };
+
+  it("of the authorizer stops it, and not the paymaster", async () => {
+    off("transaction");
+    expect(await refusal(transaction(asked(payloadMessage(tx()))))).toBe("SwitchedOff");
+    await paymaster(asked(envelopeMessage(byDevice())));
+  });
+
+  it("of the paymaster stops it, and not the authorizer", async () => {
+    off("paymaster");
+    expect(await refusal(paymaster(asked(envelopeMessage(byDevice()))))).toBe("SwitchedOff");
+    await transaction(asked(payloadMessage(tx())));
+  });
+
+  it("is thrown by the policy file", () => {
+    const file = { version: "1", mode: "standard", caps: { gasLimit: 1 } };
+    const switches = { authorizer: true, paymaster: true, creation: true };
+    for (const [name, operation] of [
+      ["authorizer", "transaction"],
+      ["paymaster", "paymaster"],
+      ["creation", "creation"],
+    ] as const) {
+      const parsed = parsePolicy({ ...file, switches: { ...switches, [name]: false } });
+      expect(Object.entries(parsed.switches).filter(([, on]) => !on)).toEqual([[operation, false]]);
+    }
   });
 });
 
@@ -141,6 +189,11 @@ describe("the paymaster", () => {
       "ProposerNotYours",
     ],
     ["gas above the cap", envelopeMessage(byDevice({ gasLimit: 10_000n })), "GasLimit"],
+    [
+      "a script that the authorizer would refuse",
+      envelopeMessage(byDevice({ script: "transaction { prepare(a: auth(Keys) &Account) {} }" })),
+      "ForbiddenEntitlement",
+    ],
     ["what nobody signed", envelopeMessage(tx()), "UserSignatureMissing"],
     ["what only the server's key signed", envelopeMessage(byDevice({}, device, 0)), "UserSignatureMissing"],
     ["another key's signature", envelopeMessage(byDevice({}, other)), "UserSignatureInvalid"],
@@ -169,6 +222,18 @@ describe("the paymaster", () => {
           address: account.address,
           keyId: 2,
           privateKey: other.privateKey,
+          hash: "sha256",
+        }),
+      ),
+      "UserSignatureInvalid",
+    ],
+    [
+      "the device's signature twice, at another index too",
+      envelopeMessage(
+        withPayloadSignature(byDevice(), {
+          address: account.address,
+          keyId: 2,
+          privateKey: device.privateKey,
           hash: "sha256",
         }),
       ),

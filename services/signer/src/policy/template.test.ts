@@ -128,6 +128,15 @@ describe("the addition of a user key", () => {
   });
 });
 
+it.each(["server", "creator", "paymaster"] as const)(
+  "nor does the paymaster pay for the addition of our own %s key",
+  async (role) => {
+    const key = await vault.publicKey(role === "server" ? server : { role, chainName });
+    const envelope = envelopeMessage(byDevice(addition(key)));
+    expect(await refusal(paymaster(asked(envelope)))).toBe("BadTemplateArguments");
+  },
+);
+
 describe("the revocation of a user key", () => {
   const revocation = (oldKey: string) => ({
     ...addition(),
@@ -217,6 +226,17 @@ describe("an ephemeral token", () => {
     expect(await refusal(paymaster(asked(unsigned, ephemeral)))).toBe("UserSignatureMissing");
     const forged = await paid(addition(), "forged");
     expect(await refusal(paymaster(asked(forged, ephemeral)))).toBe("UserSignatureInvalid");
+  });
+
+  it("is not paid for where somebody else has signed as well", async () => {
+    const { signature } = await transaction(asked(payloadMessage(addition())));
+    state.records = [];
+    const payloadSignatures = [
+      { address: account.address, keyId: 0, signature: bytesToHex(signature) },
+      { address: policy.paymaster.address, keyId: 0, signature: "5a".repeat(64) },
+    ];
+    const envelope = envelopeMessage({ ...addition(), payloadSignatures });
+    expect(await refusal(paymaster(asked(envelope, ephemeral)))).toBe("UserSignatureInvalid");
   });
 
   it("does not let the account pay, whose envelope no paymaster looks at", async () => {

@@ -8,6 +8,10 @@ const GETTERS = new Set(["getController", "getControllers"]);
 const TRANSPARENT = new Set(["ForceExpression", "IndexExpression"]);
 const CASTS = new Set(["OperationFailableCast", "OperationForceCast"]);
 
+/** `a ?? b`, which is a where there is one. */
+const isCoalescing = (node: SyntaxNode) =>
+  node.node === "BinaryExpression" && text(node, "Operation") === "OperationNilCoalesce";
+
 /** A call on an account's storage capabilities; rules on escaping accounts see that it is the account's. */
 function isGetter(node: SyntaxNode): boolean {
   const invoked =
@@ -21,7 +25,7 @@ function givesController(node: SyntaxNode | undefined, names: ReadonlySet<string
   if (node.node === "IdentifierExpression") return names.has(text(node, "Identifier"));
   if (node.node === "ForceExpression") return givesController(child(node, "Expression"), names);
   if (node.node === "IndexExpression") return givesController(child(node, "TargetExpression"), names);
-  if (node.node === "BinaryExpression") return givesController(child(node, "Left"), names);
+  if (isCoalescing(node)) return givesController(child(node, "Left"), names);
   return isGetter(node);
 }
 
@@ -52,7 +56,7 @@ function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: re
   let i = ancestors.length - 1;
   for (; i >= 0; i -= 1) {
     const outer = ancestors[i] as SyntaxNode;
-    const passes = TRANSPARENT.has(outer.node) || (outer.node === "BinaryExpression" && outer.Left === inner);
+    const passes = TRANSPARENT.has(outer.node) || (isCoalescing(outer) && outer.Left === inner);
     if (!passes || outer.IndexingExpression === inner) break;
     inner = outer;
   }

@@ -1,0 +1,111 @@
+import { AppError } from "@countersign/errors";
+import { payloadMessage } from "@countersign/flow";
+import { FixedClock } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type AuditEntry, sha256 } from "../audit/record.ts";
+import { audit, chainName, policies, server, tx, vault } from "../testing/policy-fixture.ts";
+import { createDecide, type Permission } from "./decide.ts";
+
+const message = payloadMessage(tx());
+const asker = { caller: "gateway", accountId: server.accountId, sessionId: "01900000-0000-7000-8000-000000000002" };
+const permission: Permission = { key: server, address: "01cf0e2f2f715450", keyId: 0 };
+const refuseAll = async () => {
+  throw new AppError("SigningRefused", { metadata: { reason: "GasLimit" } });
+};
+
+const clock = new FixedClock("2026-11-20T10:00:30Z");
+let records: AuditEntry[] = [];
+beforeEach(() => {
+  records = [];
+});
+const recording = {
+  ...audit,
+  append: async (entry: AuditEntry) => {
+    records.push(entry);
+    return { chainId: "c", sequence: BigInt(records.length), hash: "" };
+  },
+};
+const deciding = (change: Partial<Parameters<typeof createDecide>[0]> = {}) =>
+  createDecide({ vault, audit: recording, clock, policies, recordedRefusalsPerMinute: 3, ...change });
+
+describe("a decision", () => {
+  it("has all of it in its record, signed or refused", async () => {
+    const common = {
+      time: clock.now(),
+      ...asker,
+      operation: "transaction",
+      messageHash: sha256(message),
+      scriptHash: sha256(tx().script),
+      policyVersion: policies.current().version,
+    };
+    await deciding()("transaction", message, asker, async () => permission);
+    expect(records).toEqual([{ ...common, chainName, verdict: "signed", keyVersion: 1 }]);
+    await expect(deciding()("transaction", message, asker, refuseAll)).rejects.toThrow();
+    expect(records[1]).toEqual({ ...common, chainName: "", verdict: "GasLimit", keyVersion: 0 });
+  });
+
+  it("gives the signature away once its record is durable, and not before", async () => {
+    let durable = () => {};
+    const append = () =>
+      new Promise<{ chainId: string; sequence: bigint; hash: string }>((resolve) => {
+        durable = () => resolve({ chainId: "c", sequence: 7n, hash: "ab" });
+      });
+    let left = false;
+    const work = deciding({ audit: { ...recording, append } })("transaction", message, asker, async () => permission);
+    void work.then(() => {
+      left = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(left).toBe(false);
+    durable();
+    expect((await work).receipt).toEqual({ chainId: "c", sequence: 7n, hash: "ab" });
+  });
+
+  it("gives nothing away whose record could not be written", async () => {
+    const append = async () => Promise.reject(new AppError("Unavailable"));
+    const work = deciding({ audit: { ...recording, append } })("transaction", message, asker, async () => permission);
+    await expect(work).rejects.toMatchObject({ reason: "Unavailable" });
+  });
+
+  it("of a vault that fails is no signature, and none in the records", async () => {
+    const broken = { ...vault, sign: async () => Promise.reject(new AppError("Unavailable")) };
+    const work = deciding({ vault: broken })("transaction", message, asker, async () => permission);
+    await expect(work).rejects.toMatchObject({ reason: "Unavailable" });
+    expect(records).toEqual([]);
+  });
+
+  it("about no message names it by its hash alone", async () => {
+    const nothing = Buffer.from("nothing");
+    await expect(deciding()("paymaster", nothing, asker, async () => permission)).rejects.toMatchObject({
+      reason: "InvalidMessage",
+    });
+    expect(records).toMatchObject([{ verdict: "InvalidMessage", messageHash: sha256(nothing), scriptHash: "" }]);
+  });
+});
+
+describe("refusals", () => {
+  const refused = async (decide: ReturnType<typeof createDecide>, by = asker) =>
+    expect(decide("transaction", message, by, refuseAll)).rejects.toMatchObject({ reason: "SigningRefused" });
+
+  it("are recorded so many times a minute for each asker; more are refused all the same", async () => {
+    const decide = deciding();
+    for (let i = 0; i < 10; i++) await refused(decide);
+    expect(records).toHaveLength(3);
+    await refused(decide, { ...asker, accountId: "01900000-0000-7000-8000-000000000009" });
+    await refused(decide, { ...asker, caller: "shop" });
+    expect(records).toHaveLength(5);
+    clock.advance(29_999);
+    await refused(decide);
+    expect(records).toHaveLength(5);
+    clock.advance(1);
+    await refused(decide);
+    expect(records).toHaveLength(6);
+  });
+
+  it("that went unrecorded hide no signature", async () => {
+    const decide = deciding({ recordedRefusalsPerMinute: 0 });
+    await refused(decide);
+    await decide("transaction", message, asker, async () => permission);
+    expect(records.map(({ verdict }) => verdict)).toEqual(["signed"]);
+  });
+});

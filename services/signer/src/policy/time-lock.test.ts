@@ -1,0 +1,64 @@
+import { type KeyChange, payloadMessage } from "@countersign/flow";
+import { generateKeyPair } from "@countersign/keys/node";
+import { describe, expect, it } from "vitest";
+import { asked, clock, server, transaction, tx, vault } from "../testing/policy-fixture.ts";
+import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
+
+const newDevice = generateKeyPair();
+
+describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"] as const)("%s", (template) => {
+  const old = generateKeyPair().publicKey.publicKey;
+  const next = generateKeyPair().publicKey;
+  const message = async (newKey = next) => {
+    const serverKey = (await vault.publicKey(server)).publicKey;
+    return payloadMessage(changing({ template, serverKey, oldKey: old, newKey } as KeyChange));
+  };
+  const MINUTE = 60_000;
+  const loggedIn = (ms: number) => ({ authTime: new Date(clock.now().getTime() - ms) });
+
+  it.each<[string, number, number, string]>([
+    ["a new account, a login of now", 0, 0, "signed"],
+    ["a day less a millisecond, five minutes", 24 * HOUR - 1, 5 * MINUTE, "signed"],
+    ["a day less a millisecond, an older login", 24 * HOUR - 1, 5 * MINUTE + 1, "LoginTooOld"],
+    ["a day, a login of now", 24 * HOUR, 0, "DelayRequired"],
+    ["a day, five minutes", 24 * HOUR, 5 * MINUTE, "DelayRequired"],
+    ["a year, an older login", 8760 * HOUR, 5 * MINUTE + 1, "LoginTooOld"],
+  ])("of an account of %s", async (_, age, login, outcome) => {
+    ageIs(age);
+    expect(await refusalOf(transaction(asked(await message(), loggedIn(login))))).toBe(outcome);
+  });
+
+  it("waits its 72 hours, needs a login of now again, and then the same request is signed, for a day", async () => {
+    ageIs(25 * HOUR);
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+    clock.advance(72 * HOUR - 1);
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+    clock.advance(1);
+    expect(await refusalOf(transaction(asked(await message(), loggedIn(5 * MINUTE + 1))))).toBe("LoginTooOld");
+    if (template !== "revoke-recovery-key") {
+      const other = await message(generateKeyPair().publicKey);
+      expect(await refusalOf(transaction(asked(other, fresh())))).toBe("DelayRequired");
+      // Another request took its place: the first one begins anew.
+      expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+      clock.advance(72 * HOUR);
+    }
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("signed");
+    clock.advance(24 * HOUR - 1);
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("signed");
+    clock.advance(1);
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+  });
+});
+
+describe("what needs no delay", () => {
+  it.each(["add-user-key", "revoke-user-key"] as const)("%s of a full session, on an old account", async (template) => {
+    ageIs(8760 * HOUR);
+    const change = { template, newKey: newDevice.publicKey, oldKey: newDevice.publicKey.publicKey } as KeyChange;
+    expect(await refusalOf(transaction(asked(payloadMessage(changing(change)))))).toBe("signed");
+  });
+
+  it("any other transaction", async () => {
+    ageIs(8760 * HOUR);
+    expect(await refusalOf(transaction(asked(payloadMessage(tx()))))).toBe("signed");
+  });
+});
