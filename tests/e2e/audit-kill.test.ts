@@ -1,4 +1,7 @@
 import { randomInt } from "node:crypto";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAccessApi } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
@@ -9,6 +12,7 @@ import { readAudit } from "../faults/books.ts";
 import { type ExtraSigner, harmless, startExtraSigner } from "./extra-signer.ts";
 import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
 
+const EXAMPLE = JSON.parse(readFileSync("deploy/policy.example.json", "utf8"));
 const ROUNDS = 5;
 const AT_ONCE = 8;
 
@@ -50,9 +54,13 @@ it("killed at any moment, no signature has left without its durable record", { t
   const base = await Promise.all(Array.from({ length: 64 }, (_, i) => harmless(person, BigInt(100 + i))));
   let next = 0;
   const messages = () => base[next++ % base.length]!;
+  // So many signatures are above what one account may have in an hour.
+  const policy = join(mkdtempSync(join(tmpdir(), "countersign-kill-")), "policy.json");
+  const budgets = { account: [], app: [], service: [], backend: [] };
+  writeFileSync(policy, JSON.stringify({ ...EXAMPLE, version: "kill", budgets }));
   const answers: Answer[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const signer = await startExtraSigner();
+    const signer = await startExtraSigner({ SIGNER_POLICY_FILE: policy });
     const work = askUntilDeath(signer, person, messages);
     await sleep(randomInt(150, 700));
     await signer.child.kill();
