@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A transaction of a collection: attacks/*.cdc begin each with `//# <reason>[ harm <event>]: <what it does>`, ordinary/*.cdc with `//# [run: ]<what it does>[ <arguments>]`. */
+/** A transaction of a collection: attacks/*.cdc begin each with `//# <reason>[ harm <event>]: <what it does>`, ordinary/*.cdc with `//# <what it does> <arguments>`. */
 export interface Sample {
   /** The file's name without its ending. */
   readonly file: string;
@@ -16,8 +16,8 @@ export interface Attack extends Sample {
 }
 
 export interface Ordinary extends Sample {
-  /** "Type value" each, where the emulator has all that the transaction needs; undefined where it has not. */
-  readonly args: readonly string[] | undefined;
+  /** "Type value" each. */
+  readonly args: readonly string[];
 }
 
 function read(collection: string): Sample[] {
@@ -44,13 +44,39 @@ export const attacks = (): Attack[] =>
 /** Every ordinary transaction, in the order in which the emulator runs them. */
 export const ordinary = (): Ordinary[] =>
   read("ordinary").map(({ title, ...sample }) => {
-    const [, what, args] = /^run: (.*?) (\[.*\])$/.exec(title) ?? [];
-    return { ...sample, title: what ?? title, args: args === undefined ? undefined : JSON.parse(args) };
+    const [, what = "", args = ""] = /^(.*?) (\[.*\])$/.exec(title) ?? [];
+    return { ...sample, title: what, args: JSON.parse(args) };
   });
 
-/** The contracts that samples import from the emulator's service account: name and text. */
-export const contracts = (): { name: string; code: string }[] =>
-  readFileSync(join(import.meta.dirname, "contracts.cdc"), "utf8")
+export interface Contract {
+  readonly name: string;
+  readonly code: string;
+}
+
+const contractsIn = (file: string): Contract[] =>
+  readFileSync(join(import.meta.dirname, file), "utf8")
     .split(/^\/\/# /m)
     .slice(1)
     .map((text) => ({ name: text.slice(0, text.indexOf("\n")), code: text.slice(text.indexOf("\n") + 1) }));
+
+/** The contracts that samples import from the emulator's service account. */
+export const contracts = (): Contract[] => contractsIn("contracts.cdc");
+
+/** What samples import from accounts of the real networks, to be deployed at one account (16 hex digits) in this order. */
+export const standIns = (address: string): Contract[] =>
+  contractsIn("stand-ins.cdc").map(({ name, code }) => ({ name, code: code.replaceAll("STAND_INS", `0x${address}`) }));
+
+/** The emulator's own contracts, by where mainnet has them and by where they are. */
+const OWN: Readonly<Record<string, string>> = {
+  "0xf233dcee88fe0abe": "0xee82856bf20e2aa6",
+  "0xee82856bf20e2aa6": "0xee82856bf20e2aa6",
+  "0x1654653399040a61": "0x0ae53cb6e3f42a79",
+  "0x0ae53cb6e3f42a79": "0x0ae53cb6e3f42a79",
+  "0x1d7e57aa55817448": "0xf8d6e0586b0a20c7",
+  "0xe467b9dd11fa00df": "0xf8d6e0586b0a20c7",
+  "0xf8d6e0586b0a20c7": "0xf8d6e0586b0a20c7",
+};
+
+/** A script with its imports from where the emulator has them, or where the stand-ins are. */
+export const onEmulator = (script: string, standInsAt: string): string =>
+  script.replace(/(?<=^import .* from )0x[0-9a-f]{16}$/gm, (address) => OWN[address] ?? `0x${standInsAt}`);

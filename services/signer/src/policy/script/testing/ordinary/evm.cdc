@@ -1,4 +1,4 @@
-//# run: call a contract on the EVM ["String 0000000000000000000000000000000000000001", "String 00"]
+//# call a contract on the EVM ["String 0000000000000000000000000000000000000001", "String 00"]
 import EVM from 0xf8d6e0586b0a20c7
 transaction(to: String, data: String) {
     let coa: auth(EVM.Call) &EVM.CadenceOwnedAccount
@@ -10,7 +10,7 @@ transaction(to: String, data: String) {
         assert(result.status == EVM.Status.successful, message: "the call failed")
     }
 }
-//# run: several calls in one go ["[String] 0000000000000000000000000000000000000001"]
+//# several calls in one go ["[String] 0000000000000000000000000000000000000001"]
 import EVM from 0xf8d6e0586b0a20c7
 transaction(to: [String]) {
     prepare(signer: auth(BorrowValue) &Account) {
@@ -21,7 +21,7 @@ transaction(to: [String]) {
         }
     }
 }
-//# run: FLOW to the EVM ["UFix64 0.01"]
+//# FLOW to the EVM ["UFix64 0.01"]
 import EVM from 0xf8d6e0586b0a20c7
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
@@ -32,7 +32,7 @@ transaction(amount: UFix64) {
         coa.deposit(from: <-(sent as! @FlowToken.Vault))
     }
 }
-//# run: FLOW back from the EVM ["UFix64 0.01"]
+//# FLOW back from the EVM ["UFix64 0.01"]
 import EVM from 0xf8d6e0586b0a20c7
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64) {
@@ -43,7 +43,7 @@ transaction(amount: UFix64) {
         signer.storage.borrow<&FlowToken.Vault>(from: /storage/flowTokenVault)!.deposit(from: <-coa.withdraw(balance: balance))
     }
 }
-//# run: an EVM address where there is none []
+//# an EVM address where there is none []
 import EVM from 0xf8d6e0586b0a20c7
 transaction {
     prepare(signer: auth(SaveValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
@@ -53,7 +53,7 @@ transaction {
         signer.capabilities.publish(signer.capabilities.storage.issue<&EVM.CadenceOwnedAccount>(/storage/evm), at: /public/evm)
     }
 }
-//# run: FLOW to somebody else's EVM address ["String 0000000000000000000000000000000000000002", "UFix64 0.01"]
+//# FLOW to somebody else's EVM address ["String 0000000000000000000000000000000000000002", "UFix64 0.01"]
 import EVM from 0xf8d6e0586b0a20c7
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
@@ -65,7 +65,7 @@ transaction(to: String, amount: UFix64) {
     }
     execute { EVM.addressFromString(to).deposit(from: <-self.sent) }
 }
-//# an ERC-20 transfer
+//# an ERC-20 transfer ["String 0000000000000000000000000000000000000003", "String 0000000000000000000000000000000000000004", "UInt256 1"]
 import EVM from 0xe467b9dd11fa00df
 transaction(token: String, to: String, amount: UInt256) {
     prepare(signer: auth(BorrowValue) &Account) {

@@ -1,4 +1,4 @@
-//# run: set up a collection []
+//# set up a collection []
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
@@ -10,7 +10,7 @@ transaction {
         signer.capabilities.publish(collection, at: /public/ordinaryNFTs)
     }
 }
-//# run: claim a free one []
+//# claim a free one []
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
@@ -19,7 +19,7 @@ transaction {
         collection.deposit(token: <-OrdinaryNFT.mint())
     }
 }
-//# run: send one on ["Address $ADDRESS"]
+//# send one on ["Address $ADDRESS"]
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction(to: Address) {
@@ -33,7 +33,7 @@ transaction(to: Address) {
         getAccount(to).capabilities.borrow<&{NonFungibleToken.Receiver}>(/public/ordinaryNFTs)!.deposit(token: <-self.nft)
     }
 }
-//# run: send several, by the standard's interface ["Address $ADDRESS"]
+//# send several, by the standard's interface ["Address $ADDRESS"]
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 transaction(to: Address) {
     let collection: auth(NonFungibleToken.Withdraw) &{NonFungibleToken.Collection}
@@ -47,7 +47,7 @@ transaction(to: Address) {
         }
     }
 }
-//# run: give a marketplace the right to take what is sold []
+//# give a marketplace the right to take what is sold []
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
@@ -57,7 +57,7 @@ transaction {
         signer.storage.save(provider, to: /storage/marketProvider)
     }
 }
-//# run: take that right back []
+//# take that right back []
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
@@ -67,7 +67,7 @@ transaction {
         signer.capabilities.storage.getController(byCapabilityID: provider.id)?.delete()
     }
 }
-//# run: every right over the collection is looked at, and tagged []
+//# every right over the collection is looked at, and tagged []
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
     prepare(signer: auth(GetStorageCapabilityController) &Account) {
@@ -80,7 +80,7 @@ transaction {
         })
     }
 }
-//# run: show the collection under its second name []
+//# show the collection under its second name []
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
     prepare(signer: auth(IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
@@ -89,7 +89,7 @@ transaction {
         signer.capabilities.publish(signer.capabilities.storage.issue<&OrdinaryNFT.Collection>(path), at: /public/gallery)
     }
 }
-//# run: destroy one for good []
+//# destroy one for good []
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 transaction {
@@ -99,7 +99,27 @@ transaction {
         destroy collection.withdraw(withdrawID: collection.getIDs()[0])
     }
 }
-//# a pack of moments is opened
+//# set up a collection of moments []
+import TopShot from 0x0b2a3299cc857e29
+transaction {
+    prepare(signer: auth(SaveValue, IssueStorageCapabilityController, PublishCapability) &Account) {
+        if signer.storage.type(at: /storage/MomentCollection) != nil { return }
+        signer.storage.save(<-TopShot.createEmptyCollection(nftType: Type<@TopShot.NFT>()), to: /storage/MomentCollection)
+        let collection = signer.capabilities.storage.issue<&TopShot.Collection>(/storage/MomentCollection)
+        signer.capabilities.publish(collection, at: /public/MomentCollection)
+    }
+}
+//# set up a collection of packs []
+import NonFungibleToken from 0x1d7e57aa55817448
+import PackNFT from 0x0b2a3299cc857e29
+transaction {
+    prepare(signer: auth(SaveValue, IssueStorageCapabilityController, PublishCapability) &Account) {
+        signer.storage.save(<-PackNFT.createEmptyCollection(nftType: Type<@PackNFT.NFT>()), to: /storage/PackNFTCollection)
+        let packs = signer.capabilities.storage.issue<&{NonFungibleToken.Collection}>(/storage/PackNFTCollection)
+        signer.capabilities.publish(packs, at: /public/PackNFTCollection)
+    }
+}
+//# a pack of moments is opened ["UInt64 1"]
 import NonFungibleToken from 0x1d7e57aa55817448
 import TopShot from 0x0b2a3299cc857e29
 import PackNFT from 0x0b2a3299cc857e29

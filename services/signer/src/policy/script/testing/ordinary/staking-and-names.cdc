@@ -1,4 +1,4 @@
-//# delegate to a validator
+//# delegate to a validator ["String abababababababababababababababababababababababababababababababab", "UFix64 0.05"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import FlowIDTableStaking from 0x8624b52f9ddcd04a
@@ -10,7 +10,7 @@ transaction(node: String, amount: UFix64) {
         signer.capabilities.publish(signer.capabilities.storage.issue<&{FlowIDTableStaking.NodeDelegatorPublic}>(/storage/flowStakingDelegator), at: /public/flowStakingDelegator)
     }
 }
-//# stake more
+//# stake more ["UFix64 0.01"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import FlowIDTableStaking from 0x8624b52f9ddcd04a
@@ -23,7 +23,7 @@ transaction(amount: UFix64) {
     }
     execute { self.delegator.delegateNewTokens(from: <-self.vault.withdraw(amount: amount)) }
 }
-//# ask for unstaking
+//# ask for unstaking ["UFix64 0.01"]
 import FlowIDTableStaking from 0x8624b52f9ddcd04a
 transaction(amount: UFix64) {
     prepare(signer: auth(BorrowValue) &Account) {
@@ -31,7 +31,7 @@ transaction(amount: UFix64) {
             .requestUnstaking(amount: amount)
     }
 }
-//# withdraw rewards
+//# withdraw rewards ["UFix64 0.01"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import FlowIDTableStaking from 0x8624b52f9ddcd04a
@@ -42,7 +42,7 @@ transaction(amount: UFix64) {
         signer.storage.borrow<&FlowToken.Vault>(from: /storage/flowTokenVault)!.deposit(from: <-rewards)
     }
 }
-//# run: stake in the test pool ["UFix64 0.01"]
+//# stake in the test pool ["UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 import OrdinaryPool from 0xf8d6e0586b0a20c7
@@ -53,7 +53,7 @@ transaction(amount: UFix64) {
         signer.storage.save(<-stake, to: /storage/ordinaryStake)
     }
 }
-//# run: leave the test pool []
+//# leave the test pool []
 import FlowToken from 0x0ae53cb6e3f42a79
 import OrdinaryPool from 0xf8d6e0586b0a20c7
 transaction {
@@ -62,14 +62,22 @@ transaction {
         signer.storage.borrow<&FlowToken.Vault>(from: /storage/flowTokenVault)!.deposit(from: <-OrdinaryPool.leave(<-stake))
     }
 }
-//# run: claim a name ["String somebody-$ADDRESS"]
+//# claim a name ["String somebody-$ADDRESS"]
 import OrdinaryNames from 0xf8d6e0586b0a20c7
 transaction(name: String) {
     prepare(signer: auth(SaveValue) &Account) {
         signer.storage.save(<-OrdinaryNames.claim(name: name, owner: signer.address), to: /storage/ordinaryName)
     }
 }
-//# claim a .find name
+//# set up for .find names []
+import FIND from 0x097bafa4e0b48eef
+transaction {
+    prepare(signer: auth(SaveValue) &Account) {
+        if signer.storage.type(at: /storage/findLeases) != nil { return }
+        signer.storage.save(<-FIND.createEmptyLeaseCollection(), to: /storage/findLeases)
+    }
+}
+//# claim a .find name ["String somebody", "UFix64 0.05"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import FIND from 0x097bafa4e0b48eef

@@ -1,20 +1,20 @@
-//# run: nothing at all []
+//# nothing at all []
 transaction { prepare(signer: &Account) {} }
-//# run: a note ["String remember the milk"]
+//# a note ["String remember the milk"]
 transaction(note: String) {
     prepare(signer: auth(SaveValue, LoadValue) &Account) {
         signer.storage.load<String>(from: /storage/note)
         signer.storage.save(note, to: /storage/note)
     }
 }
-//# run: a counter []
+//# a counter []
 transaction {
     prepare(signer: auth(SaveValue, LoadValue) &Account) {
         let count = signer.storage.load<UInt64>(from: /storage/count) ?? 0
         signer.storage.save(count + 1, to: /storage/count)
     }
 }
-//# run: a list that grows in place ["String one more"]
+//# a list that grows in place ["String one more"]
 transaction(item: String) {
     prepare(signer: auth(SaveValue, BorrowValue) &Account) {
         if signer.storage.type(at: /storage/items) == nil {
@@ -24,7 +24,7 @@ transaction(item: String) {
         signer.storage.borrow<auth(Insert) &[String]>(from: /storage/items)!.append(item)
     }
 }
-//# run: what is stored is counted []
+//# what is stored is counted []
 transaction {
     prepare(signer: auth(Storage) &Account) {
         var count = 0
@@ -35,7 +35,7 @@ transaction {
         log("\(signer.address) keeps \(count) things in \(signer.storage.used) of \(signer.storage.capacity) bytes")
     }
 }
-//# run: a profile, shown to all ["String somebody"]
+//# a profile, shown to all ["String somebody"]
 transaction(name: String) {
     prepare(signer: auth(SaveValue, LoadValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
         signer.storage.load<{String: String}>(from: /storage/profile)

@@ -1,4 +1,4 @@
-//# run: transfer FLOW ["UFix64 0.01", "Address $ADDRESS"]
+//# transfer FLOW ["UFix64 0.01", "Address $ADDRESS"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64, to: Address) {
@@ -14,7 +14,7 @@ transaction(amount: UFix64, to: Address) {
         receiver.deposit(from: <-self.sent)
     }
 }
-//# run: transfer FLOW, the vault kept as a field ["Address $ADDRESS", "UFix64 0.01"]
+//# transfer FLOW, the vault kept as a field ["Address $ADDRESS", "UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(recipient: Address, amount: UFix64) {
@@ -30,7 +30,7 @@ transaction(recipient: Address, amount: UFix64) {
         self.receiver.deposit(from: <-self.provider.withdraw(amount: amount))
     }
 }
-//# run: pay several people at once ["[Address] $ADDRESS", "[UFix64] 0.01"]
+//# pay several people at once ["[Address] $ADDRESS", "[UFix64] 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(recipients: [Address], amounts: [UFix64]) {
@@ -42,7 +42,7 @@ transaction(recipients: [Address], amounts: [UFix64]) {
         }
     }
 }
-//# run: the balance must be left []
+//# the balance must be left []
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction {
     let vault: &FlowToken.Vault
@@ -55,7 +55,7 @@ transaction {
         self.vault.balance == self.before: "something was taken"
     }
 }
-//# run: pay what was asked for in a message ["UFix64 0.01", "Address $ADDRESS", "String order 1"]
+//# pay what was asked for in a message ["UFix64 0.01", "Address $ADDRESS", "String order 1"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 /// A shop's check-out: the order's number is logged with the payment.
@@ -67,7 +67,7 @@ transaction(amount: UFix64, shop: Address, order: String) {
         log("paid for \(order)")
     }
 }
-//# run: split a vault and put it together again ["UFix64 0.01"]
+//# split a vault and put it together again ["UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64) {
@@ -79,7 +79,7 @@ transaction(amount: UFix64) {
         vault.deposit(from: <-one)
     }
 }
-//# run: set up a second FLOW vault []
+//# set up a second FLOW vault []
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction {
@@ -91,7 +91,7 @@ transaction {
         signer.capabilities.publish(receiver, at: /public/savings)
     }
 }
-//# run: put something into savings ["UFix64 0.01"]
+//# put something into savings ["UFix64 0.01"]
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction(amount: UFix64) {
@@ -101,7 +101,7 @@ transaction(amount: UFix64) {
         savings.deposit(from: <-wallet.withdraw(amount: amount))
     }
 }
-//# run: close the savings []
+//# close the savings []
 import FlowToken from 0x0ae53cb6e3f42a79
 transaction {
     prepare(signer: auth(LoadValue, BorrowValue, UnpublishCapability) &Account) {
@@ -110,7 +110,7 @@ transaction {
         signer.storage.borrow<&FlowToken.Vault>(from: /storage/flowTokenVault)!.deposit(from: <-savings)
     }
 }
-//# set up a stable coin's vault
+//# set up a stable coin's vault []
 import FungibleToken from 0xf233dcee88fe0abe
 import FiatToken from 0xb19436aae4d94622
 transaction {
@@ -121,7 +121,7 @@ transaction {
         }
     }
 }
-//# swap at an exchange: least result guarded
+//# swap at an exchange: least result guarded ["UFix64 0.01", "UFix64 0.01", "UFix64 4102444800.0"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import FiatToken from 0xb19436aae4d94622

@@ -1,4 +1,4 @@
-//# set up a storefront
+//# set up a storefront []
 import NFTStorefrontV2 from 0x4eb8a10cb9f87357
 transaction {
     prepare(signer: auth(BorrowValue, SaveValue, IssueStorageCapabilityController, PublishCapability) &Account) {
@@ -9,7 +9,7 @@ transaction {
         }
     }
 }
-//# list an item for sale, with the withdraw right over its collection
+//# list an item for sale, with the withdraw right over its collection ["UInt64 2", "UFix64 0.01", "UInt64 4102444800"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import NonFungibleToken from 0x1d7e57aa55817448
@@ -30,7 +30,7 @@ transaction(id: UInt64, price: UFix64, expiry: UInt64) {
         self.storefront.createListing(nftProviderCapability: self.provider, nftType: Type<@TopShot.NFT>(), nftID: id, salePaymentVaultType: Type<@FlowToken.Vault>(), saleCuts: [cut], marketplacesCapability: nil, customID: nil, commissionAmount: 0.0, expiry: expiry)
     }
 }
-//# list again, with a right that was given before
+//# list again, with a right that was given before ["UInt64 3", "UFix64 0.01"]
 import NonFungibleToken from 0x1d7e57aa55817448
 import NFTStorefrontV2 from 0x4eb8a10cb9f87357
 import Market from 0xc1e4f4f4c4257510
@@ -49,7 +49,7 @@ transaction(id: UInt64, price: UFix64) {
         Market.list(provider: provider!, id: id, price: price)
     }
 }
-//# buy what is listed
+//# buy what is listed ["UInt64 1", "Address $ADDRESS"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import NonFungibleToken from 0x1d7e57aa55817448
@@ -69,7 +69,7 @@ transaction(listing: UInt64, storefront: Address) {
         self.collection.deposit(token: <-self.listing.purchase(payment: <-self.payment, commissionRecipient: nil))
     }
 }
-//# take an offer off the market
+//# take an offer off the market ["UInt64 1"]
 import NFTStorefrontV2 from 0x4eb8a10cb9f87357
 transaction(listing: UInt64) {
     let storefront: auth(NFTStorefrontV2.RemoveListing) &{NFTStorefrontV2.StorefrontManager}
@@ -78,7 +78,7 @@ transaction(listing: UInt64) {
     }
     execute { self.storefront.removeListing(listingResourceID: listing) }
 }
-//# bid in an auction
+//# bid in an auction ["UInt64 1", "UFix64 0.01"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import Auction from 0xc1e4f4f4c4257510
@@ -88,7 +88,7 @@ transaction(id: UInt64, amount: UFix64) {
         Auction.bid(id: id, vault: <-bid, refundTo: signer.capabilities.get<&{FungibleToken.Receiver}>(/public/flowTokenReceiver))
     }
 }
-//# run: list something in the test market ["UFix64 1.0"]
+//# list something in the test market ["UFix64 1.0"]
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
 import OrdinaryMarket from 0xf8d6e0586b0a20c7
@@ -103,7 +103,7 @@ transaction(price: UFix64) {
         OrdinaryMarket.list(id: ids[ids.length - 1], price: price - 1.0, provider: provider, receiver: receiver)
     }
 }
-//# run: buy it back []
+//# buy it back []
 import FungibleToken from 0xee82856bf20e2aa6
 import FlowToken from 0x0ae53cb6e3f42a79
 import OrdinaryNFT from 0xf8d6e0586b0a20c7
