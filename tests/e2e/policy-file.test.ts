@@ -54,7 +54,7 @@ async function outcome(): Promise<string> {
   return `signed by ${rows[0]?.policy_version.split("/")[1]}`;
 }
 const refusedFiles = async () =>
-  / (\d+)$/m.exec((await signer.metrics()).match(/^countersign_signer_policy_refused_total .*$/m)?.[0] ?? "")?.[1];
+  /^countersign_signer_policy_refused_total(?:\{.*\})? (\d+)$/m.exec(await signer.metrics())?.[1];
 const patience = { timeout: 20_000, interval: 200 };
 
 it("a policy file takes effect without a restart, stands in each record, and stays where the next one is none", async () => {
@@ -67,7 +67,7 @@ it("a policy file takes effect without a restart, stands in each record, and sta
   write('{ "version": "third", "switches": { "authorizer": true');
   await expect.poll(refusedFiles, patience).toBe("1");
   expect(await outcome()).toBe("SwitchedOff");
-  expect(await signer.metrics()).toMatch(/countersign_signer_policy\{version="[^"]*\/second"[^}]*\} 1/);
+  expect(await signer.metrics()).toMatch(/^countersign_signer_policy\{[^}]*version="[^"]*\/second"[^}]*\} 1$/m);
 
   policy("fourth", { mode: "templates" });
   await expect.poll(outcome, patience).toBe("ScriptNotListed");
