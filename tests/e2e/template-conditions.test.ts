@@ -177,8 +177,11 @@ describe("on the chain", { timeout: 180_000 }, () => {
       const change = add(next(), bytesOf(odd.keys[0]!));
       await refuses(odd, [[`beside a key of ${weight}`, change, HEAVY]]);
     }
-    const left = await holding(user(generateKeyPair("ES256"), 1), user());
-    expect(await run(left, add(next(), bytesOf(server())))).not.toBe("");
+    const pair = generateKeyPair();
+    const twoServers = await holding(server(pair), user(), server(pair));
+    await refuses(twoServers, [
+      ["where the server key stands twice", add(next(), pair.publicKey.publicKey), "server key is not active"],
+    ]);
   });
 
   it("a recovery key is replaced in one step, by one that nobody holds, in the place of the right one", async () => {
@@ -206,6 +209,10 @@ describe("on the chain", { timeout: 180_000 }, () => {
     const without = await holding(server(), user());
     const change = replace(generateKeyPair().publicKey, bytesOf(recovery()), bytesOf(without.keys[0]!));
     await refuses(without, [["where there is none", change, "no such recovery key"]]);
+    const pair = generateKeyPair();
+    const twoServers = await holding(server(pair), user(), recovery(), server(pair));
+    const twice = replace(generateKeyPair().publicKey, bytesOf(twoServers.keys[2]!), pair.publicKey.publicKey);
+    await refuses(twoServers, [["where the server key stands twice", twice, "server key is not active"]]);
     const odd = await holding(server(), user(), recovery(), user(generateKeyPair(), 500));
     const [oddServer, , oddBackup] = odd.keys as [Held, Held, Held, Held];
     const beside = replace(generateKeyPair().publicKey, bytesOf(oddBackup), bytesOf(oddServer));
