@@ -8,7 +8,7 @@ import { KEY_FAULT_POINTS } from "../../services/key/src/fault-points.ts";
 import { SIGNER_FAULT_POINTS } from "../../services/signer/src/fault-points.ts";
 
 /** What a person does. */
-export type Way = keyof FaultPoints;
+export type Way = keyof FaultPoints & string;
 export type LetInWay = "letInBySignature" | "letInByTransaction";
 
 const lists: Record<string, FaultPoints> = {
@@ -23,4 +23,9 @@ const lists: Record<string, FaultPoints> = {
 
 /** Every place of every program on a way, as the controller is told it. */
 export const faultPointsOf = (way: Way): string[] =>
-  Object.entries(lists).flatMap(([program, points]) => points[way].map((point) => `${program}/${point}`));
+  Object.entries(lists).flatMap(([program, points]) => (points[way] ?? []).map((point) => `${program}/${point}`));
+
+const settlement = new Set(faultPointsOf("settlement"));
+
+/** Budgets are settled in the background, after every way on which something was paid: its places are on none of the others. */
+export const isSettlement = (point: string): boolean => settlement.has(point);

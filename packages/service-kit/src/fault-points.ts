@@ -23,6 +23,8 @@ export interface FaultPoints<Name extends string = string> {
   readonly timeLock: readonly Name[];
   /** An account is frozen, and what was signed for it voided. */
   readonly freeze: readonly Name[];
+  /** What the paymaster paid for is told to the signer's budgets: some time after whatever way it was paid on. */
+  readonly settlement?: readonly Name[];
 }
 
 /**

@@ -22,6 +22,8 @@ const schema = sharedEnv.extend({
   ACCOUNT_LIMIT_SCALE: z.coerce.number().int().positive().default(1),
   /** Milliseconds between looks for key events on a chain. */
   ACCOUNT_KEY_WATCH_MS: z.coerce.number().int().positive().default(500),
+  /** Milliseconds between looks for transactions that the signer's budgets wait for. */
+  ACCOUNT_SETTLEMENT_MS: z.coerce.number().int().positive().default(1000),
   AUTH_ISSUER: z.url(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_SIGNER_ADDRESS: dialAddress,
@@ -39,6 +41,7 @@ export function loadConfig(env: Env) {
     collectMs: settings.ACCOUNT_COLLECT_MS,
     maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
     keyWatchMs: settings.ACCOUNT_KEY_WATCH_MS,
+    settlementMs: settings.ACCOUNT_SETTLEMENT_MS,
     issuer: settings.AUTH_ISSUER,
     authAddress: settings.CS_AUTH_ADDRESS,
     signerAddress: settings.CS_SIGNER_ADDRESS,

@@ -30,6 +30,7 @@ export const ACCOUNT_FAULT_POINTS = {
   chainChange: watch,
   timeLock: [],
   freeze: ["freeze heard of", "void signed", "void submitted", "void sealed", "freeze followed"],
+  settlement: ["usage reported"],
 } as const;
 
 export const faultPoint = defineFaultPoints("account", ACCOUNT_FAULT_POINTS);

@@ -4,6 +4,7 @@ import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.t
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
@@ -20,7 +21,7 @@ import {
 } from "@countersign/service-kit";
 import { createFlowChain } from "./chain/flow.ts";
 import { createFlowNames } from "./chain/flow-names.ts";
-import { creationSigner, keyAdditionSigner } from "./clients/signer.ts";
+import { budgetSigner, creationSigner, keyAdditionSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
 import { getAccount } from "./domain/get-account.ts";
@@ -28,13 +29,15 @@ import { linkParent } from "./domain/link-parent.ts";
 import { listAccountKeys } from "./domain/list-account-keys.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
 import { createProfiles } from "./domain/profiles.ts";
+import { settleBudgets } from "./domain/settle-budgets.ts";
 import { settleKeyAddition } from "./domain/settle-key-addition.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
 import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
 import { verifyKeyRevocation } from "./domain/verify-key-revocation.ts";
+import { watchKeys } from "./domain/watch-keys.ts";
+import { followChains } from "./jobs/chain-follower.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
-import { startKeyWatcher } from "./jobs/key-watcher.ts";
 import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.ts";
 import { deployAccountRpc } from "./rpc/deploy-account.ts";
 import { getAccountRpc } from "./rpc/get-account.ts";
@@ -49,6 +52,7 @@ import { prismaAccountStore } from "./store/prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./store/prisma-creation-store.ts";
 import { prismaKeyAdditionStore } from "./store/prisma-key-addition-store.ts";
 import { prismaKeyWatchStore } from "./store/prisma-key-watch-store.ts";
+import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { rememberAccounts } from "./store/remembered-accounts.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
@@ -110,14 +114,36 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   });
   onClose("creation-runner", () => runner.close());
 
-  const watcher = startKeyWatcher({
-    store: prismaKeyWatchStore(prisma),
+  const watched = prismaKeyWatchStore(prisma);
+  const watcher = followChains({
+    component: "key-watcher",
     chains,
+    round: (chain, lease, signal) => watchKeys({ store: watched, chain, lease }, signal),
     clock,
     logger,
     pollMs: config.keyWatchMs,
   });
   onClose("key-watcher", () => watcher.close());
+
+  const budgets = createRpcClient(BudgetsService, {
+    address: config.signerAddress,
+    tls,
+    serverName: "signer",
+    deadlineMs: 10_000,
+    metrics,
+  });
+  onClose("budgets", () => budgets.close());
+  const settled = prismaSettlementStore(prisma);
+  const settler = followChains({
+    component: "budget-settler",
+    chains,
+    round: (chain, lease, signal) =>
+      settleBudgets({ store: settled, signer: budgetSigner(budgets), chain, lease }, signal),
+    clock,
+    logger,
+    pollMs: config.settlementMs,
+  });
+  onClose("budget-settler", () => settler.close());
 
   const waiters = createDeploymentWaiters();
   const deployments = listenPostgres({ databaseUrl, channel: "deployment", onNotify: waiters.notify, logger });

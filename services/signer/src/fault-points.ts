@@ -10,6 +10,7 @@ export const SIGNER_FAULT_POINTS = {
   chainChange: [],
   timeLock: ["delay before commit", "delay started", "recovery key remembered", ...signature],
   freeze: signature,
+  settlement: ["reservations settled"],
 } as const;
 
 export const faultPoint = defineFaultPoints("signer", SIGNER_FAULT_POINTS);

@@ -1,6 +1,7 @@
 import { AppError } from "@countersign/errors";
 import { startOutboxPublisher } from "@countersign/outbox";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
@@ -28,6 +29,7 @@ import { createDecide } from "./domain/decide.ts";
 import { deriveServerKeys } from "./domain/derive-server-keys.ts";
 import { explain } from "./domain/explain.ts";
 import { getAuditProof } from "./domain/get-audit-proof.ts";
+import { beginSettlement, settleReservations } from "./domain/settle-reservations.ts";
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
@@ -38,6 +40,7 @@ import { createBackendCheck } from "./policy/backends.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
 import { bindAddressRpc } from "./rpc/bind-address.ts";
+import { budgetRpcs } from "./rpc/budgets.ts";
 import { deriveServerKeysRpc } from "./rpc/derive-server-keys.ts";
 import { informationRpcs } from "./rpc/information.ts";
 import { signCreationRpc } from "./rpc/sign-creation.ts";
@@ -53,6 +56,7 @@ import { prismaBindingStore } from "./store/prisma-binding-store.ts";
 import { commonBudgetUse, pruneBudgets } from "./store/prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
+import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
 import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
 
@@ -159,6 +163,12 @@ await runService({
       reserve: createReserve(peers.backend, clock),
       checkBackend: createBackendCheck(peers.backend, clock),
     };
+    const settling = {
+      store: prismaSettlementStore(prisma),
+      now: () => clock.now(),
+      chain,
+      onUnderestimated: budgetMetrics.onUnderestimated,
+    };
     const transaction = signTransaction(signing);
     const paymaster = signPaymaster({ ...signing, paymasters, passkeys: config.passkeys });
 
@@ -170,7 +180,9 @@ await runService({
       logger,
       metrics,
       deadlineMs: 2000,
+      deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 },
     })
+      .add(BudgetsService, budgetRpcs(beginSettlement(settling), settleReservations(settling)))
       .add(SigningService, {
         signTransaction: signTransactionRpc(transaction),
         signPaymaster: signPaymasterRpc(paymaster),

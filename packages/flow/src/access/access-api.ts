@@ -1,6 +1,11 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { readCadence } from "../codec/cadence-json.ts";
-import { type FlowTransaction, type TransactionSignature, transactionId } from "../codec/transaction.ts";
+import {
+  type FlowTransaction,
+  type ProposalKey,
+  type TransactionSignature,
+  transactionId,
+} from "../codec/transaction.ts";
 import * as wire from "./wire.ts";
 
 /** The access node refused, answered nonsense, or did not answer. */
@@ -52,6 +57,8 @@ export interface TransactionResult {
 /** What we use of Flow's Access API over REST. Addresses and ids are hex without prefix. */
 export interface AccessApi {
   latestSealedBlock(signal?: AbortSignal): Promise<Block>;
+  /** The newest block that the network has agreed on; it may not be executed yet. */
+  latestFinalBlock(signal?: AbortSignal): Promise<Block>;
   /** A block by its id, or undefined where the node has none. */
   block(id: string, signal?: AbortSignal): Promise<Block | undefined>;
   /** The block of a height, or undefined where the node has none. */
@@ -62,6 +69,8 @@ export interface AccessApi {
   executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
   /** Submits; a transaction that the node has already is no error. Answers its id. */
   submit(transaction: FlowTransaction, signal?: AbortSignal): Promise<string>;
+  /** Who proposed and who paid a transaction that the node has. */
+  transaction(id: string, signal?: AbortSignal): Promise<{ payer: string; proposalKey: ProposalKey }>;
   /** The result, or undefined while the node does not know the id. */
   transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
   /** Polls until the transaction is sealed or expired; the caller's signal ends it. */
@@ -181,6 +190,8 @@ export function createAccessApi({
   const api: AccessApi = {
     latestSealedBlock: (signal) => request("/v1/blocks?height=sealed", readBlock, signal),
 
+    latestFinalBlock: (signal) => request("/v1/blocks?height=final", readBlock, signal),
+
     block: (id, signal) => optionalBlock(`/v1/blocks/${id}`, signal),
     blockAt: (height, signal) => optionalBlock(`/v1/blocks?height=${height}`, signal),
 
@@ -227,6 +238,20 @@ export function createAccessApi({
       }
       return id;
     },
+
+    transaction: (id, signal) =>
+      request(
+        `/v1/transactions/${id}`,
+        (body) => {
+          const { payer, proposal_key } = wire.transaction(body);
+          const { address, key_index, sequence_number } = proposal_key;
+          return {
+            payer,
+            proposalKey: { address, keyId: Number(key_index), sequenceNumber: BigInt(sequence_number) },
+          };
+        },
+        signal,
+      ),
 
     async transactionResult(id, signal) {
       try {

@@ -25,6 +25,11 @@ interface WireResult {
   events: WireEvent[];
 }
 
+interface WireTransaction {
+  payer: string;
+  proposal_key: { address: string; key_index: string; sequence_number: string };
+}
+
 type Fields = Record<string, unknown>;
 
 function fail(what: string): never {
@@ -85,6 +90,24 @@ export function result(body: unknown): WireResult {
     error_message: string(fields.error_message ?? "", "error_message"),
     block_id: string(fields.block_id ?? "", "block_id"),
     events: array(fields.events ?? [], "events").map(event),
+  };
+}
+
+const address = (value: unknown, what: string): string => {
+  const hex = string(value, what).replace(/^0x/, "");
+  return /^[0-9a-f]{16}$/.test(hex) ? hex : fail(what);
+};
+
+export function transaction(body: unknown): WireTransaction {
+  const fields = object(body, "transaction");
+  const proposal = object(fields.proposal_key, "proposal_key");
+  return {
+    payer: address(fields.payer, "payer"),
+    proposal_key: {
+      address: address(proposal.address, "proposal_key.address"),
+      key_index: digits(proposal.key_index, "key_index"),
+      sequence_number: digits(proposal.sequence_number, "sequence_number"),
+    },
   };
 }
 

@@ -15,8 +15,10 @@ import {
 import type { Network } from "@countersign/service-kit";
 import type { KeyAdditionChain } from "../domain/key-addition.ts";
 import type { ParentChain } from "../domain/link-parent.ts";
+import type { SettlementChain } from "../domain/settle-budgets.ts";
 import type { KeyEvent, KeyWatchChain } from "../domain/watch-keys.ts";
 import type { Chain, DeployedAccount } from "./chain.ts";
+import { paidTransactions } from "./fee-events.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */
 const MAX_REFERENCE_AGE = 650n;
@@ -33,7 +35,7 @@ const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
 export function createFlowChain(
   network: Network,
   access: AccessApi,
-): Chain & KeyAdditionChain & KeyWatchChain & ParentChain {
+): Chain & KeyAdditionChain & KeyWatchChain & ParentChain & SettlementChain {
   const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
   return {
@@ -44,6 +46,8 @@ export function createFlowChain(
     paymaster: paymaster.address,
     maxReferenceAge: MAX_REFERENCE_AGE,
     latestBlock: (signal) => access.latestSealedBlock(signal),
+    newestBlock: (signal) => access.latestFinalBlock(signal),
+    paidTransactions: (from, to, signal) => paidTransactions(access, network, from, to, signal),
     sequenceNumber: async (keyIndex, signal) =>
       (await access.accountKey(creator.address, keyIndex, signal)).sequenceNumber,
     submit: async (transaction, signal) => void (await access.submit(transaction, signal)),

@@ -1,9 +1,11 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
+import type { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/service-kit";
 import type { KeyAdditionSigner } from "../domain/key-addition.ts";
 import type { CreationSigner } from "../domain/ports.ts";
+import type { BudgetSigner } from "../domain/settle-budgets.ts";
 
 const FIRST_KEY_VERSION = 1;
 
@@ -52,6 +54,19 @@ export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditio
     },
   };
 }
+
+/** signer.v1.Budgets as the settling of budgets sees it. */
+export const budgetSigner = (client: RpcClient<BudgetsService>): BudgetSigner => ({
+  async begin(chainName) {
+    const { mark, open } = await client.beginSettlement({ chainName }, { idempotent: true });
+    if (!mark) throw new Error("the signer answered no mark");
+    return { mark, open };
+  },
+  async settle({ executed, ...settlement }) {
+    const told = executed.map(({ proposer, ...each }) => ({ proposer: Buffer.from(hexToBytes(proposer)), ...each }));
+    await client.settleReservations({ ...settlement, executed: told }, { idempotent: true });
+  },
+});
 
 function compositeSignature(signature: Signature | undefined) {
   if (!signature) throw new Error("the signer answered no signature");

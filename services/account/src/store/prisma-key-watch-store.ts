@@ -4,6 +4,7 @@ import { uuidv7 } from "@countersign/service-kit";
 import type { KeyWatchStore } from "../domain/watch-keys.ts";
 import { faultPoint } from "../fault-points.ts";
 import type { PrismaClient } from "./generated/client.ts";
+import { leaseHeight } from "./lease-height.ts";
 
 function changedRow(accountId: string, chainName: string, height: bigint, now: Date) {
   const id = uuidv7({ now: () => now });
@@ -15,15 +16,7 @@ function changedRow(accountId: string, chainName: string, height: bigint, now: D
 /** How far chains were read, in Postgres. */
 export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
   return {
-    async lease(chainName, { owner, now, until }, begin) {
-      const [row] = await prisma.$queryRaw<{ height: bigint }[]>`
-        INSERT INTO key_watch AS w (chain_name, height, lease_owner, lease_until)
-        VALUES (${chainName}, ${begin}, ${owner}::uuid, ${until})
-        ON CONFLICT (chain_name) DO UPDATE SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
-        WHERE w.lease_owner = EXCLUDED.lease_owner OR w.lease_until < ${now}
-        RETURNING height`;
-      return row?.height;
-    },
+    lease: (chainName, lease, begin) => leaseHeight(prisma, "key_watch", chainName, lease, begin),
 
     advance: (chainName, { from, to }, changed, now) =>
       prisma.$transaction(async (tx) => {

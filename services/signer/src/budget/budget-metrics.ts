@@ -46,6 +46,12 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
     registers,
   });
 
+  const underestimated = new Counter({
+    name: "countersign_signer_budget_underestimated_total",
+    help: "Transactions that took more than was reserved for them: the policy's prices are too low",
+    registers,
+  });
+
   async function refresh(): Promise<void> {
     const all = await use();
     used.reset();
@@ -67,6 +73,7 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
 
   return {
     onBudgetExceeded: (window: BudgetWindow) => refused.inc({ scope: readWindowId(window.id).scope }),
+    onUnderestimated: (count: number) => underestimated.inc(count),
     close: () => clearInterval(timer),
   };
 }

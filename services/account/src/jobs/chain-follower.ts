@@ -1,9 +1,11 @@
 import { type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/service-kit";
-import { type KeyWatchChain, type KeyWatchStore, watchKeys } from "../domain/watch-keys.ts";
+import type { Lease } from "../domain/ports.ts";
 
-export interface KeyWatcherOptions {
-  readonly store: KeyWatchStore;
-  readonly chains: ReadonlyMap<string, KeyWatchChain>;
+export interface ChainFollowerOptions<C extends { readonly chainName: string }> {
+  readonly component: string;
+  readonly chains: ReadonlyMap<string, C>;
+  /** One look at a chain; gives whether there is more to read at once. */
+  round(chain: C, lease: Lease, signal: AbortSignal): Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds between looks at a chain that has nothing new. */
@@ -14,24 +16,25 @@ export interface KeyWatcherOptions {
 const LEASE_MS = 2_500;
 const RETRY_MS = 1_000;
 
-/** Follows the key events of every chain, in one of the replicas. */
-export function startKeyWatcher({ store, chains, clock, logger, pollMs }: KeyWatcherOptions) {
+/** Follows every chain, in one of the replicas. */
+export function followChains<C extends { readonly chainName: string }>(options: ChainFollowerOptions<C>) {
+  const { component, chains, round, clock, logger, pollMs } = options;
   const owner = uuidv4();
   const stop = new AbortController();
 
-  async function follow(chain: KeyWatchChain): Promise<void> {
+  async function follow(chain: C): Promise<void> {
     let failed = false;
     while (!stop.signal.aborted) {
       const now = clock.now();
       const lease = { owner, now, until: new Date(now.getTime() + LEASE_MS + pollMs) };
       try {
-        const more = await watchKeys({ store, chain, lease }, stop.signal);
-        if (failed) logger.info({ component: "key-watcher" }, `reads ${chain.chainName} again`);
+        const more = await round(chain, lease, stop.signal);
+        if (failed) logger.info({ component }, `reads ${chain.chainName} again`);
         failed = false;
         if (!more) await sleepUntil(pollMs, [stop.signal]);
       } catch (err) {
         // Once, and not each second of a node's absence.
-        if (!failed && !stop.signal.aborted) logger.warn({ err, component: "key-watcher" }, "key events wait");
+        if (!failed && !stop.signal.aborted) logger.warn({ err, component }, `${chain.chainName} has to wait`);
         failed = true;
         await sleepUntil(RETRY_MS, [stop.signal]);
       }

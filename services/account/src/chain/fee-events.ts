@@ -1,0 +1,60 @@
+import type { AccessApi, ChainEvent } from "@countersign/flow";
+import type { Network } from "@countersign/service-kit";
+import type { PaidTransaction } from "../domain/settle-budgets.ts";
+
+/** Where each network has its token and its fees. */
+const CONTRACTS: Record<Network["network"], { token: string; fees: string }> = {
+  mainnet: { token: "1654653399040a61", fees: "f919ee77447b7497" },
+  testnet: { token: "7e60df042a9c0868", fees: "912d5440f7e3769e" },
+  emulator: { token: "0ae53cb6e3f42a79", fees: "e5a8b7f23e8b548f" },
+};
+/** Transactions that are read at once. */
+const AT_ONCE = 8;
+
+/** "0.00001000" in 10⁻⁸. Errors: TypeError. */
+function units(value: unknown, what: string): bigint {
+  const [, whole, fraction] = /^(\d+)\.(\d{8})$/.exec(String(value)) ?? [];
+  if (whole === undefined || fraction === undefined) throw new TypeError(`${what} is no UFix64`);
+  return BigInt(whole + fraction);
+}
+
+/**
+ * What an address paid fees for in these blocks: withdrawals from it name the transactions, what each one took stands in FeesDeducted (the effort in 10⁻⁸ units of
+ * computation), and whose it is in its proposal key.
+ */
+export async function paidTransactions(
+  access: Pick<AccessApi, "events" | "transaction">,
+  { network, paymaster }: Pick<Network, "network" | "paymaster">,
+  from: bigint,
+  to: bigint,
+  signal: AbortSignal,
+): Promise<PaidTransaction[]> {
+  const { token, fees } = CONTRACTS[network];
+  const withdrawn = await access.events(`A.${token}.FlowToken.TokensWithdrawn`, from, to, signal);
+  const ids = new Set(
+    withdrawn
+      .filter(({ fields }) => fields.from === `0x${paymaster.address}`)
+      .map(({ transactionId }) => transactionId),
+  );
+  if (ids.size === 0) return [];
+  const deducted = await access.events(`A.${fees}.FlowFees.FeesDeducted`, from, to, signal);
+  const ours = deducted.filter(({ transactionId }) => ids.has(transactionId));
+
+  const read = async ({ transactionId, fields }: ChainEvent): Promise<PaidTransaction[]> => {
+    const { payer, proposalKey } = await access.transaction(transactionId, signal);
+    if (payer !== paymaster.address) return [];
+    return [
+      {
+        proposer: proposalKey.address,
+        keyId: proposalKey.keyId,
+        sequenceNumber: proposalKey.sequenceNumber,
+        computation: units(fields.executionEffort, "executionEffort"),
+        fees: units(fields.amount, "amount"),
+      },
+    ];
+  };
+  const found: PaidTransaction[] = [];
+  for (let start = 0; start < ours.length; start += AT_ONCE)
+    found.push(...(await Promise.all(ours.slice(start, start + AT_ONCE).map(read))).flat());
+  return found;
+}

@@ -1,0 +1,19 @@
+import type { Lease } from "../domain/ports.ts";
+import { Prisma, type PrismaClient } from "./generated/client.ts";
+
+/** Takes or renews the lease of a chain in one of the tables of heights; gives the height, undefined while somebody else has the lease. */
+export async function leaseHeight(
+  prisma: PrismaClient,
+  table: "key_watch" | "budget_settlement",
+  chainName: string,
+  { owner, now, until }: Lease,
+  begin: bigint,
+): Promise<bigint | undefined> {
+  const [row] = await prisma.$queryRaw<{ height: bigint }[]>`
+    INSERT INTO ${Prisma.raw(table)} AS w (chain_name, height, lease_owner, lease_until)
+    VALUES (${chainName}, ${begin}, ${owner}::uuid, ${until})
+    ON CONFLICT (chain_name) DO UPDATE SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
+    WHERE w.lease_owner = EXCLUDED.lease_owner OR w.lease_until < ${now}
+    RETURNING height`;
+  return row?.height;
+}

@@ -1,0 +1,15 @@
+import type { SettlementStore } from "../domain/settle-budgets.ts";
+import type { PrismaClient } from "./generated/client.ts";
+import { leaseHeight } from "./lease-height.ts";
+
+/** How far chains were told to the signer, in Postgres. */
+export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
+  return {
+    lease: (chainName, lease, begin) => leaseHeight(prisma, "budget_settlement", chainName, lease, begin),
+    async advance(chainName, { from, to }) {
+      const where = { chainName, height: from };
+      const { count } = await prisma.budgetSettlement.updateMany({ where, data: { height: to } });
+      return count > 0;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Amounts } from "./budget.ts";
+
+/** A transaction that the chain has executed and the paymaster paid for. */
+export interface Executed {
+  readonly proposal: string;
+  readonly computation: number;
+  /** In 10⁻⁸ FLOW. */
+  readonly fees: number;
+}
+
+/** A reservation that is open: its amounts stand in the windows of these ids. */
+export interface OpenReservation {
+  readonly proposal: string;
+  readonly computation: number;
+  readonly fees: number;
+  readonly windowIds: readonly string[];
+}
+
+/** What windows get back, by their ids. */
+export type Returned = Map<string, Pick<Amounts, "computation" | "fees">>;
+
+function give(returned: Returned, windowIds: readonly string[], computation: number, fees: number): void {
+  for (const id of windowIds) {
+    const before = returned.get(id);
+    returned.set(id, { computation: (before?.computation ?? 0) + computation, fees: (before?.fees ?? 0) + fees });
+  }
+}
+
+/** What the chain took of each: never more than was reserved, which is what was held against the limits. */
+export function settle(
+  open: readonly OpenReservation[],
+  executed: readonly Executed[],
+): { settled: OpenReservation[]; returned: Returned; underestimated: number } {
+  const byProposal = new Map(executed.map((each) => [each.proposal, each]));
+  const returned: Returned = new Map();
+  let underestimated = 0;
+  const settled = open.flatMap((reservation) => {
+    const took = byProposal.get(reservation.proposal);
+    if (!took) return [];
+    if (took.fees > reservation.fees || took.computation > reservation.computation) underestimated += 1;
+    const computation = Math.min(took.computation, reservation.computation);
+    const fees = Math.min(took.fees, reservation.fees);
+    give(returned, reservation.windowIds, reservation.computation - computation, reservation.fees - fees);
+    return [{ ...reservation, computation, fees }];
+  });
+  return { settled, returned, underestimated };
+}
+
+/** All of their computation and fees. That they were signed stays counted. */
+export function release(open: readonly OpenReservation[]): Returned {
+  const returned: Returned = new Map();
+  for (const { windowIds, computation, fees } of open) give(returned, windowIds, computation, fees);
+  return returned;
+}

@@ -1,0 +1,194 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createLogger, createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuditLog } from "../audit/audit-log.ts";
+import { type Reservation, windowsAt } from "../budget/budget.ts";
+import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";
+import type { ChainPolicy } from "../policy/transaction.ts";
+import { auditEntry } from "../testing/audit-fixture.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAuditStore } from "./prisma-audit-store.ts";
+import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
+import { prismaSettlementStore } from "./prisma-settlement-store.ts";
+
+const clock = new FixedClock("2026-11-21T10:00:00Z");
+const logger = createLogger({ name: "test", level: "silent" });
+const EXPIRED = REFERENCE_EXPIRY + NODE_LAG;
+const FEES = 4_006_000;
+let database: TestDatabase;
+let replicas: PrismaClient[];
+beforeAll(async () => {
+  database = await createTestDatabase("signer");
+  replicas = [1, 2].map(() => new PrismaClient({ adapter: createPrismaAdapter(database.url, 5) }));
+});
+afterAll(async () => {
+  await Promise.all(replicas.map((prisma) => prisma.$disconnect()));
+  await database.drop();
+});
+
+const newLog = (prisma: PrismaClient) =>
+  createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute: 10_000 });
+const settlerOf = (prisma: PrismaClient, onUnderestimated?: (count: number) => void) =>
+  settleReservations({
+    store: prismaSettlementStore(prisma),
+    now: () => clock.now(),
+    chain: () => ({}) as ChainPolicy,
+    ...(onUnderestimated && { onUnderestimated }),
+  });
+
+/** A chain of its own for each test: one account on it, with a budget for so many transactions at their full price. */
+let chains = 0;
+function newWorld(room = 2) {
+  const chainName = `chain-${chains++}`;
+  const accountId = uuidv7(clock);
+  const [one, other] = replicas as [PrismaClient, PrismaClient];
+  const logs = [newLog(one), newLog(other)];
+  const rule = (fees?: number) => [{ windowSeconds: 3600, count: undefined, computation: undefined, fees }];
+  const wish = (sequence: number, change: Partial<Reservation> = {}): Reservation => ({
+    chainName,
+    proposal: `aa/1/${sequence}`,
+    referenceBlock: "block 1",
+    amounts: { count: 1, computation: 999, fees: FEES },
+    windows: [
+      ...windowsAt("account", accountId, rule(room * FEES), clock.now()),
+      ...windowsAt("service", "all", rule(), clock.now()),
+    ],
+    ...change,
+  });
+  const sign = (sequence: number, change: Partial<Reservation> = {}, replica = 0) =>
+    logs[replica]!.append(auditEntry({ accountId }), wish(sequence, change)).then(
+      () => "signed",
+      (error) => error.metadata?.reason ?? String(error),
+    );
+  const report = async (
+    change: { executed?: number[]; sealedHeight?: bigint; latestHeight?: bigint; took?: number } = {},
+    prisma = one,
+  ) => {
+    const { executed = [], took = 100, sealedHeight = 10n, latestHeight = sealedHeight } = change;
+    const { mark } = await prismaSettlementStore(prisma).begin(chainName);
+    const told = executed.map((sequence) => ({ proposal: `aa/1/${sequence}`, computation: took, fees: took }));
+    return settlerOf(prisma)({ chainName, mark, sealedHeight, latestHeight, executed: told });
+  };
+  const used = async () => {
+    const rows = await one.budgetUsage.findMany({ where: { chainName }, orderBy: { budget: "asc" } });
+    const [ofAccount, ofService] = rows.map(({ count, computation, fees }) => [count, computation, fees].map(Number));
+    expect(ofService).toEqual(ofAccount);
+    return ofAccount;
+  };
+  return { chainName, sign, report, used, wish };
+}
+
+describe("settling reservations", { timeout: 60_000 }, () => {
+  it("lowers to what the chain took, once, and there is room again", async () => {
+    const { sign, report, used } = newWorld();
+    expect([await sign(1), await sign(2), await sign(3)]).toEqual(["signed", "signed", "BudgetExceeded"]);
+    expect(await report({ executed: [1] })).toEqual({ settled: 1, released: 0 });
+    expect(await used()).toEqual([2, 1099, FEES + 100]);
+    for (const replica of replicas)
+      expect(await report({ executed: [1, 99] }, replica)).toEqual({ settled: 0, released: 0 });
+    expect(await used()).toEqual([2, 1099, FEES + 100]);
+    await report({ executed: [2] });
+    expect([await sign(4), await sign(5)]).toEqual(["signed", "BudgetExceeded"]);
+  });
+
+  it("a retry of what was executed takes nothing, whatever it asks for", async () => {
+    const { sign, report, used } = newWorld(1);
+    await sign(1);
+    await report({ executed: [1] });
+    const more = { referenceBlock: "block 2", amounts: { count: 1, computation: 9999, fees: 10 * FEES } };
+    expect(await sign(1, more)).toBe("signed");
+    expect(await used()).toEqual([1, 100, 100]);
+  });
+
+  it("never takes more than was reserved, and tells of it", async () => {
+    const { chainName, sign, used } = newWorld(1);
+    await sign(1);
+    let told = 0;
+    const settle = settlerOf(replicas[0]!, (count) => {
+      told += count;
+    });
+    const executed = [{ proposal: "aa/1/1", computation: 1_000, fees: 9 * FEES }];
+    await settle({ chainName, mark: new Date(), latestHeight: 1n, sealedHeight: 1n, executed });
+    expect(told).toBe(1);
+    expect(await used()).toEqual([1, 999, FEES]);
+  });
+
+  it("releases only what the sealed height has passed the expiry of, and what comes after that finds nothing", async () => {
+    const { sign, report, used } = newWorld(1);
+    await sign(1);
+    expect(await report({ sealedHeight: 1_000_000n, latestHeight: 1_000_010n })).toEqual({ settled: 0, released: 0 });
+    const last = 1_000_010n + EXPIRED;
+    expect(await report({ sealedHeight: last })).toEqual({ settled: 0, released: 0 });
+    expect(await sign(2)).toBe("BudgetExceeded");
+    expect(await report({ sealedHeight: last + 1n })).toEqual({ settled: 0, released: 1 });
+    expect(await used()).toEqual([1, 0, 0]);
+    expect(await report({ executed: [1], sealedHeight: last + 2n })).toEqual({ settled: 0, released: 0 });
+    expect(await used()).toEqual([1, 0, 0]);
+    expect(await sign(2)).toBe("signed");
+  });
+
+  it("what executed in the very stretch in which it would lapse is settled, not released", async () => {
+    const { sign, report, used } = newWorld();
+    await sign(1);
+    await report({ sealedHeight: 10n });
+    expect(await report({ executed: [1], sealedHeight: 11n + EXPIRED })).toEqual({ settled: 1, released: 0 });
+    expect(await used()).toEqual([1, 100, 100]);
+  });
+
+  it("a newer reference block begins the wait anew; the same one does not", async () => {
+    const { sign, report, used } = newWorld();
+    await sign(1);
+    await report({ sealedHeight: 10n });
+    await sign(1, { referenceBlock: "block 2" });
+    expect(await report({ sealedHeight: 11n + EXPIRED })).toEqual({ settled: 0, released: 0 });
+    await sign(1, { referenceBlock: "block 2" });
+    expect(await report({ sealedHeight: 12n + 2n * EXPIRED })).toEqual({ settled: 0, released: 1 });
+    expect(await used()).toEqual([1, 0, 0]);
+    expect(await sign(1)).toBe("signed");
+    expect(await used()).toEqual([2, 999, FEES]);
+  });
+
+  it("knows whether anything waits: a server key's signature alone does not", async () => {
+    const { chainName, sign } = newWorld();
+    const open = async () => (await prismaSettlementStore(replicas[1]!).begin(chainName)).open;
+    await sign(1, { amounts: { count: 1, computation: 0, fees: 0 } });
+    expect(await open()).toBe(false);
+    await sign(1);
+    expect(await open()).toBe(true);
+  });
+
+  it("signatures, reports and releases at once leave exact books, and nobody waits for ever", async () => {
+    const { chainName, sign, report, used } = newWorld(1_000);
+    await report();
+    const reporting = replicas.map(async (replica, r) => {
+      for (let round = 0; round < 25; round++) {
+        const executed = Array.from({ length: 40 }, (_, i) => (round * 17 + i * 3 + r) % 300);
+        await report({ executed, sealedHeight: BigInt(round) * (EXPIRED + 1n) }, replica);
+      }
+    });
+    const signing = Array.from({ length: 900 }, async (_, i) => {
+      await new Promise((resolve) => setTimeout(resolve, (i * 7) % 300));
+      return sign((i * 31) % 300, { referenceBlock: `block ${i % 3}` }, i % 2);
+    });
+    expect(new Set(await Promise.all(signing))).toEqual(new Set(["signed"]));
+    await Promise.all(reporting);
+    const rows = await replicas[0]!.budgetReservation.findMany({ where: { chainName } });
+    const sum = (key: "computation" | "fees") => rows.reduce((total, row) => total + Number(row[key]), 0);
+    const taken = await used();
+    // All in one window: what rows are left with, and besides it what was settled of rows that are gone: none are.
+    expect(taken!.slice(1)).toEqual([sum("computation"), sum("fees")]);
+  });
+
+  it("keeps what waits, and forgets what is over", async () => {
+    const { chainName, sign, report } = newWorld();
+    await sign(1);
+    await sign(2);
+    await report({ executed: [1] });
+    const later = new Date(Date.now() + 1_000);
+    await pruneBudgets(replicas[0]!, later);
+    const left = await replicas[0]!.budgetReservation.findMany({ where: { chainName } });
+    expect(left.map(({ proposal }) => proposal)).toEqual(["aa/1/2"]);
+    const use = await commonBudgetUse(replicas[0]!, new Date(0));
+    expect(use.every(({ windowId }) => windowId.startsWith("service/"))).toBe(true);
+  });
+});

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ProblemError, signTransaction } from "@countersign/client";
+import { createAccessApi, type FlowTransaction, type TransactionPayload } from "@countersign/flow";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { query } from "./books.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+
+const SCRIPT = "transaction { prepare(account: &Account) {} }";
+/** What a transaction with a gas limit of 1000 reserves, in 10⁻⁸ FLOW, and a budget with room for two of them. */
+const RESERVED = 4_010_000;
+const BUDGET_FLOW = 0.1;
+const MONTH = 31 * 86_400;
+const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+const dir = mkdtempSync(join(tmpdir(), "countersign-budgets-"));
+let stack: FaultStack;
+let phone: Phone;
+
+beforeAll(async () => {
+  const policy = {
+    version: "small-budget",
+    mode: "standard",
+    caps: { gasLimit: 9999 },
+    switches: { authorizer: true, paymaster: true, creation: true },
+    budgets: { account: [{ windowSeconds: MONTH, feesFlow: BUDGET_FLOW }] },
+  };
+  const file = join(dir, "policy.json");
+  writeFileSync(file, JSON.stringify(policy));
+  stack = await startFaultStack({ SIGNER_POLICY_FILE: file });
+  phone = newPhone(stack.stack, 0);
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
+  await settle(phone);
+}, 240_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  rmSync(dir, { recursive: true, force: true });
+}, 60_000);
+
+/** Signs the transaction of a sequence number, `ahead` of the next one on the chain; sends nothing. */
+async function signed(ahead: number): Promise<FlowTransaction> {
+  const { chainName, accessNode, paymaster } = stack.stack.chains[0]!;
+  const access = createAccessApi({ baseUrl: accessNode });
+  const { addresses } = await persist(phone, "me", () => phone.client.me());
+  const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
+  const payload: TransactionPayload = {
+    script: SCRIPT,
+    arguments: [],
+    referenceBlockId: block.id,
+    gasLimit: 1000n,
+    proposalKey: { address, keyId: 1, sequenceNumber: key.sequenceNumber + BigInt(ahead) },
+    payer: paymaster.replace("0x", ""),
+    authorizers: [address],
+  };
+  return persist(phone, `sign ${payload.proposalKey.sequenceNumber}`, () =>
+    signTransaction(phone.client, payload, chainName),
+  );
+}
+
+async function seal(transaction: FlowTransaction): Promise<void> {
+  const access = createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
+  const id = await access.submit(transaction);
+  const result = await access.waitForSeal(id, { signal: AbortSignal.timeout(60_000) });
+  expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
+}
+
+/** The same signature as another holder of the transaction may write it: the chain takes s and n − s. */
+function twin(transaction: FlowTransaction): FlowTransaction {
+  const [payer] = transaction.envelopeSignatures;
+  const s = BigInt(`0x${payer!.signature.slice(64)}`);
+  const other = (P256_ORDER - s).toString(16).padStart(64, "0");
+  return { ...transaction, envelopeSignatures: [{ ...payer!, signature: payer!.signature.slice(0, 64) + other }] };
+}
+
+const rowsOf = (accountId: string) =>
+  query<{ fees: string; count: string }>(
+    stack.stack,
+    "signer",
+    `SELECT fees, count FROM budget_usage WHERE budget LIKE 'account/${accountId}/%'`,
+  );
+const usedFees = async () => Number((await rowsOf(phone.accountId))[0]?.fees ?? 0);
+const isSettled = async ({ proposalKey: { address, keyId, sequenceNumber } }: FlowTransaction) => {
+  const [row] = await query<{ settled_at: Date | null }>(
+    stack.stack,
+    "signer",
+    `SELECT settled_at FROM budget_reservation WHERE proposal = '${address}/${keyId}/${sequenceNumber}'`,
+  );
+  return row?.settled_at instanceof Date;
+};
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => "signed",
+    (error) => (error instanceof ProblemError ? `${error.status} ${error.error} ${error.reason}` : String(error)),
+  );
+
+it("a budget that is used up refuses, and has room again once the chain tells what was taken, also of a signature's twin", async () => {
+  const first = await signed(0);
+  await signed(1);
+  expect(await usedFees()).toBe(2 * RESERVED);
+  expect(await refusal(signed(2))).toBe("403 SigningRefused BudgetExceeded");
+  // The same again takes nothing.
+  expect(await refusal(signed(1))).toBe("signed");
+  const [record] = await query<{ n: string }>(
+    stack.stack,
+    "signer",
+    `SELECT count(*) AS n FROM audit_record WHERE account_id = '${phone.accountId}' AND verdict = 'BudgetExceeded'`,
+  );
+  expect(Number(record!.n)).toBe(1);
+
+  await seal(twin(first));
+  await expect.poll(usedFees, { timeout: 60_000 }).toBeLessThan(RESERVED + 100_000);
+  expect(await refusal(signed(1))).toBe("signed");
+  expect(await refusal(signed(2))).toBe("403 SigningRefused BudgetExceeded");
+}, 120_000);
+
+it("books are exact after signer and account were killed while transactions were signed and settled", async () => {
+  const { accessNode, paymaster } = stack.stack.chains[0]!;
+  const access = createAccessApi({ baseUrl: accessNode });
+  for (const victim of ["account", "signer", "account-2", "signer-2"]) {
+    const transaction = await signed(0);
+    stack.bounce(victim).catch(() => undefined);
+    await seal(transaction);
+    await expect.poll(() => isSettled(transaction), { timeout: 90_000, interval: 250 }).toBe(true);
+    await stack.allUp();
+  }
+  // What the chain says that the paymaster has paid, against the account's row: nobody else has signed anything here.
+  const { height } = await access.latestSealedBlock();
+  const events = await access.events("A.0ae53cb6e3f42a79.FlowToken.TokensWithdrawn", 0n, height < 249n ? height : 249n);
+  const paid = events.filter(({ fields }) => fields.from === paymaster);
+  const sum = paid.reduce((total, { fields }) => total + Math.round(Number(fields.amount) * 1e8), 0);
+  expect(paid.length).toBeGreaterThanOrEqual(5);
+  expect(await usedFees()).toBe(sum);
+}, 240_000);
