@@ -5,6 +5,7 @@ import { ProblemError, signTransaction } from "@countersign/client";
 import { createAccessApi, type FlowTransaction, type TransactionPayload } from "@countersign/flow";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { query } from "./books.ts";
+import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
 
@@ -117,15 +118,29 @@ it("a budget that is used up refuses, and has room again once the chain tells wh
   expect(await refusal(signed(2))).toBe("403 SigningRefused BudgetExceeded");
 }, 120_000);
 
-it("books are exact after signer and account were killed while transactions were signed and settled", async () => {
+it("books are exact after signer and account were killed at each place of a settlement", async () => {
   const { accessNode, paymaster } = stack.stack.chains[0]!;
   const access = createAccessApi({ baseUrl: accessNode });
-  for (const victim of ["account", "signer", "account-2", "signer-2"]) {
-    const transaction = await signed(0);
-    stack.bounce(victim).catch(() => undefined);
-    await seal(transaction);
-    await expect.poll(() => isSettled(transaction), { timeout: 90_000, interval: 250 }).toBe(true);
-    await stack.allUp();
+  for (const point of faultPointsOf("settlement")) {
+    for (const others of [false, true]) {
+      const transaction = await signed(0);
+      const standing = Promise.withResolvers<string>();
+      stack.controller.judge = (reached) => {
+        if (reached.point !== point) return;
+        const found = Object.entries(stack.stack.processes).find(([, { pid }]) => pid === reached.pid);
+        if (found) standing.resolve(found[0]);
+        return new Promise<void>(() => undefined);
+      };
+      await seal(transaction);
+      const there = await standing.promise;
+      stack.controller.judge = undefined;
+      // Who stands there dies, alone or with all of the other program.
+      const program = there.startsWith("account") ? "signer" : "account";
+      const victims = others ? [there, program, `${program}-2`] : [there];
+      await Promise.all(victims.map((victim) => stack.bounce(victim)));
+      await stack.allUp();
+      await expect.poll(() => isSettled(transaction), { timeout: 90_000, interval: 250 }).toBe(true);
+    }
   }
   // What the chain says that the paymaster has paid, against the account's row: nobody else has signed anything here.
   const { height } = await access.latestSealedBlock();
