@@ -1,8 +1,19 @@
-import { type Key, sendKeyChange, type WantedKeyChange } from "@countersign/client";
+import { CountersignClient, type Key, sendKeyChange, type WantedKeyChange } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import type { PublicKey } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
-import { call, chain, chainName, logIn, newPhone, type Person, type Phone, problemOf, signUpPerson } from "./person.ts";
+import {
+  call,
+  chain,
+  chainName,
+  logIn,
+  newPhone,
+  type Person,
+  type Phone,
+  problemOf,
+  signUpPerson,
+  stack,
+} from "./person.ts";
 
 const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const change = ({ client }: Phone, wanted: WantedKeyChange) => sendKeyChange(client, { network, change: wanted });
@@ -81,6 +92,23 @@ describe("the list of keys follows the chain", () => {
     await client.reportRevocation(stranger.publicKey, revoked.id);
     await client.reportRevocation(stranger.publicKey, revoked.id);
     expect(await keyOf(person, stranger)).toMatchObject({ revokedAt: expect.stringMatching(/Z$/) });
+  });
+
+  it("a revoked key does not come back: not by a transaction, and not by being let in again", async () => {
+    const person = await signUpPerson();
+    const lost = await secondPhone(person);
+    const { deviceKey } = lost;
+    await change(person, { template: "revoke-user-key", oldKey: deviceKey.publicKey });
+    await expect
+      .poll(async () => (await keyOf(person, deviceKey))?.revokedAt, patience)
+      .toEqual(expect.stringMatching(/Z$/));
+    const refused = { status: 403, error: "SigningRefused", reason: "BadTemplateArguments" };
+    const back = change(person, { template: "add-user-key", newKey: plain(deviceKey) });
+    expect(await problemOf(back)).toMatchObject(refused);
+    const again = new CountersignClient({ baseUrl: stack.gateway, deviceKey });
+    const asked = again.requestTwoFactor({ login: await logIn(person.email), chainName });
+    expect(await problemOf(asked)).toMatchObject({ status: 409, error: "KeyAlreadyRegistered" });
+    expect((await person.client.keys()).map(({ publicKey }) => publicKey)).toEqual([person.deviceKey.publicKey]);
   });
 
   it("the last user key stays: the template refuses on chain", async () => {

@@ -59,7 +59,7 @@ export function delayRoutes({ delays }: DelayClients): Route[] {
       summary: "Cancels a change that waits; only for devices that were there before it was asked for",
       token: "user",
       request: { params: z.object({ id: uuid() }) },
-      errors: ["DelayNotFound", "DeviceTooYoung"],
+      errors: ["DelayNotFound", "DeviceTooYoung", "DelayContested"],
       handler: async ({ params }, call) => {
         await delays.cancelDelay(params, { call, deadlineMs: DEADLINES.unary });
         return undefined;

@@ -24,6 +24,7 @@ export const REASONS = {
   DelayRequired: { grpc: "PERMISSION_DENIED", http: 403, title: "This is granted after a delay only" },
   DelayCancelled: { grpc: "PERMISSION_DENIED", http: 403, title: "A device of the account has cancelled this" },
   DelayNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such delay" },
+  DelayContested: { grpc: "PERMISSION_DENIED", http: 403, title: "This was kept out for as long as it may be" },
   LoginTooOld: { grpc: "PERMISSION_DENIED", http: 403, title: "Sign in again first" },
   UnfreezeNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The device that froze cannot unfreeze" },
   DeploymentFailed: { grpc: "ABORTED", http: 502, title: "The chain refused the deployment" },

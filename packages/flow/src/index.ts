@@ -2,15 +2,13 @@ export {
   type AccessApi,
   AccessApiError,
   type AccessApiOptions,
-  type AddedKey,
-  addedKeys,
   type Block,
   type ChainEvent,
   type ChainKey,
   createAccessApi,
-  revokedKeys,
   type TransactionResult,
 } from "./access/access-api.ts";
+export { type AddedKey, addedKeys, revokedKeys } from "./access/key-events.ts";
 export {
   type CadenceValue,
   cadenceAddress,
@@ -63,3 +61,4 @@ export {
   readParentLinkChange,
 } from "./templates/parent-links.ts";
 export { hybridCustodyParentsScript, INBOX_PARENTS_SCRIPT } from "./templates/parents-scripts.ts";
+export { type VoidPlace, voidPayload } from "./templates/void-transaction.ts";

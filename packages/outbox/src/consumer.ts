@@ -23,6 +23,8 @@ export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
   logger: Logger;
   /** Events that are handled at once; more than one gives up their order. Default 1. */
   concurrency?: number;
+  /** After this time what a process that died had in hand is delivered again, in milliseconds. Default 30,000. */
+  ackWaitMs?: number;
   /** Deliveries before an event is given up, loudly. Default 30, about two hours. */
   maxDeliver?: number;
 }
@@ -46,6 +48,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const stream = options.stream ?? EVENTS_STREAM;
   const concurrency = options.concurrency ?? 1;
   const maxDeliver = options.maxDeliver ?? 30;
+  const ackWaitMs = options.ackWaitMs ?? ACK_WAIT_MS;
   const logger = options.logger.child({ component: "consumer", durable });
   const stop = new AbortController();
   const nats = linkNats({ ...options, logger, name: durable });
@@ -57,7 +60,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
     await manager.consumers.add(stream, {
       durable_name: durable,
       ack_policy: AckPolicy.Explicit,
-      ack_wait: (ACK_WAIT_MS / 1000) * SECOND_NS,
+      ack_wait: (ackWaitMs / 1000) * SECOND_NS,
       deliver_policy: DeliverPolicy.All,
       replay_policy: ReplayPolicy.Instant,
       max_deliver: maxDeliver,
@@ -77,7 +80,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       return;
     }
     // Handlers that wait for a lock must not be given the same event a second time meanwhile.
-    const working = setInterval(() => message.working(), ACK_WAIT_MS / 3);
+    const working = setInterval(() => message.working(), ackWaitMs / 3);
     try {
       await handler({ subject, attempt, event });
       message.ack();

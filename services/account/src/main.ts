@@ -1,11 +1,12 @@
 import { createAccessApi } from "@countersign/flow";
-import { startOutboxPublisher } from "@countersign/outbox";
+import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
   createPrismaAdapter,
@@ -17,11 +18,12 @@ import {
   loadTls,
   runService,
   type ServiceProcess,
+  sleepUntil,
   watchTokenState,
 } from "@countersign/service-kit";
 import { createFlowChain } from "./chain/flow.ts";
 import { createFlowNames } from "./chain/flow-names.ts";
-import { budgetSigner, creationSigner, keyAdditionSigner } from "./clients/signer.ts";
+import { budgetSigner, creationSigner, keyAdditionSigner, voidSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
 import { getAccount } from "./domain/get-account.ts";
@@ -34,6 +36,7 @@ import { settleKeyAddition } from "./domain/settle-key-addition.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
 import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
 import { verifyKeyRevocation } from "./domain/verify-key-revocation.ts";
+import { voidTemplates } from "./domain/void-templates.ts";
 import { watchKeys } from "./domain/watch-keys.ts";
 import { followChains } from "./jobs/chain-follower.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
@@ -54,6 +57,11 @@ import { prismaKeyAdditionStore } from "./store/prisma-key-addition-store.ts";
 import { prismaKeyWatchStore } from "./store/prisma-key-watch-store.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { rememberAccounts } from "./store/remembered-accounts.ts";
+import { ACCOUNT_FROZEN_DURABLE, ACCOUNT_FROZEN_SUBJECT, onAccountFrozen } from "./subscribers/account-frozen.ts";
+
+const VOID_LOOK_MS = 250;
+/** What a process that died was voiding is another one's after this time: a thief may be faster. */
+const VOID_ACK_WAIT_MS = 5_000;
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
@@ -177,6 +185,36 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     clock,
     logger,
   };
+
+  const freezing = createRpcClient(FreezingService, {
+    address: config.signerAddress,
+    tls,
+    serverName: "signer",
+    deadlineMs: 2000,
+    metrics,
+  });
+  onClose("freezing", () => freezing.close());
+  const stopping = new AbortController();
+  const voiding = voidTemplates({
+    accounts: remembered,
+    chains,
+    signer: voidSigner(freezing),
+    pause: async (signal) => void (await sleepUntil(VOID_LOOK_MS, [signal])),
+  });
+  const freezes = startConsumer({
+    natsUrl: config.natsUrl,
+    tls,
+    logger,
+    durable: ACCOUNT_FROZEN_DURABLE,
+    filter: ACCOUNT_FROZEN_SUBJECT,
+    concurrency: 20,
+    ackWaitMs: VOID_ACK_WAIT_MS,
+    handler: onAccountFrozen((accountId) => voiding(accountId, stopping.signal)),
+  });
+  onClose("account-frozen", async () => {
+    stopping.abort();
+    await freezes.close();
+  });
 
   const server = createRpcServer({
     name,

@@ -3,6 +3,7 @@ import { startOutboxPublisher } from "@countersign/outbox";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
@@ -33,6 +34,7 @@ import { beginSettlement, settleReservations } from "./domain/settle-reservation
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
+import { signVoid } from "./domain/sign-void.ts";
 import { cancelTimeLock, requireDelay } from "./domain/time-locks.ts";
 import { createAuditAlarms } from "./metrics.ts";
 import { startReader } from "./parser/start-reader.ts";
@@ -47,6 +49,7 @@ import { signCreationRpc } from "./rpc/sign-creation.ts";
 import { signPaymasterRpc } from "./rpc/sign-paymaster.ts";
 import { signStreamRpc } from "./rpc/sign-stream.ts";
 import { signTransactionRpc } from "./rpc/sign-transaction.ts";
+import { signVoidRpc } from "./rpc/sign-void.ts";
 import { timeLockRpcs } from "./rpc/time-locks.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { withPlainQueries } from "./store/plain-prisma.ts";
@@ -56,11 +59,15 @@ import { prismaBindingStore } from "./store/prisma-binding-store.ts";
 import { commonBudgetUse, pruneBudgets } from "./store/prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
+import { prismaRevokedKeys } from "./store/prisma-revoked-keys.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
+import { prismaSignedTemplates, pruneSignedTemplates } from "./store/prisma-signed-templates.ts";
 import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
 import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
+/** Reference blocks are too old after ten minutes of a network, and only after days of a quiet emulator. */
+const KEEP_TEMPLATES_MS = 7 * 24 * 3_600_000;
 const KEEP_BUDGETS_MS = 24 * 3_600_000;
 const AUDIT_KEY = { role: "audit" } as const;
 
@@ -151,12 +158,15 @@ await runService({
       clock,
       newId: () => uuidv7(clock),
     });
+    const signedTemplates = prismaSignedTemplates(prisma);
     const signing = {
       decide,
       bindings,
       vault,
       ephemeralUses: prismaEphemeralUses(prisma),
       scripts,
+      revokedKeys: prismaRevokedKeys(prisma),
+      signedTemplates,
       delay,
       clock,
       chain,
@@ -193,7 +203,13 @@ await runService({
         signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain })),
         bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
       })
-      .add(TimeLocksService, timeLockRpcs(timeLocks, cancelTimeLock({ timeLocks, clock }), clock))
+      .add(FreezingService, {
+        signVoid: signVoidRpc(signVoid({ decide, bindings, signedTemplates, freezes: tokenState, clock, chain })),
+      })
+      .add(
+        TimeLocksService,
+        timeLockRpcs(timeLocks, cancelTimeLock({ timeLocks, delays: config.delays, clock }), clock),
+      )
       .add(
         InformationService,
         informationRpcs(
@@ -210,6 +226,7 @@ await runService({
         pruneSignatureCounts(prisma, ago(PRUNE_MS)),
         pruneEphemeralUses(prisma, ago(PRUNE_MS)),
         pruneBudgets(prisma, ago(KEEP_BUDGETS_MS)),
+        pruneSignedTemplates(prisma, ago(KEEP_TEMPLATES_MS)),
       ]).catch((err) => logger.warn({ err }, "old counts stay for now"));
     }, PRUNE_MS);
     onClose("pruning", () => clearInterval(pruning));

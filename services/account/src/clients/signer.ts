@@ -1,11 +1,13 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import type { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
+import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/service-kit";
 import type { KeyAdditionSigner } from "../domain/key-addition.ts";
 import type { CreationSigner } from "../domain/ports.ts";
 import type { BudgetSigner } from "../domain/settle-budgets.ts";
+import type { VoidSigner } from "../domain/void-templates.ts";
 
 const FIRST_KEY_VERSION = 1;
 
@@ -65,6 +67,16 @@ export const budgetSigner = (client: RpcClient<BudgetsService>): BudgetSigner =>
   async settle({ executed, ...settlement }) {
     const told = executed.map(({ proposer, ...each }) => ({ proposer: Buffer.from(hexToBytes(proposer)), ...each }));
     await client.settleReservations({ ...settlement, executed: told }, { idempotent: true });
+  },
+});
+
+/** signer.v1.Freezing as voiding sees it. */
+export const voidSigner = (client: RpcClient<FreezingService>): VoidSigner => ({
+  async signVoid({ accountId, chainName, referenceBlockId, sequenceNumber }) {
+    const block = Buffer.from(hexToBytes(referenceBlockId));
+    const wanted = { accountId, chainName, referenceBlockId: block, sequenceNumber };
+    const { payload, envelope } = await client.signVoid(wanted);
+    return payload && { payload: compositeSignature(payload), envelope: compositeSignature(envelope) };
   },
 });
 

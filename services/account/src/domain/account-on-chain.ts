@@ -19,11 +19,13 @@ export async function cadenceAddressOf(
   return address.address;
 }
 
-/** The active server key: told by its weight and its hash, which no other role has. Errors: AccountNotReady where there is none. */
+/** The active server key: told by its weight and its hash, which no other role has; undefined where the account has left. */
+export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined =>
+  keys.find((key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server);
+
+/** The active server key. Errors: AccountNotReady where there is none. */
 export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
-  const found = keys.find(
-    (key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server,
-  );
+  const found = findServerKey(keys);
   if (!found) throw new AppError("AccountNotReady", { detail: "The account has no server key on this chain" });
   return found;
 }

@@ -17,7 +17,7 @@ export interface Delay {
 /** The signer's time locks. */
 export interface Delays {
   list(accountId: string, requestId: string): Promise<Delay[]>;
-  /** Errors: DelayNotFound, DeviceTooYoung where the device is younger than the delay. */
+  /** Errors: DelayNotFound, DeviceTooYoung where the device is younger than the delay, DelayContested. */
   cancel(delay: { accountId: string; id: string; deviceCreatedAt: Date }, requestId: string): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface CancelDelay {
   requestId: string;
 }
 
-/** Cancels what waits, from a registered device that was there before. Errors: DelayNotFound, DeviceTooYoung, InvalidAccessToken. */
+/** Cancels what waits, from a registered device that was there before. Errors: DelayNotFound, DeviceTooYoung, DelayContested, InvalidAccessToken. */
 export function cancelDelay({ store, delays }: { store: Pick<DeviceStore, "listLive">; delays: Delays }) {
   return async ({ session: { accountId, sessionKey }, id, requestId }: CancelDelay): Promise<void> => {
     const device = (await store.listLive(accountId)).find(({ publicKey }) => samePublicKey(publicKey, sessionKey));

@@ -11,6 +11,7 @@ import { checkTransaction, paymasterVersion } from "../policy/transaction.ts";
 import type { SignedMessage } from "./decide.ts";
 import {
   checkFreeScript,
+  checkHistory,
   checkTemplate,
   countEphemeralUse,
   type SignCommand,
@@ -48,7 +49,7 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
           await checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));
         if (!template) await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
-        await options.delay(decoded, template, token, account);
+        await checkHistory(options, decoded, template, token, account);
         await countEphemeralUse(options, token, "paymaster");
         const { address, keyId } = policy.paymaster;
         const key = { role: "paymaster", chainName: account.chainName, version: paymasterVersion(policy) } as const;

@@ -12,6 +12,8 @@ import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../poli
 import { type KeyReference, ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses } from "./ports.ts";
+import { checkNotBroughtBack, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
+import type { SignedTemplates } from "./sign-void.ts";
 import type { requireDelay } from "./time-locks.ts";
 
 /** A user's message for one of our keys. */
@@ -29,6 +31,8 @@ export interface SignOptions {
   readonly vault: Vault;
   readonly ephemeralUses: EphemeralUses;
   readonly scripts: KnownScripts;
+  readonly revokedKeys: RevokedKeys;
+  readonly signedTemplates: SignedTemplates;
   /** See requireDelay. */
   readonly delay: ReturnType<typeof requireDelay>;
   readonly clock: Clock;
@@ -55,8 +59,11 @@ export const signTransaction = (options: SignOptions) => {
         checkAuthorizerKind(decoded, account);
         if (template) await checkTemplate(options, template, account);
         else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
-        await options.delay(decoded, template, token, account);
+        await checkHistory(options, decoded, template, token, account);
         await countEphemeralUse(options, token, "transaction");
+        // Before the signature leaves: a freeze voids what was signed.
+        if (template)
+          await options.signedTemplates.note(account, decoded.proposalKey.sequenceNumber, options.clock.now());
         const { chainName: name, accountId } = account;
         const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
         const reservation = options.reserve(decoded, spender, deciding.policy);
@@ -80,6 +87,20 @@ export async function checkTemplate(
 ): Promise<void> {
   const others = await ownPublicKeys(vault, account.chainName);
   checkTemplateKeys(template, await vault.publicKey(serverKeyOf(account)), others);
+}
+
+/** What goes by what was signed before: keys that were revoked, delays that are over. Remembers what is to be signed now. */
+export async function checkHistory(
+  { revokedKeys, delay, clock }: Pick<SignOptions, "revokedKeys" | "delay" | "clock">,
+  decoded: DecodedMessage,
+  template: Template | undefined,
+  token: VerifiedToken,
+  account: Binding,
+): Promise<void> {
+  if (!template) return;
+  await checkNotBroughtBack(revokedKeys, template, account, token);
+  await delay(decoded, template, token, account);
+  await noteRevocation(revokedKeys, template, account, clock.now());
 }
 
 /** What is no template is read, and goes by the script's rules; a script that was read before costs no wait. */

@@ -86,7 +86,7 @@ describe("a change of the recovery key", () => {
     const { metadata } = await transaction(asked(message, fresh())).catch((thrown) => thrown);
     const { accountId } = account;
     const cancel = (deviceCreatedAt: Date, id: string = metadata.delayId) =>
-      cancelTimeLock({ timeLocks, clock })({
+      cancelTimeLock({ timeLocks, delays: DELAYS, clock })({
         accountId,
         id,
         deviceCreatedAt,
@@ -210,6 +210,22 @@ describe("a recovery key's session", () => {
     const envelope = envelopeMessage({ ...addition(), payer: account.address, payloadSignatures: [] });
     expect(await refusalOf(transaction(asked(own)))).toBe("UnknownPayer");
     expect(await refusalOf(transaction(asked(envelope)))).toBe("UnknownPayer");
+  });
+
+  it("is kept out by an old device for a month of asking again, and not for ever", async () => {
+    ageIs(25 * HOUR);
+    const message = payloadMessage(addition());
+    const begun = clock.now().getTime();
+    const cancelled = async (): Promise<string> => {
+      const { metadata } = await transaction(asked(message, token)).catch((thrown) => thrown);
+      const { accountId } = account;
+      const command = { accountId, id: metadata.delayId, deviceCreatedAt: new Date(0), requestId: "" };
+      return refusalOf(cancelTimeLock({ timeLocks, delays: DELAYS, clock })(command));
+    };
+    while ((await cancelled()) !== "DelayContested") clock.advance(DELAYS.recoveredDeviceMs);
+    expect(clock.now().getTime() - begun).toBe(DELAYS.contestMs);
+    clock.advance(DELAYS.recoveredDeviceMs);
+    expect(await refusalOf(transaction(asked(message, token)))).toBe("signed");
   });
 
   it("is not what a device's key becomes by being named in a request that waits", async () => {

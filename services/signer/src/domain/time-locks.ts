@@ -30,6 +30,8 @@ export interface TimeLock {
   /** After it the delay begins anew. */
   readonly lapsesAt: Date;
   readonly cancelledAt: Date | null;
+  /** When the first of an unbroken row of requests of this operation began. */
+  readonly contestedSince: Date;
 }
 
 export interface TimeLockStore {
@@ -88,6 +90,17 @@ const hasSigned = (message: DecodedMessage, keys: readonly PublicKey[]): boolean
 export const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
   cancelledAt === null ? undefined : new Date(cancelledAt.getTime() + (availableAt.getTime() - startedAt.getTime()));
 
+/** A request belongs to the row of the one before it when it follows its end within this time. */
+const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
+
+/** The wish as it takes the place of what is there. */
+export function succeeding(known: TimeLock | null | undefined, wish: TimeLock): TimeLock {
+  if (!known) return wish;
+  const end = refusedUntil(known) ?? known.lapsesAt;
+  const isOfRow = wish.startedAt.getTime() < end.getTime() + CONTEST_GAP_MS;
+  return isOfRow ? { ...wish, contestedSince: known.contestedSince } : wish;
+}
+
 /** Whether a lock still says something about the same request. */
 export const isStanding = (lock: TimeLock, now: Date): boolean => now < (refusedUntil(lock) ?? lock.lapsesAt);
 
@@ -135,6 +148,7 @@ export const requireDelay =
       availableAt,
       lapsesAt: new Date(availableAt.getTime() + delays.goodForMs),
       cancelledAt: null,
+      contestedSince: now,
     };
     const lock = await timeLocks.ask(wish, "");
     if (lock.id === wish.id) await faultPoint("delay started");
@@ -155,14 +169,23 @@ export interface CancelTimeLock {
   readonly requestId: string;
 }
 
-/** Cancels what waits, from a device that was there before. The same again changes nothing. Errors: DelayNotFound, DeviceTooYoung. */
+/**
+ * Cancels what waits, from a device that was there before. The same again changes nothing. A device that a recovery key lets in is kept out for `contestMs`, and no
+ * longer: a thief's old phone must not do so for good. Errors: DelayNotFound, DeviceTooYoung, DelayContested.
+ */
 export const cancelTimeLock =
-  ({ timeLocks, clock }: Pick<TimeLockOptions, "timeLocks" | "clock">) =>
+  ({
+    timeLocks,
+    delays,
+    clock,
+  }: Pick<TimeLockOptions, "timeLocks" | "clock"> & { delays: Pick<DelayPolicy, "contestMs"> }) =>
   async ({ accountId, id, deviceCreatedAt, requestId }: CancelTimeLock): Promise<TimeLock> => {
     const now = clock.now();
     const known = (await timeLocks.list(accountId, now)).find((lock) => lock.id === id);
     if (!known) throw new AppError("DelayNotFound");
     if (deviceCreatedAt >= known.startedAt) throw new AppError("DeviceTooYoung");
+    const contestedMs = now.getTime() - known.contestedSince.getTime();
+    if (known.operation === "add-user-key" && contestedMs >= delays.contestMs) throw new AppError("DelayContested");
     const cancelled = await timeLocks.cancel(accountId, id, now, requestId);
     if (!cancelled) throw new AppError("DelayNotFound");
     return cancelled;

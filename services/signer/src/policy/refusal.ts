@@ -27,7 +27,8 @@ export type RefusalReason =
   | "OutsideEphemeralScope"
   | "BadTemplateArguments"
   | "BadCreation"
-  | "BindingConflict";
+  | "BindingConflict"
+  | "NotFrozen";
 
 /** The signer refuses: 403 SigningRefused with the rule as `reason`. */
 export const refuse = (reason: RefusalReason, detail: string): never => {

@@ -1,6 +1,5 @@
 import {
   addUserKeyArguments,
-  addUserKeyPayload,
   encodeCadence,
   envelopeMessage,
   keyChangeArguments,
@@ -11,10 +10,9 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
-import { bytesToHex, type PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
+import { addition, ephemeral, newDevice, paid } from "../testing/key-addition-fixture.ts";
 import {
   account,
   asked,
@@ -22,7 +20,6 @@ import {
   chainName,
   device,
   paymaster,
-  policy,
   refusal,
   server,
   state,
@@ -32,37 +29,6 @@ import {
   vault,
   verifies,
 } from "../testing/policy-fixture.ts";
-
-const newDevice = generateKeyPair();
-const requestId = "01900000-0000-7000-8000-0000000000f1";
-/** The token of a device that asks to be let in. */
-const ephemeral: Partial<VerifiedToken> = {
-  scope: "sign",
-  sessionId: requestId,
-  sessionKey: newDevice.publicKey,
-  accountKey: newDevice.publicKey,
-};
-
-const addition = (userKey: PublicKey = newDevice.publicKey, change: Partial<TransactionPayload> = {}) => ({
-  ...tx(),
-  ...addUserKeyPayload(userKey, {
-    account: account.address,
-    referenceBlockId: "ab".repeat(32),
-    proposalKey: { address: account.address, keyId: 0, sequenceNumber: 3n },
-    payer: policy.paymaster.address,
-  }),
-  ...change,
-});
-
-/** The addition as it comes to the paymaster: signed by the server key, and by whoever approved. */
-async function paid(payload = addition(), by = "vault") {
-  const { signature } = await transaction(asked(payloadMessage(payload)));
-  state.records = [];
-  const bytes = by === "vault" ? signature : Buffer.from(signature).reverse();
-  const signatures = [{ address: account.address, keyId: 0, signature: bytesToHex(bytes) }];
-  const [approved] = byDevice(payload).payloadSignatures;
-  return envelopeMessage({ ...payload, payloadSignatures: [...signatures, approved!] });
-}
 
 describe("the addition of a user key", () => {
   it("is signed for a full session, proposed by the server key, above the ordinary gas cap", async () => {

@@ -38,7 +38,7 @@ export const addedUserKey = (template: Template | undefined): PublicKey | undefi
   template?.change.template === "add-user-key" ? template.change.newKey : undefined;
 
 /** Equal x: the same key, or its negation, which has the same holder. */
-const sameHolder = (a: string, b: string): boolean => a.slice(0, 64) === b.slice(0, 64);
+export const sameHolder = (a: string, b: string): boolean => a.slice(0, 64) === b.slice(0, 64);
 
 /**
  * What a template may name of our keys: as its server key, the account's own and no other; as a key that comes or goes, none, since one holder of

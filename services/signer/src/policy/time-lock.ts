@@ -11,6 +11,8 @@ export interface DelayPolicy {
   readonly recoveredDeviceMs: number;
   /** How old the login behind a change of the recovery key may be. */
   readonly loginMaxAgeMs: number;
+  /** For how long, from the first request on, a device keeps out what a recovery key lets in. */
+  readonly contestMs: number;
   /** How long what has waited is signed. */
   readonly goodForMs: number;
 }

@@ -29,6 +29,7 @@ const wish = (accountId: string, requestHash = "a"): TimeLock => ({
   availableAt: later(1_000),
   lapsesAt: later(2_000),
   cancelledAt: null,
+  contestedSince: clock.now(),
 });
 const told = async (accountId: string, event: string) =>
   prisma.outbox.count({ where: { subject: `cs.v1.signer.${accountId}.${event}` } });
@@ -58,6 +59,27 @@ describe("time locks in Postgres", () => {
     expect(await store.ask(wish(accountId, "b"), "r")).toEqual(cancelled);
     expect([await told(accountId, "delay-started"), await told(accountId, "delay-cancelled")]).toEqual([2, 1]);
     expect(await store.list(accountId, later(2_000))).toEqual([]);
+  });
+
+  it("requests that follow each other within a week are one row, whatever they ask for", async () => {
+    const accountId = uuidv7(clock);
+    const store = prismaTimeLockStore(prisma);
+    const DAY = 24 * 3_600_000;
+    const at = (days: number, requestHash: string): TimeLock => ({
+      ...wish(accountId, requestHash),
+      startedAt: later(days * DAY),
+      availableAt: later(days * DAY + 1_000),
+      lapsesAt: later(days * DAY + 2_000),
+      contestedSince: later(days * DAY),
+    });
+    for (const [days, since] of [
+      [0, 0],
+      [6, 0],
+      [12, 0],
+      [20, 20],
+    ] as const) {
+      expect((await store.ask(at(days, `of day ${days}`), "r")).contestedSince).toEqual(later(since * DAY));
+    }
   });
 
   it("recovery keys are remembered by account and chain, once", async () => {

@@ -2,7 +2,7 @@ import type { PublicKey } from "@countersign/keys";
 import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
-import { isStanding, type RecoveryKeys, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
+import { isStanding, type RecoveryKeys, succeeding, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
 import { faultPoint } from "../fault-points.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
@@ -31,10 +31,11 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
         const where = { accountId_chainName_operation: { accountId, chainName, operation } };
         const known = await tx.timeLock.findUnique({ where });
         if (known && known.requestHash === requestHash && isStanding(known, startedAt)) return known;
-        await tx.timeLock.upsert({ where, create: wish, update: wish });
-        await publish(tx, { started: wish }, startedAt, requestId);
+        const started = succeeding(known, wish);
+        await tx.timeLock.upsert({ where, create: started, update: started });
+        await publish(tx, { started }, startedAt, requestId);
         await faultPoint("delay before commit");
-        return wish;
+        return started;
       }),
 
     list: async (accountId, now) =>

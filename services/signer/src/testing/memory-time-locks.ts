@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { isStanding, type RecoveryKeys, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
+import { isStanding, type RecoveryKeys, succeeding, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
 
 /** Time locks in memory, with what was told of them. */
 export function memoryTimeLocks(): TimeLockStore & { told: string[]; clear(): void } {
@@ -14,9 +14,10 @@ export function memoryTimeLocks(): TimeLockStore & { told: string[]; clear(): vo
     async ask(wish) {
       const known = locks.get(wish.operation);
       if (known?.requestHash === wish.requestHash && isStanding(known, wish.startedAt)) return known;
-      locks.set(wish.operation, wish);
+      const started = succeeding(known, wish);
+      locks.set(wish.operation, started);
       told.push(`started ${wish.operation}`);
-      return wish;
+      return started;
     },
     list: async (accountId, now) =>
       [...locks.values()].filter((lock) => lock.accountId === accountId && isStanding(lock, now)),

@@ -21,6 +21,8 @@ import { DEFAULT_POLICY, type Policy } from "../policy/policy.ts";
 import { createKnownScripts } from "../policy/script/known-scripts.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
+import { memoryRevokedKeys } from "./memory-revoked-keys.ts";
+import { memorySignedTemplates } from "./memory-signed-templates.ts";
 import { memoryRecoveryKeys, memoryTimeLocks } from "./memory-time-locks.ts";
 
 export const hex = (bytes: number) => randomBytes(bytes).toString("hex");
@@ -109,9 +111,12 @@ export const DELAYS = {
   recoveredDeviceMs: 24 * 3_600_000,
   loginMaxAgeMs: 300_000,
   goodForMs: 24 * 3_600_000,
+  contestMs: 30 * 24 * 3_600_000,
 };
 export const timeLocks = memoryTimeLocks();
 export const recoveryKeys = memoryRecoveryKeys();
+export const revokedKeys = memoryRevokedKeys();
+export const signedTemplates = memorySignedTemplates();
 export const clock = new FixedClock();
 export const delay = requireDelay({ timeLocks, recoveryKeys, delays: DELAYS, clock, newId: () => uuidv7(clock) });
 export const signing = {
@@ -122,6 +127,8 @@ export const signing = {
   clock: new FixedClock(),
   chain,
   scripts,
+  revokedKeys,
+  signedTemplates,
   delay,
   reserve: createReserve(() => undefined, clock),
 };
@@ -141,6 +148,8 @@ beforeEach(() => {
   uses.clear();
   timeLocks.clear();
   recoveryKeys.clear();
+  revokedKeys.clear();
+  signedTemplates.clear();
 });
 
 export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({

@@ -1,0 +1,23 @@
+import type { ProposalKey, TransactionPayload } from "../codec/transaction.ts";
+
+const VOID_SCRIPT = "transaction {}";
+/** It computes nothing: what a node counts for it at least is below this. */
+const VOID_GAS = 100n;
+
+export interface VoidPlace {
+  readonly referenceBlockId: string;
+  /** The server key with the sequence number that is used up. */
+  readonly proposalKey: ProposalKey;
+  readonly payer: string;
+}
+
+/** The transaction that only uses up a sequence number: nobody authorizes it, and it does nothing. */
+export const voidPayload = ({ referenceBlockId, proposalKey, payer }: VoidPlace): TransactionPayload => ({
+  script: VOID_SCRIPT,
+  arguments: [],
+  referenceBlockId,
+  gasLimit: VOID_GAS,
+  proposalKey,
+  payer,
+  authorizers: [],
+});

@@ -1,0 +1,91 @@
+import {
+  encodeCadence,
+  type KeyChange,
+  keyChangeArguments,
+  keyTemplateScript,
+  payloadMessage,
+} from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import { describe, expect, it } from "vitest";
+import { addition, ephemeral, newDevice, paid } from "../testing/key-addition-fixture.ts";
+import {
+  account,
+  asked,
+  device,
+  P256_PRIME,
+  paymaster,
+  refusal,
+  server,
+  state,
+  transaction,
+  vault,
+} from "../testing/policy-fixture.ts";
+
+const OTHER_ACCOUNT = "01900000-0000-7000-8000-0000000000f2";
+describe("a key that was revoked", () => {
+  const changing = (change: KeyChange, args = keyChangeArguments(change).map(encodeCadence)) =>
+    payloadMessage({ ...addition(), script: keyTemplateScript(change.template), arguments: args });
+  const gone = newDevice.publicKey;
+  const revoke = () => transaction(asked(changing({ template: "revoke-user-key", oldKey: gone.publicKey })));
+  /** Equal x, the other y: the same holder. */
+  const negated: PublicKey = {
+    algorithm: "ES256",
+    publicKey:
+      gone.publicKey.slice(0, 64) +
+      (P256_PRIME - BigInt(`0x${gone.publicKey.slice(64)}`)).toString(16).padStart(64, "0"),
+  };
+
+  it("does not come back as a user key, whoever asks", async () => {
+    await revoke();
+    state.records = [];
+    expect(await refusal(transaction(asked(payloadMessage(addition()))))).toBe("BadTemplateArguments");
+    state.records = [];
+    expect(await refusal(transaction(asked(payloadMessage(addition()), ephemeral)))).toBe("BadTemplateArguments");
+  });
+
+  it("is not paid for, where the addition was signed before", async () => {
+    const envelope = await paid();
+    await revoke();
+    state.records = [];
+    expect(await refusal(paymaster(asked(envelope)))).toBe("BadTemplateArguments");
+  });
+
+  it("does not come back as its negation, nor as a recovery key", async () => {
+    const { publicKey: serverKey } = await vault.publicKey(server);
+    await revoke();
+    state.records = [];
+    expect(await refusal(transaction(asked(payloadMessage(addition(negated)))))).toBe("BadTemplateArguments");
+    for (const change of [
+      { template: "add-recovery-key", serverKey, newKey: gone },
+      { template: "replace-recovery-key", serverKey, oldKey: device.publicKey.publicKey, newKey: gone },
+    ] as const) {
+      state.records = [];
+      expect(await refusal(transaction(asked(changing(change))))).toBe("BadTemplateArguments");
+    }
+  });
+
+  it("is revoked again and again: the first transaction may not have run", async () => {
+    await revoke();
+    expect((await revoke()).signature).toHaveLength(64);
+  });
+
+  it("is another account's own", async () => {
+    await revoke();
+    state.bindings = [{ ...account, accountId: OTHER_ACCOUNT }];
+    const signed = await transaction(asked(payloadMessage(addition()), { accountId: OTHER_ACCOUNT }));
+    expect(signed.signature).toHaveLength(64);
+  });
+
+  it("is not one whose revocation was refused", async () => {
+    const outdated = { ...addition(), gasLimit: 0n, script: keyTemplateScript("revoke-user-key") };
+    const args = keyChangeArguments({ template: "revoke-user-key", oldKey: gone.publicKey }).map(encodeCadence);
+    await refusal(transaction(asked(payloadMessage({ ...outdated, arguments: args }))));
+    expect((await transaction(asked(payloadMessage(addition())))).signature).toHaveLength(64);
+  });
+});
+
+describe("a device's own key", () => {
+  it("is not added once more: kept until it is revoked, that would bring it back", async () => {
+    expect(await refusal(transaction(asked(payloadMessage(addition(device.publicKey)))))).toBe("BadTemplateArguments");
+  });
+});

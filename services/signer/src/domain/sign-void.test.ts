@@ -1,0 +1,92 @@
+import { decodeMessage, envelopeMessage, payloadMessage, voidPayload } from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { beforeEach, expect, it } from "vitest";
+import { addition } from "../testing/key-addition-fixture.ts";
+import {
+  account,
+  asked,
+  chain,
+  chainName,
+  clock,
+  decide,
+  policy,
+  server,
+  signedTemplates,
+  state,
+  store,
+  transaction,
+  tx,
+  verifies,
+} from "../testing/policy-fixture.ts";
+import { signVoid } from "./sign-void.ts";
+
+let frozen: boolean;
+let current: boolean;
+const sign = signVoid({
+  decide,
+  bindings: store,
+  signedTemplates,
+  freezes: { current: () => current, isFrozen: (accountId) => frozen && accountId === account.accountId },
+  clock,
+  chain,
+});
+const referenceBlockId = "cd".repeat(32);
+const command = {
+  accountId: account.accountId,
+  chainName,
+  referenceBlockId,
+  sequenceNumber: addition().proposalKey.sequenceNumber,
+  caller: "account",
+};
+const at = (sequenceNumber: bigint) => ({ proposalKey: { ...addition().proposalKey, sequenceNumber } });
+beforeEach(async () => {
+  [frozen, current] = [true, true];
+  await transaction(asked(payloadMessage(addition())));
+  state.records = [];
+});
+
+it("signs the empty transaction of that number, and pays for it", async () => {
+  const signed = await sign(command);
+  const payload = voidPayload({
+    referenceBlockId,
+    proposalKey: { address: account.address, keyId: 0, sequenceNumber: command.sequenceNumber },
+    payer: policy.paymaster.address,
+  });
+  expect(decodeMessage(payloadMessage(payload))).toMatchObject({ script: "transaction {}", authorizers: [] });
+  expect(await verifies(server, payloadMessage(payload), signed!.payload.signature)).toBe(true);
+  const { address, keyId, signature } = signed!.payload;
+  const envelope = envelopeMessage({
+    ...payload,
+    payloadSignatures: [{ address, keyId, signature: bytesToHex(signature) }],
+  });
+  expect(await verifies({ role: "paymaster", chainName }, envelope, signed!.envelope.signature)).toBe(true);
+  expect(state.records).toMatchObject([
+    { operation: "transaction", verdict: "signed", caller: "account", accountId: account.accountId },
+    { operation: "paymaster", verdict: "signed", caller: "account", accountId: account.accountId },
+  ]);
+});
+
+it("is signed again when it is asked for again", async () => {
+  expect(await sign(command)).toBeDefined();
+  expect(await sign(command)).toBeDefined();
+});
+
+it("signs nothing for a number that nothing was signed for, nor for one of a refused template or a user's transaction", async () => {
+  expect(await sign({ ...command, sequenceNumber: 4n })).toBeUndefined();
+  await transaction(asked(payloadMessage({ ...addition(undefined, at(5n)), gasLimit: 0n }))).catch(() => undefined);
+  await transaction(asked(payloadMessage(tx())));
+  for (const sequenceNumber of [5n, 7n]) expect(await sign({ ...command, sequenceNumber })).toBeUndefined();
+});
+
+it("refuses while the account is not frozen, and while it cannot know", async () => {
+  frozen = false;
+  await expect(sign(command)).rejects.toMatchObject({ reason: "SigningRefused", metadata: { reason: "NotFrozen" } });
+  expect(state.records).toMatchObject([{ verdict: "NotFrozen" }]);
+  [frozen, current] = [true, false];
+  await expect(sign(command)).rejects.toMatchObject({ reason: "SignerNotCurrent" });
+});
+
+it("refuses an account that it does not know there", async () => {
+  state.bindings = [{ ...account, chainName: "another" }];
+  await expect(sign(command)).rejects.toMatchObject({ reason: "AccountNotReady" });
+});

@@ -1,0 +1,89 @@
+import { generateDeviceKey } from "@countersign/client/node";
+import { createAccessApi, type FlowTransaction } from "@countersign/flow";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { faultPointsOf } from "./fault-points.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { quiet } from "./invariants.ts";
+import { signedKeyChange } from "./key-change.ts";
+import { logIn, newPhone, type Phone, settle, signUp } from "./phone.ts";
+
+let stack: FaultStack;
+beforeAll(async () => {
+  // One of each: nobody else goes on with what a killed one has left.
+  stack = await startFaultStack({}, 1);
+}, 180_000);
+afterAll(() => stack?.stop(), 60_000);
+
+const accessApi = () => createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
+
+/** Somebody for whom two templates were signed that nobody has sent. */
+interface Robbed {
+  phone: Phone;
+  address: string;
+  templates: FlowTransaction[];
+}
+
+async function newRobbed(): Promise<Robbed> {
+  const phone = newPhone(stack.stack, 0);
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
+  await settle(phone);
+  const signed = (after: bigint) => {
+    const { publicKey, algorithm } = generateDeviceKey();
+    const newKey = { publicKey, algorithm };
+    return signedKeyChange(stack.stack, phone.client, { template: "add-user-key", newKey }, after);
+  };
+  const templates = [await signed(0n), await signed(1n)];
+  await quiet(stack.stack, 20_000);
+  return { phone, address: templates[0]!.authorizers[0]!, templates };
+}
+
+/** Both numbers are used up, and neither template runs. */
+async function expectVoided({ address, templates }: Robbed): Promise<void> {
+  const access = accessApi();
+  const next = templates[1]!.proposalKey.sequenceNumber + 1n;
+  await expect
+    .poll(async () => (await access.accountKey(address, 0)).sequenceNumber, { timeout: 40_000, interval: 250 })
+    .toBe(next);
+  for (const template of templates) {
+    const id = await access.submit(template);
+    const { errorMessage } = await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) });
+    expect(errorMessage).toContain("1007");
+  }
+  expect(await access.accountKeys(address)).toHaveLength(2);
+  expect((await access.accountKey(address, 0)).sequenceNumber).toBe(next);
+}
+
+describe("an account is frozen, and a process is killed", () => {
+  const cases = faultPointsOf("freeze").map((point) => {
+    const program = point.split("/")[0] as string;
+    return { point, victim: program === "outbox" ? "auth" : program };
+  });
+
+  it("without a kill every fault point is passed, so that the list is complete", async () => {
+    const robbed = await newRobbed();
+    const reached = new Set<string>();
+    stack.controller.judge = ({ point }) => void reached.add(point);
+    await robbed.phone.client.freeze();
+    await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual(faultPointsOf("freeze").sort());
+    stack.controller.judge = undefined;
+    await expectVoided(robbed);
+  });
+
+  it.each(cases)("at $point, $victim is killed: what was signed is voided", async ({ point, victim }) => {
+    const robbed = await newRobbed();
+    const { pid } = stack.stack.processes[victim]!;
+    const standing = Promise.withResolvers<void>();
+    stack.controller.judge = (reached) => {
+      if (reached.point !== point || reached.pid !== pid) return;
+      standing.resolve();
+      return new Promise<void>(() => undefined);
+    };
+    await robbed.phone.client.freeze();
+    await standing.promise;
+    stack.controller.judge = undefined;
+    await stack.bounce(victim);
+    await stack.allUp();
+    await expectVoided(robbed);
+    expect(stack.died()).toEqual([]);
+  });
+});
