@@ -56,7 +56,7 @@ async function judge(
   isNew: boolean,
   isReplay: boolean,
 ): Promise<SignUpClaim> {
-  const { chainName, userKey, leaseUntil } = wish;
+  const { chainName, userKey, deviceKey, leaseUntil } = wish;
   const where = { accountId_chainName: { accountId, chainName } };
   const row = await tx.signUp.findUnique({ where });
   if (!row) {
@@ -64,7 +64,8 @@ async function judge(
     return { kind: "drive", saga: await beginSaga(tx, wish, accountId) };
   }
   const saga = toSaga(row);
-  if (!samePublicKey(saga.userKey, userKey)) return { kind: "account-exists" };
+  const isSame = samePublicKey(saga.userKey, userKey) && samePublicKey(saga.deviceKey, deviceKey);
+  if (!isSame) return { kind: "account-exists" };
   if (row.completedAt !== null) return isReplay ? { kind: "replay", saga } : { kind: "account-exists" };
   await tx.signUp.update({ where, data: { leaseUntil } });
   return { kind: "drive", saga };

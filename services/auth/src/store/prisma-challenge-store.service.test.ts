@@ -1,0 +1,60 @@
+import { generateKeyPair } from "@countersign/keys/node";
+import { uuidv4, uuidv7 } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
+import { respondChallenge } from "../domain/respond-challenge.ts";
+import { app, clock, now, prisma, times } from "../testing/store-fixture.ts";
+import { prismaChallengeStore } from "./prisma-challenge-store.ts";
+
+describe("challenges", () => {
+  it("ten right answers at once open one session; five wrong ones end it", async () => {
+    const challenges = prismaChallengeStore(prisma);
+    const pair = generateKeyPair();
+    const { signMessage } = await import("@countersign/keys/node");
+    const respond = respondChallenge({
+      challenges,
+      findSignInKey: async () => ({
+        type: "device" as const,
+        accountKey: pair.publicKey,
+        deviceKey: pair.publicKey,
+        isRecovery: false,
+      }),
+      listPasskeys: async () => [],
+      passkeys: { relyingPartiesOf: () => [] },
+      clock,
+      isKeyBlocked: () => false,
+      issue: async () => ({ accessToken: "", refreshToken: "" }),
+    });
+    const newChallenge = async () => {
+      const data = uuidv4().replaceAll("-", "");
+      const accountId = uuidv7(clock);
+      const expiresAt = new Date(now.getTime() + 1000);
+      await challenges.insert({
+        data,
+        type: "device-key",
+        accountId,
+        chainName: "c",
+        app,
+        signer: pair.publicKey,
+        authTime: now,
+        expiresAt,
+      });
+      const answer = (message = data) =>
+        respond({
+          data,
+          answer: { type: "device-key", signature: signMessage(pair.privateKey, Buffer.from(message, "hex")) },
+          requestId: "",
+        });
+      return { accountId, answer };
+    };
+    const good = await newChallenge();
+    const answers = await Promise.allSettled(times(10, () => good.answer()));
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await prisma.session.count({ where: { accountId: good.accountId } })).toBe(1);
+
+    const guessed = await newChallenge();
+    const guesses = await Promise.allSettled(times(8, () => guessed.answer("00")));
+    const reasons = guesses.map((guess) => guess.status === "rejected" && guess.reason.reason);
+    expect(reasons.filter((reason) => reason === "InvalidSignature")).toHaveLength(5);
+    await expect(guessed.answer()).rejects.toMatchObject({ reason: "UnknownChallenge" });
+  });
+});

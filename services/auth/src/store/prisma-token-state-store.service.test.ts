@@ -1,0 +1,60 @@
+import { FixedClock, uuidv4 } from "@countersign/service-kit";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { database, now, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { createTokenKeys } from "../tokens/token-keys.ts";
+import { prismaSessionStore } from "./prisma-session-store.ts";
+import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
+import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
+
+describe("the token state", () => {
+  it("misses nothing of a transaction that began early and committed late", async () => {
+    const store = prismaTokenStateStore(prisma);
+    const late = new pg.Client({ connectionString: database.url });
+    await late.connect();
+    try {
+      await late.query("BEGIN");
+      const insert = `INSERT INTO token_state_entry (kind, subject, active, until, txid)
+        VALUES ('session', $1, true, NULL, pg_current_xact_id()::text::bigint)`;
+      const lateId = uuidv4();
+      await late.query(insert, [lateId]);
+      const session = someSession();
+      await prismaSessionStore(prisma).begin(session, "");
+      await prismaSessionStore(prisma).end(session.accountId, { id: session.id }, "signed-out", now, "");
+      // A reader that comes now sees the later transaction and not the earlier one.
+      const cursor = await store.horizon();
+      const seen = (await store.changedSince(undefined)).map((entry) => entry.endedSessionId);
+      expect(seen).toContain(session.id);
+      expect(seen).not.toContain(lateId);
+      await late.query("COMMIT");
+      const after = (await store.changedSince(cursor)).map((entry) => entry.endedSessionId);
+      expect(after).toContain(lateId);
+    } finally {
+      await late.end();
+    }
+  });
+
+  it("two replicas that start at once make one token key, and the next in time", async () => {
+    const time = new FixedClock(now);
+    const options = {
+      store: prismaTokenKeyStore(prisma),
+      encryptionKey: Buffer.alloc(32, 7),
+      clock: time,
+      periodMs: 30 * 86_400_000,
+    };
+    const replicas = times(3, () => createTokenKeys(options));
+    await Promise.all(replicas.map((keys) => keys.rotate()));
+    expect(await prisma.tokenKey.count()).toBe(1);
+    const [keys] = replicas;
+    const first = (await keys!.signingKey()).kid;
+    time.advance(29.5 * 86_400_000);
+    await Promise.all(replicas.map((each) => each.rotate()));
+    expect((await keys!.published()).map(({ kid }) => kid)).toHaveLength(2);
+    expect((await keys!.signingKey()).kid).toBe(first);
+    time.advance(86_400_000);
+    expect((await keys!.signingKey()).kid).not.toBe(first);
+    for (const jwk of await keys!.published()) expect(jwk).not.toHaveProperty("d");
+    const wrong = createTokenKeys({ ...options, encryptionKey: Buffer.alloc(32, 8) });
+    await expect(wrong.signingKey()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,57 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { generateKeyPair } from "@countersign/keys/node";
+import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll } from "vitest";
+import type { LoginProfile } from "../domain/login.ts";
+import { beginSession, type Session } from "../domain/session.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+
+export const clock = new FixedClock("2026-11-20T10:00:00Z");
+export const now = clock.now();
+export const app = { appId: "demo", appName: "Demo" };
+export let database: TestDatabase;
+export let prisma: PrismaClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase("auth");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+export const times = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i));
+export const eventsOf = (accountId: string, event: string) =>
+  prisma.outbox.count({ where: { subject: `cs.v1.auth.${accountId}.${event}` } });
+
+export const person = (): LoginProfile => ({
+  issuer: "https://idp.example",
+  subject: uuidv4(),
+  email: "",
+  name: "",
+  picture: "",
+  app,
+  authTime: now,
+});
+export const device = {
+  pushToken: "",
+  name: "",
+  osName: "",
+  osVersion: "",
+  deviceManufacturer: "",
+  deviceModel: "",
+  lang: "",
+  type: "mobile",
+  sdkVersion: "",
+};
+
+export const someSession = (change: Partial<Session> = {}): Session => {
+  const { publicKey } = generateKeyPair();
+  const ids = { id: uuidv7(clock), refreshId: uuidv4(), accountId: uuidv7(clock) };
+  return {
+    ...beginSession({ ...ids, app, deviceKey: publicKey, accountKey: publicKey, authTime: now }, now),
+    ...change,
+  };
+};
