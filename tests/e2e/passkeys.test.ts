@@ -1,13 +1,4 @@
-import {
-  type BrowserPasskey,
-  browserPasskey,
-  CountersignClient,
-  createBrowserPasskey,
-  type Passkey,
-  type SignedIn,
-  sendTransaction,
-  signTransaction,
-} from "@countersign/client";
+import { sendTransaction, signTransaction } from "@countersign/client";
 import {
   createAccessApi,
   envelopeMessage,
@@ -15,106 +6,24 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
+import { type Assertion, bytesToBase64url, bytesToHex, challengeOf, hexToBytes } from "@countersign/keys";
+import { describe, expect, it } from "vitest";
 import {
-  type Assertion,
-  bytesToBase64url,
-  bytesToHex,
-  challengeOf,
-  hexToBytes,
-  parseAuthenticatorData,
-} from "@countersign/keys";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type BrowserPage, type Misbehaviour, openBrowser, openPage } from "./browser.ts";
-import { call, chain, chainName, logIn, newEmail, newPhone, problemOf, signUpPerson, stack } from "./person.ts";
+  ada,
+  asked,
+  attributes,
+  copyOn,
+  INVALID,
+  type Member,
+  newChallenge,
+  newOwner,
+  respond,
+} from "./passkey-owners.ts";
+import { call, chain, chainName, logIn, newPhone, problemOf, signUpPerson } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const NOTHING = "transaction { prepare(a: &Account) {} }";
-const rpId = "localhost";
-const attributes = { name: "Browser", type: "browser" } as const;
-
-/** Somebody who has a passkey in a browser of their own. */
-interface Owner {
-  page: BrowserPage;
-  passkey: BrowserPasskey;
-  client: CountersignClient;
-  email: string;
-}
-
-interface Member extends Owner {
-  signedUp: SignedIn;
-  address: string;
-}
-
-let browser: Browser;
-const pages: BrowserPage[] = [];
-const open = async (origin = stack.gateway): Promise<BrowserPage> => {
-  const page = await openPage(browser, origin);
-  pages.push(page);
-  return page;
-};
-
-async function newOwner(email = newEmail()): Promise<Owner> {
-  const page = await open();
-  const wish = { rpId, rpName: "Wallet", userName: email, credentials: page.credentials() };
-  const passkey = await createBrowserPasskey(wish);
-  return { page, passkey, email, client: new CountersignClient({ baseUrl: stack.gateway, deviceKey: passkey }) };
-}
-
-async function newMember(): Promise<Member> {
-  const owner = await newOwner();
-  const signedUp = await owner.client.signUp({ login: await logIn(owner.email), chainName, device: attributes });
-  const address = signedUp.account.addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-  return { ...owner, signedUp, address };
-}
-
-let ada: Member;
-beforeAll(async () => {
-  browser = await openBrowser();
-  ada = await newMember();
-});
-afterAll(async () => {
-  await Promise.all(pages.map((page) => page.close()));
-  await browser?.close();
-});
-
-const newChallenge = async ({ client, email }: Owner, username?: string): Promise<string> => {
-  const login = await logIn(email);
-  const { challengeData } = await client.requestChallenge({
-    login,
-    chainName,
-    ...(username !== undefined && { username }),
-  });
-  return challengeData;
-};
-
-/** An answer of whatever somebody asserted. */
-const respond = (challengeData: string, { clientDataJSON, authenticatorData, signature }: Assertion) =>
-  call("POST", "/auth/v1/signin/challenge/respond", {
-    body: {
-      challengeType: "passKey",
-      challengeData,
-      passKey: {
-        clientDataJSON: Buffer.from(clientDataJSON).toString(),
-        authenticatorData: Buffer.from(authenticatorData).toString("base64"),
-        signature: Buffer.from(signature).toString("base64"),
-      },
-    },
-  });
-
-const INVALID = { status: 401, body: { error: "InvalidSignature" } };
-
-/** The same passkey, asked on another page or in another way. */
-const asked = ({ passkey }: Owner, page: BrowserPage, changes: object = {}): Passkey =>
-  browserPasskey({ ...passkey, credentials: page.credentials(changes) });
-
-/** A page with a copy of a passkey in its authenticator. */
-async function copyOn(owner: Owner, origin: string, change: { signCount?: number } = {}): Promise<BrowserPage> {
-  const page = await open(origin);
-  await page.importCredential({ ...(await owner.page.exportCredential()), ...change });
-  return page;
-}
 
 async function nothing({ address }: Member, keyId = 1): Promise<TransactionPayload> {
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, keyId)]);
@@ -129,6 +38,7 @@ async function nothing({ address }: Member, keyId = 1): Promise<TransactionPaylo
   };
 }
 
+const seal = (id: string) => access.waitForSeal(id, { signal: AbortSignal.timeout(30_000) });
 describe("a passkey of a real browser", () => {
   it("signs up: it is the account's first user key, of P-256 and SHA2-256, with weight 1", async () => {
     const { publicKey } = ada.passkey;
@@ -187,112 +97,6 @@ describe("a passkey of a real browser", () => {
     expect((await sendTransaction(phone.client, { network, cadence: NOTHING })).result.errorMessage).toBe("");
   });
 });
-
-describe("an assertion of a real browser does not sign in", () => {
-  const refuse = async (make: (challenge: Uint8Array) => Promise<Assertion>, username?: string) => {
-    const data = await newChallenge(ada, username);
-    const answer = await respond(data, await make(hexToBytes(data)));
-    expect(answer).toMatchObject(INVALID);
-    return data;
-  };
-
-  it("from another origin", async () => {
-    const page = await copyOn(ada, "http://localhost:1234");
-    for (const username of [undefined, ada.email]) {
-      await refuse((challenge) => asked(ada, page).assert(challenge), username);
-    }
-  });
-
-  it("for another RP id", async () => {
-    const page = await open("http://wallet.localhost:1234");
-    const wish = { rpId: "wallet.localhost", rpName: "Wallet", userName: "x", credentials: page.credentials() };
-    const passkey = await createBrowserPasskey(wish);
-    await refuse((challenge) => passkey.assert(challenge), ada.email);
-  });
-
-  it("where the person was not verified", async () => {
-    await ada.page.verifyUser(false);
-    try {
-      await refuse(async (challenge) => {
-        const assertion = await asked(ada, ada.page, { userVerification: "discouraged" }).assert(challenge);
-        expect(parseAuthenticatorData(assertion.authenticatorData)).toMatchObject({
-          userPresent: true,
-          userVerified: false,
-        });
-        return assertion;
-      });
-    } finally {
-      await ada.page.verifyUser(true);
-    }
-  });
-
-  it.each<[string, Misbehaviour, { userPresent?: boolean; userVerified?: boolean }]>([
-    ["nobody present", { isBadUP: true }, { userPresent: false }],
-    ["nobody verified", { isBadUV: true }, { userVerified: false }],
-    ["a bogus signature", { isBogusSignature: true }, { userPresent: true, userVerified: true }],
-  ])("of an authenticator that has %s", async (_, how, flags) => {
-    await ada.page.misbehave(how);
-    try {
-      await refuse(async (challenge) => {
-        // Where the person is to be verified, the browser keeps an answer to itself that says otherwise.
-        const options = how.isBogusSignature ? {} : { userVerification: "discouraged" };
-        const assertion = await asked(ada, ada.page, options).assert(challenge);
-        expect(parseAuthenticatorData(assertion.authenticatorData)).toMatchObject(flags);
-        return assertion;
-      });
-    } finally {
-      await ada.page.misbehave({});
-    }
-  });
-
-  it("of another credential, by key or by name", async () => {
-    const other = await newOwner();
-    await refuse((challenge) => other.passkey.assert(challenge));
-    await refuse((challenge) => other.passkey.assert(challenge), ada.email);
-    // That of another account's member either.
-    const bob = await newMember();
-    await refuse((challenge) => bob.passkey.assert(challenge), ada.email);
-  });
-
-  it("twice, nor to another challenge", async () => {
-    const data = await newChallenge(ada);
-    const assertion = await ada.passkey.assert(hexToBytes(data));
-    const first = await respond(data, assertion);
-    expect(first.status).toBe(200);
-    expect(await respond(data, assertion)).toMatchObject({ status: 400, body: { error: "UnknownChallenge" } });
-    expect(await respond(await newChallenge(ada), assertion)).toMatchObject(INVALID);
-  });
-
-  it("of a copy whose counter is behind, whichever way it is asked", async () => {
-    const bob = await newMember();
-    const login = async (username?: string) => ({
-      login: await logIn(bob.email),
-      chainName,
-      ...(username && { username }),
-    });
-    await bob.client.signIn(await login());
-    const { signCount } = await bob.page.exportCredential();
-    expect(signCount).toBeGreaterThan(0);
-    const behind = await copyOn(bob, stack.gateway, { signCount: signCount - 1 });
-    const thief = new CountersignClient({ baseUrl: stack.gateway, deviceKey: asked(bob, behind) });
-    expect(await problemOf(thief.signIn(await login()))).toMatchObject({ status: 401, error: "InvalidSignature" });
-    // The copy has counted on by now, and gets in: from then on the owner's own stands out.
-    await thief.signIn(await login(bob.email));
-    expect(await problemOf(bob.client.signIn(await login()))).toMatchObject({ status: 401, error: "InvalidSignature" });
-  });
-
-  it("with base64url text or JSON text of the same bytes, and no others", async () => {
-    const data = await newChallenge(ada);
-    const assertion = await ada.passkey.assert(hexToBytes(data));
-    const text = Buffer.from(assertion.clientDataJSON).toString();
-    for (const forged of [` ${text}`, `${text} `, text.replace(/}$/, ',"challenge":"x"}'), text.replaceAll('"', "'")]) {
-      expect(await respond(data, { ...assertion, clientDataJSON: Buffer.from(forged) })).toMatchObject(INVALID);
-    }
-    expect((await respond(data, assertion)).status).toBe(200);
-  });
-});
-
-const seal = (id: string) => access.waitForSeal(id, { signal: AbortSignal.timeout(30_000) });
 
 describe("signing in and signing transactions", () => {
   it("cannot be passed off as each other", async () => {

@@ -1,40 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
-import { afterwards, expectProblem, newVictim, type RawAnswer, send, type Victim } from "./attacker.ts";
+import { describe, expect, it } from "vitest";
+import { afterwards, expectProblem, type RawAnswer, send, type Victim } from "./attacker.ts";
+import {
+  DECEIVING_TEXT,
+  described,
+  fieldsOf,
+  NEVER_TEXT,
+  nested,
+  readsBody,
+  replaced,
+  security,
+  victim,
+  WRONG_TYPES,
+} from "./route-attacks.ts";
 import { HOSTILE_ROUTES, type HostileRoute, type Sample } from "./routes.ts";
 import { mintAccessToken } from "./token-forge.ts";
-
-let victim: Victim;
-/** Operations as the gateway describes them, made from the very table that it routes by. */
-let described: Record<string, { responses: Record<string, { description: string }>; path: string; method: string }>;
-let security: Record<string, unknown[]>;
-let readsBody: Record<string, boolean>;
-
-beforeAll(async () => {
-  victim = await newVictim();
-  const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body as {
-    paths: Record<
-      string,
-      Record<
-        string,
-        {
-          operationId: string;
-          responses: Record<string, { description: string }>;
-          security: Record<string, unknown>[];
-          requestBody?: object;
-        }
-      >
-    >;
-  };
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
-  );
-  described = Object.fromEntries(operations.map((operation) => [operation.operationId, operation]));
-  readsBody = Object.fromEntries(
-    operations.map(({ operationId, requestBody }) => [operationId, requestBody !== undefined]),
-  );
-  security = Object.fromEntries(operations.map((operation) => [operation.operationId, operation.security]));
-});
 
 /** A token for a session that no database row stands for: signing it out harms nobody. */
 async function tokenFor({ token, asNobody }: HostileRoute): Promise<string | undefined> {
@@ -77,65 +57,6 @@ function expectDocumented(route: HostileRoute, answer: RawAnswer): void {
 function expectSampleAnswer(route: HostileRoute, answer: RawAnswer): void {
   expect(route.answers, answer.text).toContain(answer.status < 300 ? answer.status : answer.body.error);
 }
-
-/** Every field of a document, by JSON pointer. */
-function fieldsOf(value: unknown, pointer = ""): { pointer: string; value: unknown }[] {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([name, inner]) => [
-    { pointer: `${pointer}/${name}`, value: inner },
-    ...fieldsOf(inner, `${pointer}/${name}`),
-  ]);
-}
-
-/** A copy of a document with one field replaced. */
-function replaced(document: unknown, pointer: string, value: unknown): unknown {
-  const [, name, ...rest] = pointer.split("/");
-  const entries = Object.entries(document as Record<string, unknown>);
-  return Object.fromEntries(
-    entries.map(([key, inner]) => [
-      key,
-      key !== name ? inner : rest.length === 0 ? value : replaced(inner, `/${rest.join("/")}`, value),
-    ]),
-  );
-}
-
-const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
-
-/** Of no string field, and of no object either. */
-const WRONG_TYPES: [string, unknown][] = [
-  ["null", null],
-  ["a number", 1],
-  ["a huge number", 1e308],
-  ["true", true],
-  ["an array", ["x"]],
-  ["an empty array", []],
-  ["an array of the same", [["x"]]],
-];
-const NEVER_TEXT: [string, unknown][] = [
-  ["an object", { toString: "x", length: 5 }],
-  ["an empty object", {}],
-  ["a long string", "x".repeat(20_000)],
-  ["a lone surrogate", "\ud800"],
-  ["a lone surrogate inside", "a\udc00b"],
-  ["NUL", "a\u0000b"],
-];
-/** Text that is well-formed and yet meant to deceive: kept as it is, or refused for what the field is. */
-const DECEIVING_TEXT: [string, string][] = [
-  ["an empty string", ""],
-  ["right to left", "\u202egpj.exe"],
-  ["zero width", "a\u200bd\u200dm\ufeffin"],
-  ["homoglyphs", "flow-\u0435mulator"],
-  ["combining marks", `e${"\u0301".repeat(60)}`],
-  ["line breaks", "a\r\nSet-Cookie: a=b\r\n\r\n"],
-  ["quotes", "' OR 1=1; DROP TABLE session; --"],
-  ["a template", `\${7*7}{{7*7}}<script>alert(1)</script>`],
-  ["a path", "../../../../etc/passwd"],
-  ["fullwidth digits", "\uff11\uff12"],
-  ["a name of Object", "__proto__"],
-  ["another name of Object", "constructor"],
-  ["an astral character", "\u{1f600}"],
-];
-
 it("the table has every route of the gateway, and no other", () => {
   const shown = (rows: readonly { method: string; path: string; operationId: string }[]) =>
     rows.map(({ method, path, operationId }) => `${operationId}: ${method} ${path}`).sort();
@@ -362,73 +283,6 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
       const answer = await send({ method: route.method, path, body, headers: { authorization: "Bearer a.b.c" } });
       expectProblem(answer, 401, "InvalidAccessToken");
     });
-});
-
-describe("paths", () => {
-  it.each([
-    "/nowhere",
-    "//account/v1/me",
-    "/account//v1/me",
-    "/Account/v1/me",
-    "/account/v1/me%00",
-    "/account/v1/me;x=1",
-    "/account/v1/..%2fme",
-    "/account/v1/%2e%2e/v1/me",
-    "/account/v1/me/../me",
-    "/__proto__",
-    "/auth/v1/sessions/constructor/x",
-    `/${"a/".repeat(2_000)}`,
-  ])("%s is 404", async (path) => {
-    const answer = await send({ method: "GET", path, token: await mintAccessToken(victim) });
-    expectProblem(answer, 404, "RouteNotFound");
-  });
-
-  it.each(["/auth/v1/sessions/%", "/auth/v1/sessions/%ff", "/device/v1/devices/%c0%af", "/device/v1/devices/%zz"])(
-    "%s is 400",
-    async (path) => {
-      const answer = await send({ method: "DELETE", path, token: await mintAccessToken(victim) });
-      expectProblem(answer, 400, "InvalidRequest");
-    },
-  );
-
-  it.each(["1", "0".repeat(36), "null", "' OR ''='", "0197a1b2-0000-7000-8000-00000000000g", "%00", "%E2%80%AE"])(
-    "the session id %s is 400",
-    async (id) => {
-      const path = `/auth/v1/sessions/${id.startsWith("%") ? id : encodeURIComponent(id)}`;
-      const answer = await send({ method: "DELETE", path, token: await mintAccessToken(victim) });
-      expectProblem(answer, 400, "InvalidRequest");
-    },
-  );
-
-  it.each([
-    "include_revoked=1",
-    "include_revoked=TRUE",
-    "include_revoked=true&include_revoked=false",
-    "include_revoked=",
-  ])("the query %s is 400", async (text) => {
-    const answer = await send({ method: "GET", path: `/key/v1/keys?${text}`, token: await mintAccessToken(victim) });
-    expectProblem(answer, 400, "InvalidRequest");
-  });
-
-  it.each(['"', "a\tb", "\u00e9", "x".repeat(256), '"a', 'a"b', "a b"])(
-    "the Idempotency-Key %s is 400",
-    async (key) => {
-      const { path, body } = HOSTILE_ROUTES[0]!.sample(victim);
-      const answer = await send({ method: "POST", path, body, headers: { "idempotency-key": key } });
-      expectProblem(answer, 400, "InvalidRequest");
-    },
-  );
-});
-
-it.each(["x", "-1", "1e9", "9".repeat(21), "1 2", "0x1", "\u00e9"])("the Last-Event-ID %j is 400", async (id) => {
-  const headers = { "last-event-id": id };
-  const answer = await send({
-    method: "GET",
-    path: "/device/v1/events",
-    token: await mintAccessToken(victim),
-    headers,
-  });
-  expectProblem(answer, 400, "InvalidRequest");
 });
 
 afterwards();

@@ -11,10 +11,8 @@ import type {
   Credentials,
   Delay,
   Device,
-  DeviceAttributes,
   DeviceChange,
   Key,
-  Login,
   Session,
   SignedIn,
   TwoFactorAsked,
@@ -22,7 +20,8 @@ import type {
   UserKey,
 } from "./resources.ts";
 import { ClientSession } from "./session.ts";
-import { answerChallenge, isPasskey, userKeyBody } from "./user-key.ts";
+import { type ChallengeOptions, requestChallenge, type SignUpOptions, signUp } from "./sign-in.ts";
+import { answerChallenge } from "./user-key.ts";
 
 export interface ClientOptions {
   /** The gateway, such as `http://localhost:8080`. */
@@ -34,13 +33,6 @@ export interface ClientOptions {
   credentials?: Credentials;
   /** Is told every new pair of tokens, to keep them safe. */
   onCredentials?: (credentials: Credentials | undefined) => void;
-}
-
-/** For whom a challenge is asked. */
-export interface ChallengeOptions {
-  login?: Login;
-  chainName: string;
-  username?: string;
 }
 
 /**
@@ -77,40 +69,15 @@ export class CountersignClient {
    * Deploys an account with this device's key as its first user key and opens a session. With a session already open, deploys the
    * same account on a further chain.
    */
-  async signUp(options: {
-    login: Login;
-    chainName: string;
-    device?: DeviceAttributes;
-    idempotencyKey?: string;
-  }): Promise<SignedIn> {
-    const signedIn = await this.#transport.send<SignedIn>({
-      method: "POST",
-      path: "/auth/v1/signup",
-      body: {
-        ...options.login,
-        chainName: options.chainName,
-        userKey: userKeyBody(this.deviceKey, options.device),
-      },
-      accessToken: this.#session.credentials?.accessToken,
-      headers: options.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey },
-    });
+  async signUp(options: SignUpOptions): Promise<SignedIn> {
+    const signedIn = await signUp(this.#transport, this.deviceKey, options, this.#session.credentials?.accessToken);
     this.#session.keep(signedIn.credentials);
     return signedIn;
   }
 
   /** Asks for a challenge for this device's key; for a passkey by `username`, the login's e-mail address, for any passkey of the account. */
   requestChallenge(options: ChallengeOptions): Promise<Challenge> {
-    const { publicKey, algorithm } = this.deviceKey;
-    const { username } = options;
-    return this.#transport.send({
-      method: "POST",
-      path: "/auth/v1/signin/challenge",
-      body: {
-        challengeType: isPasskey(this.deviceKey) ? "passKey" : "deviceKey",
-        request: { ...options.login, chainName: options.chainName },
-        ...(username === undefined ? { publicKey, algorithm } : { passKey: { username } }),
-      },
-    });
+    return requestChallenge(this.#transport, this.deviceKey, options);
   }
 
   /** Signs a challenge with this device's key and opens a session. */

@@ -6,7 +6,7 @@ export {
   type PasskeyCredentials,
   PasskeyUnavailableError,
 } from "./browser-passkey.ts";
-export { type ChallengeOptions, type ClientOptions, CountersignClient } from "./countersign-client.ts";
+export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
 export type { Fetch } from "./http.ts";
 export {
@@ -32,3 +32,4 @@ export {
   signTransaction,
   TransactionFailedError,
 } from "./send-transaction.ts";
+export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";

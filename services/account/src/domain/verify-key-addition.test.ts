@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { address, key, newcomer, options, prepare, signal, target, world } from "../testing/key-additions.ts";
+import type { KeyAdditionEvent } from "./key-addition.ts";
+import { verifyKeyAddition } from "./verify-key-addition.ts";
+
+describe("a transaction that a client names", () => {
+  const transactionId = "ef".repeat(32);
+  const notBefore = new Date("2026-11-20T10:00:00.000Z");
+  const added = (change: object = {}): KeyAdditionEvent => ({
+    type: "flow.AccountKeyAdded",
+    addedKey: { address, publicKey: newcomer.publicKey, keyIndex: 2, weight: 1, hashAlgorithm: 1, ...change },
+  });
+  const fees: KeyAdditionEvent = { type: "A.e5a8b7f23e8b548f.FlowFees.FeesDeducted" };
+  let firstMessage: Uint8Array;
+  const verify = () => verifyKeyAddition(options)({ ...target, transactionId, notBefore, firstMessage }, signal);
+
+  beforeEach(async () => {
+    firstMessage = await prepare();
+    world.keys = [...world.keys, key(2, newcomer.publicKey)];
+    world.outcome = { status: "sealed", height: 1001n, before: notBefore, events: [added(), fees] };
+  });
+
+  it("is taken when it did exactly that", async () => {
+    expect(await verify()).toBe(2);
+    world.outcome = { status: "sealed", height: 1001n, events: world.outcome.events };
+    expect(await verify(), "in the youngest block").toBe(2);
+  });
+
+  it.each<[string, () => void]>([
+    ["failed", () => (world.outcome = { status: "failed", events: [] })],
+    [
+      "is older than the request",
+      () => (world.outcome = { ...world.outcome, before: new Date("2026-11-20T09:59:59.999Z") }),
+    ],
+    ["ran before the request's first message", () => (world.outcome = { ...world.outcome, height: 1000n })],
+    ["is in no block that is known", () => (world.outcome = { status: "sealed", events: world.outcome.events })],
+    [
+      "added another key",
+      () => (world.outcome = { ...world.outcome, events: [added({ publicKey: "ee".repeat(64) })] }),
+    ],
+    [
+      "added it elsewhere",
+      () => (world.outcome = { ...world.outcome, events: [added({ address: "179b6b1cb6755e31" })] }),
+    ],
+    ["added it with another weight", () => (world.outcome = { ...world.outcome, events: [added({ weight: 1000 })] })],
+    ["added it with another hash", () => (world.outcome = { ...world.outcome, events: [added({ hashAlgorithm: 3 })] })],
+    ["added it twice", () => (world.outcome = { ...world.outcome, events: [added(), added({ keyIndex: 3 })] })],
+    [
+      "removed a key too",
+      () => (world.outcome = { ...world.outcome, events: [added(), { type: "flow.AccountKeyRemoved" }] }),
+    ],
+    [
+      "set a contract too",
+      () => (world.outcome = { ...world.outcome, events: [added(), { type: "flow.AccountContractAdded" }] }),
+    ],
+    [
+      "gave a capability out",
+      () => (world.outcome = { ...world.outcome, events: [added(), { type: "flow.InboxValuePublished" }] }),
+    ],
+    ["did nothing", () => (world.outcome = { ...world.outcome, events: [fees] })],
+    [
+      "added it, and it is revoked",
+      () => (world.keys = world.keys.map((each) => ({ ...each, revoked: each.index === 2 }))),
+    ],
+    [
+      "added it, and it stands elsewhere now",
+      () => (world.keys = [...world.keys.slice(0, 2), key(3, newcomer.publicKey)]),
+    ],
+  ])("is not when it %s", async (_, change) => {
+    change();
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionMismatch" });
+  });
+
+  it.each(["unknown", "pending"] as const)("may be asked for again while it is %s", async (status) => {
+    world.outcome = { status, events: [] };
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionPending", retryAfterSeconds: 1 });
+  });
+});

@@ -1,0 +1,124 @@
+import { bytesToHex } from "@countersign/keys";
+import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
+import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
+import { FixedClock } from "@countersign/service-kit";
+import { beforeEach } from "vitest";
+import type {
+  AccountKey,
+  KeyAddition,
+  KeyAdditionChain,
+  KeyAdditionOutcome,
+  KeyAdditionStore,
+} from "../domain/key-addition.ts";
+import { prepareKeyAddition } from "../domain/prepare-key-addition.ts";
+import { settleKeyAddition } from "../domain/settle-key-addition.ts";
+import { submitKeyAddition } from "../domain/submit-key-addition.ts";
+
+export const chainName = "flow-emulator";
+export const accountId = "01900000-0000-7000-8000-000000000001";
+export const attemptId = "01900000-0000-7000-8000-00000000000a";
+export const address = "01cf0e2f2f715450";
+export const signal = new AbortController().signal;
+export const approver = generateKeyPair();
+export const newcomer = generateKeyPair().publicKey;
+export const target = { accountId, chainName, userKey: newcomer };
+const block = (height: number) => height.toString(16).padStart(64, "0");
+
+export const key = (index: number, publicKey: string, change: Partial<AccountKey> = {}): AccountKey => ({
+  index,
+  publicKey,
+  weight: 1,
+  signatureAlgorithm: "ECDSA_P256",
+  hashAlgorithm: "SHA2_256",
+  sequenceNumber: 0n,
+  revoked: false,
+  ...change,
+});
+
+/** What stands on the chain and in the store, and what was asked for; made anew for each test. */
+export const world = {
+  height: 0,
+  keys: [] as AccountKey[],
+  outcome: { status: "unknown", events: [] } as KeyAdditionOutcome,
+  submitted: 0,
+  signatures: 0,
+  rows: new Map<string, KeyAddition>(),
+};
+
+export const chain: KeyAdditionChain = {
+  chainName,
+  paymaster: "f3fcd2c1a78f5eee",
+  maxReferenceAge: 650n,
+  latestBlock: async () => ({ id: block(world.height), height: BigInt(world.height) }),
+  blockHeight: async (id) => BigInt(`0x${id}`),
+  accountKeys: async () => world.keys,
+  submit: async () => {
+    world.submitted += 1;
+  },
+  keyAdditionOutcome: async () => world.outcome,
+};
+export const additions: KeyAdditionStore = {
+  find: async (id) => world.rows.get(id),
+  async commit(addition) {
+    if (!world.rows.has(addition.attemptId)) world.rows.set(addition.attemptId, addition);
+    return world.rows.get(addition.attemptId)!;
+  },
+  async finish(id, end) {
+    world.rows.set(id, { ...world.rows.get(id)!, ...end });
+  },
+};
+const composite = (keyId: number) => async () => {
+  world.signatures += 1;
+  return { address: keyId === 0 ? address : chain.paymaster, keyId, signature: "ab".repeat(64) };
+};
+const account = { id: accountId, profileImageUrl: "", createdAt: new Date(), updatedAt: new Date() };
+export const options = {
+  accounts: {
+    find: async () => ({
+      account: {
+        ...account,
+        parents: [],
+        addresses: [{ chainName, chainType: "cadence" as const, address, chainId: 646 }],
+      },
+      deployment: undefined,
+    }),
+  },
+  chains: new Map([[chainName, chain]]),
+  additions,
+  signer: { signTransaction: composite(0), signPaymaster: composite(0) },
+  passkeys: { relyingPartiesOf: (appId: string) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
+  maxUserKeys: 3,
+  clock: new FixedClock(),
+  logger: { warn: () => undefined },
+};
+export const prepare = (current: Uint8Array = new Uint8Array()) => prepareKeyAddition(options)(target, current, signal);
+export const plain = (privateKey: KeyPair["privateKey"], message: Uint8Array) => ({
+  signature: bytesToHex(signMessage(privateKey, message)),
+});
+export const submit = async (change: object = {}) => {
+  const message = await prepare();
+  const signature = plain(approver.privateKey, message);
+  const command = {
+    appId: "demo",
+    ...target,
+    attemptId,
+    message,
+    approverKey: approver.publicKey,
+    signature,
+    ...change,
+  };
+  return submitKeyAddition(options)(command, {}, signal);
+};
+export const settle = (of = accountId) => settleKeyAddition(options)(attemptId, of, signal);
+
+beforeEach(() => {
+  world.height = 1000;
+  world.keys = [
+    key(0, "cd".repeat(64), { weight: 999, hashAlgorithm: "SHA3_256", sequenceNumber: 5n }),
+    key(1, approver.publicKey.publicKey),
+  ];
+  world.outcome = { status: "unknown", events: [] };
+  world.submitted = 0;
+  world.signatures = 0;
+  world.rows = new Map();
+});

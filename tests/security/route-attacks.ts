@@ -1,0 +1,95 @@
+import { beforeAll } from "vitest";
+import { newVictim, send, type Victim } from "./attacker.ts";
+
+export let victim: Victim;
+/** Operations as the gateway describes them, made from the very table that it routes by. */
+export let described: Record<
+  string,
+  { responses: Record<string, { description: string }>; path: string; method: string }
+>;
+export let security: Record<string, unknown[]>;
+export let readsBody: Record<string, boolean>;
+
+beforeAll(async () => {
+  victim = await newVictim();
+  const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body as {
+    paths: Record<
+      string,
+      Record<
+        string,
+        {
+          operationId: string;
+          responses: Record<string, { description: string }>;
+          security: Record<string, unknown>[];
+          requestBody?: object;
+        }
+      >
+    >;
+  };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
+  );
+  described = Object.fromEntries(operations.map((operation) => [operation.operationId, operation]));
+  readsBody = Object.fromEntries(
+    operations.map(({ operationId, requestBody }) => [operationId, requestBody !== undefined]),
+  );
+  security = Object.fromEntries(operations.map((operation) => [operation.operationId, operation.security]));
+});
+
+/** Every field of a document, by JSON pointer. */
+export function fieldsOf(value: unknown, pointer = ""): { pointer: string; value: unknown }[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    { pointer: `${pointer}/${name}`, value: inner },
+    ...fieldsOf(inner, `${pointer}/${name}`),
+  ]);
+}
+
+/** A copy of a document with one field replaced. */
+export function replaced(document: unknown, pointer: string, value: unknown): unknown {
+  const [, name, ...rest] = pointer.split("/");
+  const entries = Object.entries(document as Record<string, unknown>);
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [
+      key,
+      key !== name ? inner : rest.length === 0 ? value : replaced(inner, `/${rest.join("/")}`, value),
+    ]),
+  );
+}
+
+export const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+
+/** Of no string field, and of no object either. */
+export const WRONG_TYPES: [string, unknown][] = [
+  ["null", null],
+  ["a number", 1],
+  ["a huge number", 1e308],
+  ["true", true],
+  ["an array", ["x"]],
+  ["an empty array", []],
+  ["an array of the same", [["x"]]],
+];
+export const NEVER_TEXT: [string, unknown][] = [
+  ["an object", { toString: "x", length: 5 }],
+  ["an empty object", {}],
+  ["a long string", "x".repeat(20_000)],
+  ["a lone surrogate", "\ud800"],
+  ["a lone surrogate inside", "a\udc00b"],
+  ["NUL", "a\u0000b"],
+];
+/** Text that is well-formed and yet meant to deceive: kept as it is, or refused for what the field is. */
+export const DECEIVING_TEXT: [string, string][] = [
+  ["an empty string", ""],
+  ["right to left", "\u202egpj.exe"],
+  ["zero width", "a\u200bd\u200dm\ufeffin"],
+  ["homoglyphs", "flow-\u0435mulator"],
+  ["combining marks", `e${"\u0301".repeat(60)}`],
+  ["line breaks", "a\r\nSet-Cookie: a=b\r\n\r\n"],
+  ["quotes", "' OR 1=1; DROP TABLE session; --"],
+  ["a template", `\${7*7}{{7*7}}<script>alert(1)</script>`],
+  ["a path", "../../../../etc/passwd"],
+  ["fullwidth digits", "\uff11\uff12"],
+  ["a name of Object", "__proto__"],
+  ["another name of Object", "constructor"],
+  ["an astral character", "\u{1f600}"],
+];
