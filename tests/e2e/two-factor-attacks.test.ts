@@ -221,7 +221,10 @@ describe("a key that is somebody's already", () => {
   });
 
   it("is refused by the chain in the disguise of its negation, and the request has failed", async () => {
-    const { publicKey } = owner.deviceKey;
+    // The approver's own would be refused by the signer already.
+    const { deviceKey } = newPhone();
+    await sendKeyAddition(owner.client, { network, userKey: deviceKey });
+    const { publicKey } = deviceKey;
     const prime = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
     const y = prime - BigInt(`0x${publicKey.slice(64)}`);
     const asked = await askWith(publicKey.slice(0, 64) + y.toString(16).padStart(64, "0"));

@@ -1,8 +1,13 @@
 import { sendKeyAddition, sendTransaction } from "@countersign/client";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { call, newPhone, problemOf } from "./person.ts";
 import { ask, finish, idOf, letIn, NOTHING, network, owner, raw, stranger } from "./two-factor-newcomers.ts";
+
+// A second phone, which may be asked instead.
+beforeAll(async () => {
+  await letIn(await ask(owner), owner);
+});
 
 describe("a request", () => {
   it("that is rejected stays rejected", async () => {

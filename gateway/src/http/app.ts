@@ -125,7 +125,7 @@ const secure: RequestHandler = (_request, response, next) => {
 };
 
 function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
-  return cors({
+  const handle = cors({
     origin: allowedOrigins.length === 0 ? false : [...allowedOrigins],
     methods: ["GET", "POST", "PUT", "DELETE"],
     allowedHeaders: [
@@ -139,4 +139,11 @@ function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
     exposedHeaders: ["X-Request-Id", "Retry-After", "WWW-Authenticate"],
     maxAge: 600,
   });
+  // The handler answers every OPTIONS; one that is no preflight is a verb like any other.
+  return (request, response, next) => {
+    const { origin, "access-control-request-method": wanted } = request.headers;
+    const isPreflight = origin !== undefined && wanted !== undefined;
+    if (request.method === "OPTIONS" && !isPreflight) next();
+    else handle(request, response, next);
+  };
 }

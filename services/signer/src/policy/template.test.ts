@@ -10,6 +10,7 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { addition, ephemeral, newDevice, paid } from "../testing/key-addition-fixture.ts";
@@ -20,6 +21,7 @@ import {
   chainName,
   device,
   paymaster,
+  policy,
   refusal,
   server,
   state,

@@ -14,22 +14,24 @@ const owner = once(signUpPerson);
 const freezer = once(signUpPerson);
 const asOwner = async (operationId: string) => exchange(operationId, { token: tokenOf(await owner()) });
 
-/** A change of the person's that waits since so many seconds; its id. */
-async function waiting(person: Person, sinceSeconds: number): Promise<string> {
+/** A change of the person's that waits since so many seconds, and was asked for again and again for so many days; its id. */
+async function waiting(person: Person, sinceSeconds: number, contestedDays = 0): Promise<string> {
   const id = randomUUID();
   await query("signer", "DELETE FROM time_lock WHERE account_id = $1", [accountIdOf(person)]);
   await query(
     "signer",
-    `INSERT INTO time_lock (id, account_id, chain_name, operation, request_hash, started_at, available_at, lapses_at)
-     VALUES ($1, $2, $3, 'add-user-key', $4, now() - $5 * interval '1 second', now() + interval '1 hour', now() + interval '2 hours')`,
-    [id, accountIdOf(person), chainName, "ab".repeat(32), sinceSeconds],
+    `INSERT INTO time_lock (id, account_id, chain_name, operation, request_hash, started_at, available_at, lapses_at, contested_since)
+     VALUES ($1, $2, $3, 'add-user-key', $4, now() - $5 * interval '1 second', now() + interval '1 hour', now() + interval '2 hours',
+       now() - $5 * interval '1 second' - $6 * interval '1 day')`,
+    [id, accountIdOf(person), chainName, "ab".repeat(32), sinceSeconds, contestedDays],
   );
   return id;
 }
 
-const cancel = async (sinceSeconds: number) => {
+const cancel = async (sinceSeconds: number, contestedDays?: number) => {
   const person = await owner();
-  return exchange("cancelDelay", { token: tokenOf(person), name: await waiting(person, sinceSeconds) });
+  const name = await waiting(person, sinceSeconds, contestedDays);
+  return exchange("cancelDelay", { token: tokenOf(person), name });
 };
 
 export const accounts: Rows = {
@@ -83,6 +85,7 @@ export const accounts: Rows = {
       InvalidRequest: async () => exchange("cancelDelay", { token: await nobodysToken(), name: "1" }),
       DelayNotFound: async () => asOwner("cancelDelay"),
       DeviceTooYoung: () => cancel(3600),
+      DelayContested: () => cancel(0, 31),
     },
   },
 };
