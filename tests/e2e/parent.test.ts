@@ -1,26 +1,10 @@
-import { readFileSync } from "node:fs";
-import { sendParentLink } from "@countersign/client";
-import { ensureServiceKey, serviceAddress } from "@countersign/dev/emulator.ts";
-import { ServiceAccount } from "@countersign/dev/service-account.ts";
-import {
-  type CadenceValue,
-  cadenceAddress,
-  cadenceArray,
-  cadenceBool,
-  cadenceString,
-  createAccessApi,
-} from "@countersign/flow";
-import { loadNetworks } from "@countersign/service-kit";
-import { beforeAll, describe, expect, it } from "vitest";
-import { stateFiles } from "../../dev/src/service-environment.ts";
-import { createFlowChain } from "../../services/account/src/chain/flow.ts";
-import { stateDir } from "../security/secrets.ts";
+import { acceptChild, offerToParent, removeParent } from "@countersign/client";
+import { cadenceAddress } from "@countersign/flow";
+import { describe, expect, it } from "vitest";
 import { runAsOwner } from "./chain-owner.ts";
 import { call, chain, chainName, type Person, problemOf, signUpPerson } from "./person.ts";
 
 const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
-const access = createAccessApi({ baseUrl: chain.accessNode });
-const signal = AbortSignal.timeout(600_000);
 const patience = { timeout: 20_000, interval: 100 };
 const notLinked = { status: 409, error: "ParentNotLinked" };
 
@@ -32,12 +16,9 @@ const addressOf = (person: Person) => ({
   chainId: 646,
   chainType: "cadence",
 });
-const publish = (child: Person, parent: Person) =>
-  sendParentLink(child.client, { network, template: "publish-parent-link", other: parent.address });
-const claim = (parent: Person, child: Person) =>
-  sendParentLink(parent.client, { network, template: "claim-parent-link", other: child.address });
-const remove = (child: Person, parent: Person) =>
-  sendParentLink(child.client, { network, template: "remove-parent-link", other: parent.address });
+const publish = (child: Person, parent: Person) => offerToParent(child.client, { network, parent: parent.address });
+const claim = (parent: Person, child: Person) => acceptChild(parent.client, { network, child: child.address });
+const remove = (child: Person, parent: Person) => removeParent(child.client, { network, parent: parent.address });
 
 describe("a parent by the inbox link", () => {
   it("is listed once both sides have it on chain, told of, and leaves with the next report", async () => {
@@ -111,65 +92,3 @@ const SHOW_LINK = `transaction(giver: Address, child: Address) {
       a.capabilities.storage.issue<&{Address: Capability<&Account>}>(/storage/parentLinks), at: /public/parentLinks)
   }
 }`;
-
-const DEPLOY = `transaction(name: String, code: String) {
-  prepare(a: auth(AddContract, Contracts) &Account) {
-    if a.contracts.get(name: name) == nil { a.contracts.add(name: name, code: code.utf8) }
-  }
-}`;
-const IMPORT = `import HybridCustody from 0x${serviceAddress}\n`;
-const SET_PARENT = `${IMPORT}transaction(parent: Address, listed: Bool, redeemed: Bool) {
-  prepare(a: auth(SaveValue, BorrowValue) &Account) {
-    let path = HybridCustody.OwnedAccountStoragePath
-    if a.storage.type(at: path) == nil { a.storage.save(<-HybridCustody.createOwnedAccount(), to: path) }
-    a.storage.borrow<&HybridCustody.OwnedAccount>(from: path)!.setParent(parent, redeemed: listed ? redeemed : nil)
-  }
-}`;
-const SET_CHILDREN = `${IMPORT}transaction(children: [Address]) {
-  prepare(a: auth(SaveValue, BorrowValue, IssueStorageCapabilityController, PublishCapability) &Account) {
-    let path = HybridCustody.ManagerStoragePath
-    if a.storage.type(at: path) == nil {
-      a.storage.save(<-HybridCustody.createManager(), to: path)
-      a.capabilities.publish(
-        a.capabilities.storage.issue<&{HybridCustody.ManagerPublic}>(path), at: HybridCustody.ManagerPublicPath)
-    }
-    a.storage.borrow<&HybridCustody.Manager>(from: path)!.setChildren(children)
-  }
-}`;
-
-async function owned(person: Person, script: string, ...args: CadenceValue[]) {
-  const { result } = await runAsOwner(person, script, args);
-  expect(result.errorMessage).toBe("");
-}
-
-describe("a parent by HybridCustody, where the network's configuration names it", () => {
-  let parentsOf: (person: Person) => Promise<readonly string[]>;
-  beforeAll(async () => {
-    const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
-    const code = readFileSync(new URL("hybrid-custody.cdc", import.meta.url), "utf8");
-    await service.run(DEPLOY, [cadenceString("HybridCustody"), cadenceString(code)]);
-    const configured = loadNetworks(stateFiles(stateDir).networks).get(chainName)!;
-    const driver = createFlowChain({ ...configured, hybridCustody: serviceAddress }, access);
-    parentsOf = ({ address }) => driver.parentsOf(address, signal);
-  });
-
-  it("is read from the child's own list, and from the parent's manager", async () => {
-    const [child, parent] = [await signUpPerson(), await signUpPerson()];
-    const say = (listed: boolean, redeemed: boolean) =>
-      owned(child, SET_PARENT, cadenceAddress(parent.address), cadenceBool(listed), cadenceBool(redeemed));
-    expect(await parentsOf(child)).toEqual([]);
-    await say(true, true);
-    expect(await parentsOf(child)).toEqual([]);
-    await owned(parent, SET_CHILDREN, cadenceArray([cadenceAddress(child.address)]));
-    expect(await parentsOf(child)).toEqual([parent.address]);
-    await say(true, false);
-    expect(await parentsOf(child)).toEqual([]);
-    await say(true, true);
-    await owned(parent, SET_CHILDREN, cadenceArray([]));
-    expect(await parentsOf(child)).toEqual([]);
-    await owned(parent, SET_CHILDREN, cadenceArray([cadenceAddress(child.address)]));
-    await say(false, false);
-    expect(await parentsOf(child)).toEqual([]);
-    expect(await parentsOf(parent)).toEqual([]);
-  });
-});

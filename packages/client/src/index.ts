@@ -21,6 +21,14 @@ export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
+export {
+  acceptChild,
+  type ChildOptions,
+  offerToParent,
+  type ParentOptions,
+  removeParent,
+  sendHybridCustody,
+} from "./send-hybrid-custody.ts";
 export { type SendKeyAdditionOptions, sendKeyAddition } from "./send-key-addition.ts";
 export { type SendKeyChangeOptions, sendKeyChange, type WantedKeyChange } from "./send-key-change.ts";
 export { type SendParentLinkOptions, sendParentLink } from "./send-parent-link.ts";

@@ -7,6 +7,7 @@ import {
   encodeCadence,
   envelopeMessage,
   type FlowTransaction,
+  type HybridCustodyNetwork,
   KEY_ROLES,
   payloadMessage,
   type TransactionPayload,
@@ -26,6 +27,8 @@ export interface ClientNetwork {
   accessNode: string;
   /** Who pays; with or without 0x. */
   paymaster: string;
+  /** HybridCustody as the service's configuration of the network has it; without it, links go through the inbox. */
+  hybridCustody?: HybridCustodyNetwork;
 }
 
 export interface SendTransactionOptions {

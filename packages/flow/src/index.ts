@@ -46,6 +46,14 @@ export {
 export { type AccountToCreate, createAccountsArguments, createAccountsScript } from "./templates/create-accounts.ts";
 export { evmAddressesScript } from "./templates/evm-addresses.ts";
 export {
+  type HybridCustodyChange,
+  type HybridCustodyTemplateName,
+  hybridCustodyArguments,
+  hybridCustodyScript,
+  readHybridCustodyChange,
+} from "./templates/hybrid-custody.ts";
+export type { HybridCustodyNetwork } from "./templates/hybrid-custody-scripts.ts";
+export {
   type KeyChange,
   type KeyTemplateName,
   keyChangeArguments,

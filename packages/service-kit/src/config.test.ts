@@ -60,6 +60,14 @@ test("networks are checked", () => {
   expect(() => load([network, network])).toThrow("unique");
   expect(() => load([{ ...network, evmContract: "0xf8d6e0586b0a20c7" }])).toThrow("16 lower-case hex digits");
   expect(() => load([])).toThrow(ConfigError);
+  const setUp = { factory: "01cf0e2f2f715450", filter: "179b6b1cb6755e31", viewResolver: "f8d6e0586b0a20c7" };
+  const linked = { ...network, hybridCustody: "f8d6e0586b0a20c7", hybridCustodySetUp: setUp };
+  expect(load([linked]).get("flow-emulator")?.hybridCustodySetUp).toEqual(setUp);
+  expect(() => load([{ ...network, hybridCustodySetUp: setUp }])).toThrow("needs hybridCustody");
+  const { filter: _, ...noFilter } = setUp;
+  expect(() => load([{ ...linked, hybridCustodySetUp: noFilter }])).toThrow("filter");
+  const prefixed = { ...setUp, factory: `0x${setUp.factory}` };
+  expect(() => load([{ ...linked, hybridCustodySetUp: prefixed }])).toThrow("16 lower-case hex digits");
 });
 
 test.each(["auth:5001", "127.0.0.1:5001", "127.0.0.1:5001,127.0.0.1:5002", "10.0.0.1:1,10.0.0.2:1,10.0.0.3:1"])(

@@ -3,7 +3,7 @@ import { readJsonFile } from "./config.ts";
 
 const cadenceAddress = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 lower-case hex digits");
 
-const network = z.strictObject({
+const plainNetwork = z.strictObject({
   chainName: z.string().min(1),
   chainType: z.literal("flow"),
   network: z.enum(["emulator", "testnet", "mainnet"]),
@@ -13,6 +13,17 @@ const network = z.strictObject({
   evmContract: cadenceAddress,
   /** Where HybridCustody stands: parents are read from it. Without it, from the links that accounts offer by their inboxes. */
   hybridCustody: cadenceAddress.optional(),
+  /** With it accounts may link themselves through HybridCustody. Who holds these accounts, and HybridCustody's, decides what parents get. */
+  hybridCustodySetUp: z
+    .strictObject({
+      /** Shows the factories at CapabilityFactory.PublicPath. */
+      factory: cadenceAddress,
+      /** Shows the filter at CapabilityFilter.PublicPath: one with a list. */
+      filter: cadenceAddress,
+      /** Where the contract ViewResolver stands. */
+      viewResolver: cadenceAddress,
+    })
+    .optional(),
   /** Asked for names and pictures of accounts, in this order. */
   nameServices: z
     .array(z.strictObject({ kind: z.enum(["find", "flow-domain-utils"]), contract: cadenceAddress }))
@@ -36,6 +47,11 @@ const network = z.strictObject({
   /** `{id}` stands for the transaction's id. */
   explorerTransactionUrl: z.string().includes("{id}"),
 });
+
+const network = plainNetwork.refine(
+  ({ hybridCustody, hybridCustodySetUp }) => hybridCustody !== undefined || hybridCustodySetUp === undefined,
+  { path: ["hybridCustodySetUp"], message: "needs hybridCustody" },
+);
 
 export type Network = z.output<typeof network>;
 

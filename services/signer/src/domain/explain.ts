@@ -7,7 +7,7 @@ import { checkPaymasterOnlyPays } from "../policy/paymaster.ts";
 import { checkSwitch, type PolicySource } from "../policy/policy.ts";
 import { refuse } from "../policy/refusal.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
-import { templateOf } from "../policy/template.ts";
+import { type Template, templateOf } from "../policy/template.ts";
 import { type ChainPolicy, checkGasLimit } from "../policy/transaction.ts";
 import { checkFreeScript } from "./sign-transaction.ts";
 
@@ -35,6 +35,21 @@ function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly C
   return kind === "envelope" && paid ? "paymaster" : "transaction";
 }
 
+/** Without a chain's name the template of any will do; what one chain's text refuses another one's may allow. */
+function templateOnAny(decoded: DecodedMessage, chains: readonly ChainPolicy[]): Template | undefined {
+  let refusal: unknown;
+  for (const hybridCustody of [undefined, ...chains.map((chain) => chain.hybridCustody)]) {
+    try {
+      const template = templateOf(decoded, hybridCustody);
+      if (template) return template;
+    } catch (error) {
+      refusal ??= error;
+    }
+  }
+  if (refusal !== undefined) throw refusal;
+  return undefined;
+}
+
 /**
  * Decodes a message, says what it is and which rule decides; signs nothing and leaves no record. It knows no account, so whose authorizer, proposer, payer and signatures
  * these are stays open; it does not say whether a
@@ -59,7 +74,7 @@ export const explain =
       if (authorizers.length > 1) refuse("MoreThanOneAuthorizer", "the account must be the only authorizer");
       if (authorizers.length === 0) refuse("NotYourAccount", "nobody authorizes");
       checkPaymasterOnlyPays(decoded, new Set([...chains.values()].map(({ paymaster }) => paymaster.address)));
-      const template = templateOf(decoded);
+      const template = templateOnAny(decoded, known);
       checkGasLimit(decoded, template, policy);
       // Whoever has things explained waits behind each other, and not before those who have things signed.
       if (!template) await checkFreeScript(scripts, decoded, { policy, scriptHash }, "explain");

@@ -36,12 +36,12 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded, deciding) => {
         options.checkBackend?.(caller, token);
-        const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         checkPaymasterKind(decoded);
         checkPaymasterOnlyPays(decoded, paymasters);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         const policy = chain(account.chainName);
+        const template = templateFor(token, decoded, policy);
         checkPaymasterPays(decoded, policy);
         checkTransaction(decoded, account, policy, template, deciding.policy);
         if (template) await checkTemplate(options, template, account);

@@ -7,7 +7,7 @@ import { refuse } from "../policy/refusal.ts";
 import { checkPayerOfScope, checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
 import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
-import { checkTemplateKeys, type Template, templateOf } from "../policy/template.ts";
+import { checkTemplateKeys, checkTemplateParties, type Template, templateOf } from "../policy/template.ts";
 import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../policy/transaction.ts";
 import { type KeyReference, ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
@@ -51,10 +51,11 @@ export const signTransaction = (options: SignOptions) => {
       { caller, accountId: token.accountId, sessionId: token.sessionId },
       async (decoded, deciding) => {
         options.checkBackend?.(caller, token);
-        const template = templateFor(token, decoded);
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
-        checkTransaction(decoded, account, chain(account.chainName), template, deciding.policy);
+        const own = chain(account.chainName);
+        const template = templateFor(token, decoded, own);
+        checkTransaction(decoded, account, own, template, deciding.policy);
         checkPayerOfScope(token, decoded, account, template);
         checkAuthorizerKind(decoded, account);
         if (template) await checkTemplate(options, template, account);
@@ -72,19 +73,24 @@ export const signTransaction = (options: SignOptions) => {
     );
 };
 
-/** The template that the message runs; refuses what the token's scope does not open. */
-export function templateFor(token: VerifiedToken, decoded: DecodedMessage): Template | undefined {
-  const template = templateOf(decoded);
+/** The template of this chain that the message runs; refuses what the token's scope does not open. */
+export function templateFor(
+  token: VerifiedToken,
+  decoded: DecodedMessage,
+  { hybridCustody }: ChainPolicy,
+): Template | undefined {
+  const template = templateOf(decoded, hybridCustody);
   checkScope(token, template);
   return template;
 }
 
-/** What a template asks for must leave server, creator and paymaster keys where they are. */
+/** What a template asks for must leave server, creator and paymaster keys where they are, and links between two accounts. */
 export async function checkTemplate(
   { vault }: Pick<SignOptions, "vault">,
   template: Template,
   account: Binding,
 ): Promise<void> {
+  checkTemplateParties(template, account.address);
   const others = await ownPublicKeys(vault, account.chainName);
   checkTemplateKeys(template, await vault.publicKey(serverKeyOf(account)), others);
 }

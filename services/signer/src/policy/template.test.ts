@@ -148,6 +148,11 @@ describe.each(["publish-parent-link", "claim-parent-link", "remove-parent-link"]
     expect(await refusal(transaction(asked(link(), ephemeral)))).toBe("OutsideEphemeralScope");
   });
 
+  it("is refused between an account and itself", async () => {
+    const args = parentLinkArguments({ template, other: account.address }).map(encodeCadence);
+    expect(await refusal(transaction(asked(link({ arguments: args }))))).toBe("BadTemplateArguments");
+  });
+
   it("is a free script with a space more, which the server key does not propose", async () => {
     const script = `${parentLinkScript(template)} `;
     expect(await refusal(transaction(asked(link({ script }))))).toBe("ProposerNotYours");

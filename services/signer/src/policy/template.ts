@@ -1,10 +1,14 @@
 import {
   type DecodedMessage,
+  type HybridCustodyChange,
+  type HybridCustodyNetwork,
+  type HybridCustodyTemplateName,
   type KeyChange,
   type KeyTemplateName,
   MAX_COMPUTATION,
   type ParentLinkChange,
   type ParentLinkTemplateName,
+  readHybridCustodyChange,
   readKeyChange,
   readParentLinkChange,
   TemplateError,
@@ -14,18 +18,22 @@ import { refuse } from "./refusal.ts";
 
 /** A transaction of ours: known text, typed arguments, proposed by the account's server key. */
 export interface Template {
-  readonly name: KeyTemplateName | ParentLinkTemplateName;
-  readonly change: KeyChange | ParentLinkChange;
+  readonly name: KeyTemplateName | ParentLinkTemplateName | HybridCustodyTemplateName;
+  readonly change: KeyChange | ParentLinkChange | HybridCustodyChange;
   readonly gasLimit: bigint;
 }
 
 /**
- * Which template a message runs, if any. Its conditions stand in its Cadence: the signer does not see the chain. Errors: SigningRefused
+ * Which template a message runs, if any; texts and arguments about HybridCustody are the chain's own. Its conditions stand in its Cadence: the signer does not see the chain. Errors: SigningRefused
  * (BadTemplateArguments) where the text is a template's and the arguments are not what we would write.
  */
-export function templateOf(message: DecodedMessage): Template | undefined {
+export function templateOf(
+  message: DecodedMessage,
+  hybridCustody: HybridCustodyNetwork | undefined,
+): Template | undefined {
   try {
-    const change = readKeyChange(message) ?? readParentLinkChange(message);
+    const change =
+      readKeyChange(message) ?? readParentLinkChange(message) ?? readHybridCustodyChange(message, hybridCustody);
     return change && { name: change.template, change, gasLimit: MAX_COMPUTATION };
   } catch (error) {
     if (error instanceof TemplateError) return refuse("BadTemplateArguments", error.message);
@@ -52,5 +60,12 @@ export function checkTemplateKeys({ change }: Template, serverKey: PublicKey, ot
   const ours = [serverKey, ...others];
   if (named.some((key) => key !== "" && ours.some((own) => sameHolder(own.publicKey, key)))) {
     refuse("BadTemplateArguments", "the key is one of the service's");
+  }
+}
+
+/** A link is between two accounts: the chain says so too, but what can be known here is refused here. */
+export function checkTemplateParties({ change }: Template, address: string): void {
+  if ("other" in change && change.other === address) {
+    refuse("BadTemplateArguments", "an account is not its own parent");
   }
 }

@@ -1,4 +1,4 @@
-import type { DecodedMessage } from "@countersign/flow";
+import type { DecodedMessage, HybridCustodyNetwork } from "@countersign/flow";
 import type { Binding } from "./account.ts";
 import type { Policy } from "./policy.ts";
 import { refuse } from "./refusal.ts";
@@ -20,6 +20,8 @@ export interface ChainPolicy {
   };
   /** 16 hex digits. */
   readonly evmContract: string;
+  /** What the templates of links through HybridCustody name; without it there are none. */
+  readonly hybridCustody?: HybridCustodyNetwork | undefined;
 }
 
 /** The rules of every transaction of a user's account, whoever signs: proposer, payer, gas. */

@@ -42,6 +42,12 @@ export const policy: ChainPolicy = {
   paymaster: { address: "f3fcd2c1a78f5eee", keyId: 0 },
   creator: { address: "e03daebed8ca0615", keyCount: 8 },
   evmContract: "f8d6e0586b0a20c7",
+  hybridCustody: {
+    contract: "f8d6e0586b0a20c7",
+    viewResolver: "f8d6e0586b0a20c7",
+    factory: "120e725050340cab",
+    filter: "045a1763c93006ca",
+  },
 };
 export const otherPaymaster = "0ae53cb6e3f42a79";
 

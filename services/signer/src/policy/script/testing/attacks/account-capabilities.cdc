@@ -85,6 +85,32 @@ transaction(to: Address) {
         owned.giveOwnership(to: to)
     }
 }
+//# ForbiddenType: HybridCustody's private interface in the owned account's place: another factory for a parent
+import HybridCustody from 0xd8a7e05a7ac670c0
+import CapabilityFactory from 0xd8a7e05a7ac670c0
+transaction(parent: Address, factory: Address) {
+    prepare(account: auth(BorrowValue) &Account) {
+        let owned = account.storage.borrow<auth(HybridCustody.Owner) &{HybridCustody.OwnedAccountPrivate}>(from: /storage/HybridCustodyChild_0xd8a7e05a7ac670c0)!
+        let other = getAccount(factory).capabilities.get<&CapabilityFactory.Manager>(/public/CapabilityFactory_0xd8a7e05a7ac670c0)
+        owned.setCapabilityFactoryForParent(parent: parent, cap: other)
+    }
+}
+//# ForbiddenType: the owned account is taken out, with the right over the account in it
+import HybridCustody from 0xd8a7e05a7ac670c0
+import Evil from 0x01cf0e2f2f715450
+transaction {
+    prepare(account: auth(LoadValue) &Account) {
+        Evil.take(<-account.storage.load<@HybridCustody.OwnedAccount>(from: /storage/HybridCustodyChild_0xd8a7e05a7ac670c0)!)
+    }
+}
+//# ForbiddenEntitlement: HybridCustody's own set-up, with a factory of the asker's
+import HybridCustody from 0xd8a7e05a7ac670c0
+transaction {
+    prepare(account: auth(Storage, Capabilities) &Account) {
+        let all = account.capabilities.account.issue<auth(Storage, Contracts, Keys, Inbox, Capabilities) &Account>()
+        account.storage.save(<-HybridCustody.createOwnedAccount(acct: all), to: /storage/HybridCustodyChild_0xd8a7e05a7ac670c0)
+    }
+}
 //# ForbiddenType: the owned account under another name, behind an interface
 import HybridCustody as Family from 0xd8a7e05a7ac670c0
 import ViewResolver from 0xf8d6e0586b0a20c7

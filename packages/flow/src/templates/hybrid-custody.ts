@@ -1,0 +1,66 @@
+import { type CadenceValue, cadenceAddress, encodeCadence } from "../codec/cadence-json.ts";
+import type { TransactionPayload } from "../codec/transaction.ts";
+import { TemplateError } from "./add-user-key.ts";
+import {
+  endScript,
+  type HybridCustodyNetwork,
+  redeemScript,
+  removeScript,
+  setUpScript,
+} from "./hybrid-custody-scripts.ts";
+
+/**
+ * What is done about links through HybridCustody, with the other account's address, 16 hex digits: the child sets up and removes, the parent redeems; the
+ * child ends all of its links at once.
+ */
+export type HybridCustodyChange =
+  | {
+      readonly template: "set-up-hybrid-custody" | "redeem-hybrid-custody" | "remove-hybrid-custody";
+      readonly other: string;
+    }
+  | { readonly template: "end-hybrid-custody" };
+
+export type HybridCustodyTemplateName = HybridCustodyChange["template"];
+
+const SCRIPTS: Readonly<Record<HybridCustodyTemplateName, (network: HybridCustodyNetwork) => string>> = {
+  "set-up-hybrid-custody": setUpScript,
+  "redeem-hybrid-custody": redeemScript,
+  "remove-hybrid-custody": removeScript,
+  "end-hybrid-custody": endScript,
+};
+
+/** The text of a template on a network; a parent that is no account of the service runs the redeeming with its own wallet. */
+export const hybridCustodyScript = (name: HybridCustodyTemplateName, network: HybridCustodyNetwork): string =>
+  SCRIPTS[name](network);
+
+/** The exact arguments, as values: factory and filter are the network's. */
+export function hybridCustodyArguments(change: HybridCustodyChange, network: HybridCustodyNetwork): CadenceValue[] {
+  if (change.template === "end-hybrid-custody") return [];
+  const given = change.template === "set-up-hybrid-custody" ? [network.factory, network.filter] : [];
+  return [change.other, ...given].map(cadenceAddress);
+}
+
+const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;
+
+/**
+ * What a transaction does about links through HybridCustody: undefined where it runs another script, or the network has no set-up. Text and arguments are
+ * compared byte for byte with what we would write. Errors: TemplateError.
+ */
+export function readHybridCustodyChange(
+  payload: Pick<TransactionPayload, "script" | "arguments">,
+  network: HybridCustodyNetwork | undefined,
+): HybridCustodyChange | undefined {
+  if (!network) return undefined;
+  const names = Object.keys(SCRIPTS) as HybridCustodyTemplateName[];
+  const template = names.find((name) => hybridCustodyScript(name, network) === payload.script);
+  if (template === undefined) return undefined;
+  const other = ADDRESS_ARGUMENT.exec(payload.arguments[0] ?? "")?.[1] ?? "";
+  if (template !== "end-hybrid-custody" && other === "") throw new TemplateError("not the arguments of the template");
+  const change: HybridCustodyChange = template === "end-hybrid-custody" ? { template } : { template, other };
+  const ours = hybridCustodyArguments(change, network).map(encodeCadence);
+  if (ours.length !== payload.arguments.length) throw new TemplateError("not the arguments of the template");
+  if (!ours.every((text, i) => text === payload.arguments[i])) {
+    throw new TemplateError("the factory or the filter is not the network's, or not spelled as we would");
+  }
+  return change;
+}
