@@ -101,8 +101,10 @@ async function startDatabases(
   const postgres = await restarts.begin("postgres", () => startPostgres({ stateDir, port, logFile, throwAway, start }));
   await createDatabases(postgres);
   const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
-  const names = applied.flatMap((list, index) => list.map((name) => `${services[index]}/${name}`));
-  options.say(`postgres is up${names.length > 0 ? `, applied ${names.join(", ")}` : ", migrations are up to date"}`);
+  options.say(`postgres is up${applied.some(({ length }) => length > 0) ? "" : ", migrations are up to date"}`);
+  for (const [index, names] of applied.entries()) {
+    if (names.length > 0) options.say(`  ${services[index]}: ${names.length} migrations, up to ${names.at(-1)}`);
+  }
   return postgres;
 }
 

@@ -29,6 +29,16 @@ function table(stack: Stack): string {
     .join("\n");
 }
 
+/** Where the contract is served, and where each process tells that it serves. */
+function whereabouts({ gateway, processes }: Stack): string {
+  const [metrics = ""] = Object.values(processes).flatMap((each) => each.metrics ?? []);
+  const ready = metrics.replace(/\/metrics$/, "/readyz");
+  return [
+    `  contract: ${gateway}/openapi.json`,
+    `  health: /livez and /readyz beside each /metrics, such as ${ready}`,
+  ].join("\n");
+}
+
 /** Stops on signals, and when the bootstrap that started us is gone; asking again after a while kills outright. */
 function stopOnRequest(request: (why: string) => void, force: () => void): void {
   let first: number | undefined;
@@ -82,9 +92,8 @@ export async function start(args: string[]): Promise<void> {
   });
   running = await starting;
   if (stopWhy === undefined) {
-    console.log(
-      `\n${table(running.stack)}\n\n  logs: ${stateDir}/log   details: ${running.stackFile}   stop: Ctrl-C\n`,
-    );
+    console.log(`\n${table(running.stack)}\n\n${whereabouts(running.stack)}`);
+    console.log(`  logs: ${stateDir}/log   details: ${running.stackFile}   stop: Ctrl-C\n`);
     console.log(`ready in ${seconds()} s`);
   }
   await asked;

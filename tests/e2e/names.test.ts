@@ -1,13 +1,21 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CountersignClient } from "@countersign/client";
+import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
 import { ensureServiceKey, serviceAddress } from "@countersign/dev/emulator.ts";
+import { postgresHome } from "@countersign/dev/postgres.ts";
 import { ServiceAccount } from "@countersign/dev/service-account.ts";
+import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
 import { cadenceAddress, cadenceString, createAccessApi } from "@countersign/flow";
 import { loadNetworks } from "@countersign/service-kit";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stateFiles } from "../../dev/src/service-environment.ts";
 import { createFlowNames } from "../../services/account/src/chain/flow-names.ts";
 import { stateDir } from "../security/secrets.ts";
 import { runAsOwner } from "./chain-owner.ts";
-import { chain, chainName, signUpPerson } from "./person.ts";
+import { type ChainProxy, startChainProxy } from "./chain-proxy.ts";
+import { chain, chainName, newEmail, problemOf, signUpPerson } from "./person.ts";
 
 /** The parts of the name services that the scripts read, for a chain that has none. */
 const CONTRACTS = {
@@ -74,3 +82,101 @@ describe("names and pictures", () => {
     expect(new Set(addresses.map(({ profileImageUrl }) => profileImageUrl)).size).toBe(1);
   });
 });
+
+/** A name service that has the same name for everybody. */
+const EVERYBODY = `access(all) contract FIND {
+  access(all) fun reverseLookup(_ address: Address): String? { return "ada" }
+}`;
+
+describe("a chain that does not answer", () => {
+  let proxy: ChainProxy | undefined;
+  let running: RunningStack | undefined;
+  let dir = "";
+
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), "countersign-names-"));
+    running = await startStack({
+      stateDir: dir,
+      freePorts: true,
+      throwAway: true,
+      say: () => undefined,
+      async addressOf(process, callee, address) {
+        if (process !== "account" || callee !== "flow-emulator") return address;
+        proxy = await startChainProxy(address);
+        return proxy.address;
+      },
+      extraEnvironment(process) {
+        // The file is the process's own, since its node is: written a moment ago, and read once it starts.
+        if (process === "account") addNameService(join(dir, "networks-account.json"));
+        return {};
+      },
+    });
+    const { accessNode } = running.stack.chains[0]!;
+    const service = new ServiceAccount(accessNode, ensureServiceKey(dir));
+    for (const [name, code] of Object.entries({ Profile: CONTRACTS.Profile, FIND: EVERYBODY })) {
+      await service.run(DEPLOY, [cadenceString(name), cadenceString(code)]);
+    }
+  });
+
+  afterAll(async () => {
+    proxy?.letGo();
+    await running?.stop();
+    await proxy?.close();
+    for (const path of [dir, postgresHome(dir)]) rmSync(path, { recursive: true, force: true });
+  });
+
+  async function newcomer(): Promise<CountersignClient> {
+    const { gateway, identityProvider, chains } = running!.stack;
+    const { issuer, clients } = identityProvider;
+    const code = await loginAtDevelopmentProvider({ issuer, ...clients[0]!, email: newEmail() });
+    const { idToken } = await exchangeCode(issuer, code);
+    const client = new CountersignClient({ baseUrl: gateway, deviceKey: generateDeviceKey() });
+    const login = { method: "id_token_channel", token: idToken } as const;
+    await client.signUp({ login, chainName: chains[0]!.chainName, device: { type: "mobile" } });
+    return client;
+  }
+  const namesOf = async (client: CountersignClient) =>
+    (await client.me()).addresses.filter(({ chainType }) => chainType === "cadence").map((each) => each.domainName);
+
+  it("delays neither a sign-up nor GET /account/v1/me by its names, which come with a later answer", async () => {
+    // A lookup gives up after 3 s, and the address is looked up again a minute later: on a stalled machine somebody else tries.
+    const seen: unknown[] = [];
+    for (let tries = 0; tries < 5; tries++) {
+      proxy!.hang("FIND");
+      const client = await newcomer();
+      const early = await namesOf(client);
+      const hung = proxy!.hanging();
+      proxy!.letGo();
+      seen.push({ hung, early });
+      // The answers came before what they might have waited for.
+      if (hung === 0) continue;
+      expect(early).toEqual([""]);
+      await expect.poll(() => namesOf(client), { timeout: 20_000, interval: 100 }).toEqual(["ada.find"]);
+      return;
+    }
+    expect(seen, "no answer came while the name service hung").toEqual([]);
+  });
+
+  it("is told as ChainUnavailable by what cannot do without it", async () => {
+    const client = await newcomer();
+    const { publicKey, algorithm } = generateDeviceKey();
+    proxy!.refuse();
+    const away = { status: 503, error: "ChainUnavailable" };
+    expect(await problemOf(client.linkParent())).toMatchObject(away);
+    expect(await problemOf(client.registerRecoveryKey({ publicKey, algorithm }, "ada@cloud.example"))).toMatchObject(
+      away,
+    );
+    const revocation = client.reportRevocation(client.deviceKey.publicKey, "ab".repeat(32));
+    expect(await problemOf(revocation)).toMatchObject(away);
+    // What the database knows is answered all the same.
+    expect((await client.me()).addresses).toHaveLength(2);
+  });
+});
+
+/** Gives the first network of a configuration the name service of the service account. */
+function addNameService(file: string): void {
+  const { networks } = JSON.parse(readFileSync(file, "utf8")) as { networks: object[] };
+  const [first, ...others] = networks;
+  const named = { ...first, nameServices: [{ kind: "find", contract: serviceAddress }] };
+  writeFileSync(file, JSON.stringify({ networks: [named, ...others] }));
+}

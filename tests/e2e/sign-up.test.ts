@@ -1,7 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { cadenceAddress, cadenceArray, createAccessApi, encodeCadence, evmAddressesScript } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
-import { call, chain, chainName, logIn, logInForCode, newEmail, newPhone, problemOf, signUpPerson } from "./person.ts";
+import {
+  call,
+  chain,
+  chainName,
+  logIn,
+  logInForCode,
+  newEmail,
+  newPhone,
+  problemOf,
+  signUpPerson,
+  stack,
+} from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 
@@ -165,4 +176,10 @@ describe("sign-up", () => {
     expect(answer).toMatchObject({ status, body: { status, error, instance: answer.headers.get("x-request-id") } });
     expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
   });
+});
+
+it("the development provider says at its root what it is", async () => {
+  const answer = await fetch(stack.identityProvider.issuer);
+  expect(answer.status).toBe(200);
+  expect(await answer.text()).toMatch(/^Countersign's OpenID provider for development.*\n$/);
 });

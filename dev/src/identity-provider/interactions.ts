@@ -4,6 +4,8 @@ import type { Accounts } from "./accounts.ts";
 import { consentPage, errorPage, loginPage, picture } from "./pages.ts";
 
 const formLimit = 8192;
+const ABOUT =
+  "Countersign's OpenID provider for development, where anybody logs in as anybody; see /.well-known/openid-configuration\n";
 
 function send(response: ServerResponse, status: number, body: string, type = "text/html; charset=utf-8"): void {
   response.writeHead(status, {
@@ -24,7 +26,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(body);
 }
 
-/** The login and consent pages, and the pictures. Answers false when the request is not theirs. */
+/** The login and consent pages, the pictures, and what this is. Answers false when the request is not theirs. */
 export function createInteractions(provider: Provider, accounts: Accounts) {
   const appNameOf = async (clientId: unknown) =>
     (await provider.Client.find(String(clientId)))?.clientName ?? String(clientId);
@@ -74,6 +76,10 @@ export function createInteractions(provider: Provider, accounts: Accounts) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const [, area, id, action = "", extra] = pathname.split("/");
+    if (pathname === "/") {
+      send(response, 200, ABOUT, "text/plain; charset=utf-8");
+      return true;
+    }
     if (area === "picture" && id) {
       const sub = id.replace(/\.svg$/, "");
       const account = accounts.find(sub);

@@ -52,7 +52,7 @@ export const accounts: Rows = {
     codes: {
       ParentNotLinked: async () => exchange("linkParent", { token: tokenOf(await freezer()) }),
       AccountNotReady: async () => exchange("linkParent", { token: (await undeployed()).token }),
-      ChainUnavailable: seenIn("services/device/src/domain/open-two-factor.test.ts"),
+      ChainUnavailable: seenIn("tests/e2e/names.test.ts"),
     },
   },
   freezeAccount: {

@@ -9,7 +9,7 @@ import { key } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
-const CHAIN_AWAY = seenIn("services/device/src/domain/open-two-factor.test.ts");
+const CHAIN_AWAY = seenIn("tests/e2e/names.test.ts");
 const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const owner = once(signUpPerson);
 const accountName = "ada@cloud.example";
