@@ -26,11 +26,16 @@ export const signer: Case = async (bench) => {
     const unary = await asFast(bareUnary(bare.address, people, "transaction", count), bench);
     const gateway = await startFloor("floor-gateway", bare.address, "stream");
     // The floor signs whatever comes, and knows the paymaster's path only.
-    const coalesced = await asFast(overHttp(`http://${gateway.address}`, people, "paymaster", count), bench);
+    const http = () => overHttp(`http://${gateway.address}`, people, "paymaster", count);
+    const coalesced = await asFast(http(), bench);
+    const again = http();
+    const half = await fixedRate(again.users, coalesced.perSecond / 2, bench);
+    again.close();
     gateway.stop();
     bare.stop();
     return [
       { name: FLOOR, measured: coalesced },
+      { name: `${FLOOR}, half load`, measured: half },
       { name: UNARY_FLOOR, measured: unary },
     ];
   }

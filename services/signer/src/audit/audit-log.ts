@@ -95,7 +95,8 @@ interface Written {
   full: ReadonlyMap<string, BudgetWindow>;
 }
 
-const BATCH = 256;
+/** Few enough that a busy signer decides about some requests while the records of others are flushed. */
+const BATCH = 64;
 const MINUTE_MS = 60_000;
 
 /**
