@@ -134,6 +134,8 @@ function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, d
   };
   for (const event of ONCE) expectTold(event, 1);
   for (const event of PER_DEVICE) expectTold(event, phones);
+  // No transaction of ours may look like a stranger's.
+  expectTold("account.chain-alert", 0);
   expectTold(SESSION, own(books.sessions).length);
   return found;
 }

@@ -76,7 +76,7 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       summary: "Lets the account sign again; not for the device that froze it, with a recovery key after its delay",
       token: "user",
       recover: true,
-      errors: ["UnfreezeNotAllowed", "DelayRequired"],
+      errors: ["UnfreezeNotAllowed", "AccountUnderReview", "DelayRequired"],
       handler: async (_input, call) => {
         await freezing.unfreezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;

@@ -26,6 +26,7 @@ export const REASONS = {
   DelayNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such delay" },
   DelayContested: { grpc: "PERMISSION_DENIED", http: 403, title: "This was kept out for as long as it may be" },
   LoginTooOld: { grpc: "PERMISSION_DENIED", http: 403, title: "Sign in again first" },
+  AccountUnderReview: { grpc: "PERMISSION_DENIED", http: 403, title: "The account waits to be looked at" },
   UnfreezeNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The device that froze cannot unfreeze" },
   DeploymentFailed: { grpc: "ABORTED", http: 502, title: "The chain refused the deployment" },
   IdempotencyKeyReused: {

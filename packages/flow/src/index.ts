@@ -5,6 +5,7 @@ export {
   type Block,
   type ChainEvent,
   type ChainKey,
+  type ChainTransaction,
   createAccessApi,
   type TransactionResult,
 } from "./access/access-api.ts";
@@ -69,4 +70,5 @@ export {
   readParentLinkChange,
 } from "./templates/parent-links.ts";
 export { hybridCustodyParentsScript, INBOX_PARENTS_SCRIPT } from "./templates/parents-scripts.ts";
+export { addsKeyOf, readTemplate, type TemplateChange, templateEffects } from "./templates/template-effects.ts";
 export { type VoidPlace, voidPayload } from "./templates/void-transaction.ts";

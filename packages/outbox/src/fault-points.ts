@@ -10,6 +10,7 @@ export const OUTBOX_FAULT_POINTS = {
   chainChange: published,
   timeLock: published,
   freeze: published,
+  chainAlert: published,
 } as const;
 
 export const faultPoint = defineFaultPoints("outbox", OUTBOX_FAULT_POINTS);

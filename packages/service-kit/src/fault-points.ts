@@ -25,6 +25,8 @@ export interface FaultPoints<Name extends string = string> {
   readonly freeze: readonly Name[];
   /** What the paymaster paid for is told to the signer's budgets: some time after whatever way it was paid on. */
   readonly settlement?: readonly Name[];
+  /** An account is changed on chain by no transaction of ours; absent where the program has no part in it. */
+  readonly chainAlert?: readonly Name[];
 }
 
 /**

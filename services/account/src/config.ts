@@ -8,6 +8,9 @@ import {
   sharedEnv,
 } from "@countersign/service-kit";
 import { z } from "zod";
+import { ALERT_ACTIONS } from "./domain/account-event.ts";
+
+const action = z.enum(ALERT_ACTIONS).default("freeze");
 
 const schema = sharedEnv.extend({
   ACCOUNT_DATABASE_URL: z.string(),
@@ -24,6 +27,11 @@ const schema = sharedEnv.extend({
   ACCOUNT_KEY_WATCH_MS: z.coerce.number().int().positive().default(500),
   /** Milliseconds between looks for transactions that the signer's budgets wait for. */
   ACCOUNT_SETTLEMENT_MS: z.coerce.number().int().positive().default(1000),
+  /** What follows when no transaction of ours caused an event of an account of ours, by kind: freeze, alert or off. See docs/chain-watch.md. */
+  ACCOUNT_WATCH_KEYS: action,
+  ACCOUNT_WATCH_CONTRACTS: action,
+  ACCOUNT_WATCH_CAPABILITIES: action,
+  ACCOUNT_WATCH_INBOX: action,
   AUTH_ISSUER: z.url(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_SIGNER_ADDRESS: dialAddress,
@@ -42,6 +50,12 @@ export function loadConfig(env: Env) {
     maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
     keyWatchMs: settings.ACCOUNT_KEY_WATCH_MS,
     settlementMs: settings.ACCOUNT_SETTLEMENT_MS,
+    alertActions: {
+      keys: settings.ACCOUNT_WATCH_KEYS,
+      contracts: settings.ACCOUNT_WATCH_CONTRACTS,
+      "account-capabilities": settings.ACCOUNT_WATCH_CAPABILITIES,
+      inbox: settings.ACCOUNT_WATCH_INBOX,
+    },
     issuer: settings.AUTH_ISSUER,
     authAddress: settings.CS_AUTH_ADDRESS,
     signerAddress: settings.CS_SIGNER_ADDRESS,

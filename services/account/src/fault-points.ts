@@ -31,6 +31,7 @@ export const ACCOUNT_FAULT_POINTS = {
   timeLock: [],
   freeze: ["freeze heard of", "void signed", "void submitted", "void sealed", "freeze followed"],
   settlement: ["usage reported"],
+  chainAlert: ["alert raised"],
 } as const;
 
 export const faultPoint = defineFaultPoints("account", ACCOUNT_FAULT_POINTS);

@@ -41,6 +41,8 @@ import { watchKeys } from "./domain/watch-keys.ts";
 import { followChains } from "./jobs/chain-follower.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
+import { tellAlerts } from "./jobs/tell-alerts.ts";
+import { createAlertCounter } from "./metrics.ts";
 import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.ts";
 import { deployAccountRpc } from "./rpc/deploy-account.ts";
 import { getAccountRpc } from "./rpc/get-account.ts";
@@ -122,11 +124,13 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   });
   onClose("creation-runner", () => runner.close());
 
+  const raised = tellAlerts({ logger, counter: createAlertCounter(metrics) });
   const watched = prismaKeyWatchStore(prisma);
   const watcher = followChains({
     component: "key-watcher",
     chains,
-    round: (chain, lease, signal) => watchKeys({ store: watched, chain, lease }, signal),
+    round: (chain, lease, signal) =>
+      watchKeys({ store: watched, chain, lease, actions: config.alertActions, raised }, signal),
     clock,
     logger,
     pollMs: config.keyWatchMs,

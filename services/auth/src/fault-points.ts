@@ -22,13 +22,16 @@ const revocation = ["revocation heard of", "revocation followed"] as const;
 type SignUpPoint = "claimed" | `${"before" | "after"} ${SignUpStep}` | "done" | "session begun";
 
 /** Every place of auth's sign-up, and of its part in letting a device in and in shutting out a key that was revoked, at which a fault test may kill. */
-export const AUTH_FAULT_POINTS: FaultPoints<SignUpPoint | (typeof letIn)[number] | (typeof revocation)[number]> = {
+export const AUTH_FAULT_POINTS: FaultPoints<
+  SignUpPoint | (typeof letIn)[number] | (typeof revocation)[number] | "account held"
+> = {
   signUp: ["claimed", ...aroundSteps, "done", "session begun"],
   letInBySignature: letIn,
   letInByTransaction: letIn,
   chainChange: revocation,
   timeLock: [],
   freeze: [],
+  chainAlert: ["account held"],
 };
 
 export const faultPoint = defineFaultPoints("auth", AUTH_FAULT_POINTS);

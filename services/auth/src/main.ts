@@ -34,6 +34,7 @@ import { endOtherSessions, endSession, signOut } from "./domain/end-session.ts";
 import { finishTwoFactor } from "./domain/finish-two-factor.ts";
 import { freezeAccount, unfreezeAccount } from "./domain/freeze-account.ts";
 import { getContact } from "./domain/get-contact.ts";
+import { holdAccount } from "./domain/hold-account.ts";
 import { issueChallenge } from "./domain/issue-challenge.ts";
 import { refreshToken } from "./domain/refresh-token.ts";
 import { removeDevice } from "./domain/remove-device.ts";
@@ -61,11 +62,18 @@ import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
 import { prismaContactStore } from "./store/prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./store/prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./store/prisma-freeze-store.ts";
+import { prismaHoldStore } from "./store/prisma-hold-store.ts";
 import { prismaSessionStore } from "./store/prisma-session-store.ts";
 import { prismaSignUpStore } from "./store/prisma-sign-up-store.ts";
 import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./store/prisma-two-factor-sign-in-store.ts";
+import {
+  CHAIN_ALERT_DELIVERIES,
+  CHAIN_ALERT_DURABLE,
+  CHAIN_ALERT_SUBJECT,
+  onChainAlert,
+} from "./subscribers/chain-alert.ts";
 import { DEVICE_REMOVED_DURABLE, DEVICE_REMOVED_SUBJECT, onDeviceRemoved } from "./subscribers/device-removed.ts";
 import { KEY_EVENTS_DURABLE, KEY_EVENTS_SUBJECTS, onKeyEvent } from "./subscribers/key-events.ts";
 import {
@@ -160,6 +168,16 @@ async function start(service: ServiceProcess) {
     handler: onKeyEvent(access),
   });
   onClose("key-events", () => revocations.close());
+  const alerts = startConsumer({
+    natsUrl: config.natsUrl,
+    tls,
+    logger,
+    durable: CHAIN_ALERT_DURABLE,
+    filter: CHAIN_ALERT_SUBJECT,
+    maxDeliver: CHAIN_ALERT_DELIVERIES,
+    handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
+  });
+  onClose("chain-alerts", () => alerts.close());
   const signIns = prismaTwoFactorSignInStore(prisma);
   const requests = twoFactorRequests(client(TwoFactorService, "device"));
   const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });

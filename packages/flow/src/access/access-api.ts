@@ -39,6 +39,8 @@ export interface ChainKey {
 export interface ChainEvent {
   readonly type: string;
   readonly transactionId: string;
+  /** Its place among the events of its transaction, where the node told it. */
+  readonly index?: number;
   /** Of its block, where events were asked for by height. */
   readonly height?: bigint;
   /** The event's fields as plain data; see readCadence. */
@@ -52,6 +54,16 @@ export interface TransactionResult {
   readonly errorMessage: string;
   readonly blockId: string;
   readonly events: readonly ChainEvent[];
+}
+
+/** What a transaction is, without its signatures. Addresses are 16 hex digits. */
+export interface ChainTransaction {
+  readonly script: string;
+  /** JSON-Cadence texts. */
+  readonly arguments: readonly string[];
+  readonly proposalKey: ProposalKey;
+  readonly payer: string;
+  readonly authorizers: readonly string[];
 }
 
 /** What we use of Flow's Access API over REST. Addresses and ids are hex without prefix. */
@@ -69,8 +81,8 @@ export interface AccessApi {
   executeScript(script: string, args: readonly string[], signal?: AbortSignal): Promise<unknown>;
   /** Submits; a transaction that the node has already is no error. Answers its id. */
   submit(transaction: FlowTransaction, signal?: AbortSignal): Promise<string>;
-  /** Who proposed and who paid a transaction that the node has. */
-  transaction(id: string, signal?: AbortSignal): Promise<{ payer: string; proposalKey: ProposalKey }>;
+  /** A transaction that the node has. Errors: AccessApiError, with status 404 where it has none. */
+  transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
   /** The result, or undefined while the node does not know the id. */
   transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
   /** Polls until the transaction is sealed or expired; the caller's signal ends it. */
@@ -111,8 +123,20 @@ const signatureBody = (entry: TransactionSignature) => ({
 const readEvent = (event: wire.WireEvent): ChainEvent => ({
   type: event.type,
   transactionId: event.transaction_id,
+  index: Number(event.event_index),
   fields: readCadence(JSON.parse(fromBase64(event.payload))) as Record<string, unknown>,
 });
+
+const readTransaction = ({ script, payer, authorizers, ...rest }: wire.WireTransaction): ChainTransaction => {
+  const { address, key_index, sequence_number } = rest.proposal_key;
+  return {
+    script: fromBase64(script),
+    arguments: rest.arguments.map(fromBase64),
+    proposalKey: { address, keyId: Number(key_index), sequenceNumber: BigInt(sequence_number) },
+    payer,
+    authorizers,
+  };
+};
 
 function readBlock(body: unknown): Block {
   const [{ header }] = wire.blocks(body);
@@ -240,18 +264,7 @@ export function createAccessApi({
     },
 
     transaction: (id, signal) =>
-      request(
-        `/v1/transactions/${id}`,
-        (body) => {
-          const { payer, proposal_key } = wire.transaction(body);
-          const { address, key_index, sequence_number } = proposal_key;
-          return {
-            payer,
-            proposalKey: { address, keyId: Number(key_index), sequenceNumber: BigInt(sequence_number) },
-          };
-        },
-        signal,
-      ),
+      request(`/v1/transactions/${id}`, (body) => readTransaction(wire.transaction(body)), signal),
 
     async transactionResult(id, signal) {
       try {

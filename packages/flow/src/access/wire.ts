@@ -3,6 +3,7 @@
 export interface WireEvent {
   type: string;
   transaction_id: string;
+  event_index: string;
   payload: string;
 }
 export interface WireKey {
@@ -25,9 +26,12 @@ interface WireResult {
   events: WireEvent[];
 }
 
-interface WireTransaction {
+export interface WireTransaction {
+  script: string;
+  arguments: string[];
   payer: string;
   proposal_key: { address: string; key_index: string; sequence_number: string };
+  authorizers: string[];
 }
 
 type Fields = Record<string, unknown>;
@@ -78,6 +82,7 @@ function event(value: unknown): WireEvent {
   return {
     type: string(fields.type, "type"),
     transaction_id: string(fields.transaction_id, "transaction_id"),
+    event_index: digits(fields.event_index, "event_index"),
     payload: string(fields.payload, "payload"),
   };
 }
@@ -102,6 +107,9 @@ export function transaction(body: unknown): WireTransaction {
   const fields = object(body, "transaction");
   const proposal = object(fields.proposal_key, "proposal_key");
   return {
+    script: string(fields.script, "script"),
+    arguments: array(fields.arguments ?? [], "arguments").map((each) => string(each, "argument")),
+    authorizers: array(fields.authorizers ?? [], "authorizers").map((each) => address(each, "authorizer")),
     payer: address(fields.payer, "payer"),
     proposal_key: {
       address: address(proposal.address, "proposal_key.address"),

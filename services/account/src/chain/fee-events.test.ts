@@ -22,6 +22,9 @@ function chain(payers: Record<string, string>, events: { withdrawn: ChainEvent[]
       return type.endsWith("TokensWithdrawn") ? events.withdrawn : events.deducted;
     },
     transaction: async (id) => ({
+      script: "",
+      arguments: [],
+      authorizers: [],
       payer: payers[id]!,
       proposalKey: { address: "01cf0e2f2f715450", keyId: 1, sequenceNumber: BigInt(id) },
     }),

@@ -1,9 +1,11 @@
 import {
   type AccessApi,
+  AccessApiError,
   addedKeys,
   type ChainEvent,
   cadenceAddress,
   cadenceArray,
+  createAccountsScript,
   encodeCadence,
   evmAddressesScript,
   HASH_ALGORITHM,
@@ -16,7 +18,8 @@ import type { Network } from "@countersign/service-kit";
 import type { KeyAdditionChain } from "../domain/key-addition.ts";
 import type { ParentChain } from "../domain/link-parent.ts";
 import type { SettlementChain } from "../domain/settle-budgets.ts";
-import type { KeyEvent, KeyWatchChain } from "../domain/watch-keys.ts";
+import type { KeyWatchChain } from "../domain/watch-keys.ts";
+import { accountEventOf } from "./account-events.ts";
 import type { Chain, DeployedAccount } from "./chain.ts";
 import { paidTransactions } from "./fee-events.ts";
 
@@ -36,7 +39,7 @@ export function createFlowChain(
   network: Network,
   access: AccessApi,
 ): Chain & KeyAdditionChain & KeyWatchChain & ParentChain & SettlementChain {
-  const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody } = network;
+  const { chainName, evmChainId, creator, evmContract, paymaster, hybridCustody, hybridCustodySetUp } = network;
   const parentsScript = hybridCustody ? hybridCustodyParentsScript(hybridCustody) : INBOX_PARENTS_SCRIPT;
   return {
     chainName,
@@ -106,23 +109,20 @@ export function createFlowChain(
     },
 
     maxEventBlocks: EVENT_BLOCKS,
-    async keyEvents(from, to, signal) {
-      const [added, revoked] = await Promise.all([
-        access.events("flow.AccountKeyAdded", from, to, signal),
-        access.events("flow.AccountKeyRemoved", from, to, signal),
-      ]);
-      const eventOf = (kind: KeyEvent["kind"], event: ChainEvent): KeyEvent[] =>
-        (kind === "added" ? addedKeys([event]) : revokedKeys([event])).map(({ address, keyIndex }) => ({
-          address,
-          keyIndex,
-          kind,
-          height: event.height ?? to,
-        }));
-      return [
-        ...added.flatMap((event) => eventOf("added", event)),
-        ...revoked.flatMap((event) => eventOf("revoked", event)),
-      ];
+    async accountEvents(types, from, to, signal) {
+      const found = await Promise.all(types.map((type) => access.events(type, from, to, signal)));
+      return found.flat().map((event) => accountEventOf(event, to));
     },
+    async transaction(id, signal) {
+      try {
+        return await access.transaction(id, signal);
+      } catch (error) {
+        if (error instanceof AccessApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    creationScript: createAccountsScript(evmContract),
+    ...(hybridCustody && hybridCustodySetUp && { hybridCustody: { contract: hybridCustody, ...hybridCustodySetUp } }),
 
     async parentsOf(address, signal) {
       const found = await access.executeScript(parentsScript, [encodeCadence(cadenceAddress(address))], signal);

@@ -1,58 +1,105 @@
 import { describe, expect, it } from "vitest";
-import { type KeyEvent, type KeyWatchStore, watchKeys } from "./watch-keys.ts";
+import type { AccountEvent, AlertActions } from "./account-event.ts";
+import type { Alert } from "./find-alerts.ts";
+import { type Found, type KeyWatchChain, type KeyWatchStore, watchKeys } from "./watch-keys.ts";
 
 const now = new Date("2026-11-21T00:00:00Z");
 const lease = { owner: "a", now, until: new Date(now.getTime() + 1000) };
 const signal = new AbortController().signal;
+const freezeAll: AlertActions = {
+  keys: "freeze",
+  contracts: "freeze",
+  "account-capabilities": "freeze",
+  inbox: "freeze",
+};
+const strange = {
+  script: "transaction {}",
+  arguments: [],
+  proposalKey: { address: "aa", keyId: 0, sequenceNumber: 0n },
+  payer: "aa",
+  authorizers: ["aa"],
+};
 
-function world(events: KeyEvent[], latest: bigint, told: bigint | undefined) {
-  const state = { height: told, changed: [] as [string, bigint][], asked: [] as [bigint, bigint][] };
+function world(
+  events: AccountEvent[],
+  latest: bigint,
+  told: bigint | undefined,
+  {
+    actions = freezeAll,
+    managed = [] as string[],
+    transaction = async (): Promise<typeof strange | undefined> => strange,
+  } = {},
+) {
+  const state = {
+    height: told,
+    changed: [] as [string, bigint][],
+    alerts: [] as Alert[],
+    raised: [] as Alert[],
+    asked: [] as [bigint, bigint][],
+    types: [] as readonly string[],
+  };
   const store: KeyWatchStore = {
     async lease(_chain, _lease, begin) {
       state.height ??= begin;
       return state.height;
     },
-    async advance(_chain, { from, to }, changed) {
+    managed: async () => new Map(managed.map((address) => [address, `account of ${address}`])),
+    async advance(_chain, { from, to }, { changed, alerts }: Found) {
       if (state.height !== from) return false;
       state.height = to;
       state.changed.push(...changed);
+      state.alerts.push(...alerts);
       return true;
     },
   };
-  const chain = {
+  const chain: KeyWatchChain = {
     chainName: "c",
     maxEventBlocks: 250n,
+    creationScript: "creation",
+    creator: { address: "cc" },
+    transaction,
+    accountKeys: async () => [],
     latestBlock: async () => ({ height: latest }),
-    keyEvents: async (from: bigint, to: bigint) => {
+    accountEvents: async (types: readonly string[], from: bigint, to: bigint) => {
       state.asked.push([from, to]);
+      state.types = types;
       return events.filter(({ height }) => height >= from && height <= to);
     },
   };
-  return { state, round: () => watchKeys({ store, chain, lease }, signal) };
+  const raised = (_: string, alerts: readonly Alert[]) => void state.raised.push(...alerts);
+  return { state, store, chain, round: () => watchKeys({ store, chain, lease, actions, raised }, signal) };
 }
 
-const event = (change: Partial<KeyEvent>): KeyEvent => ({
-  address: "aa",
-  keyIndex: 2,
-  kind: "added",
-  height: 5n,
-  ...change,
+const base = { address: "aa", transactionId: "t", index: 0, height: 5n };
+const addedKey = { address: "aa", publicKey: "", keyIndex: 2, weight: 1, hashAlgorithm: 1, signatureAlgorithm: 1 };
+const added = (keyIndex = 2, rest: Partial<AccountEvent> = {}): AccountEvent => ({
+  ...base,
+  type: "flow.AccountKeyAdded",
+  addedKey: { ...addedKey, keyIndex },
+  ...rest,
+});
+const revoked = (removedKeyIndex: number, rest: Partial<AccountEvent> = {}): AccountEvent => ({
+  ...base,
+  type: "flow.AccountKeyRemoved",
+  removedKeyIndex,
+  ...rest,
+});
+const contract = (rest: Partial<AccountEvent> = {}): AccountEvent => ({
+  ...base,
+  type: "flow.AccountContractAdded",
+  ...rest,
 });
 
 describe("watching keys", () => {
   it("tells each account once a stretch, with its newest change", async () => {
-    const { state, round } = world([event({}), event({ kind: "revoked", keyIndex: 1, height: 7n })], 9n, 0n);
+    const { state, round } = world([added(), revoked(1, { height: 7n })], 9n, 0n);
     expect(await round()).toBe(false);
     expect(state.changed).toEqual([["aa", 7n]]);
     expect(state.height).toBe(9n);
   });
 
   it("leaves out the keys of a creation, and never a revocation", async () => {
-    const { state, round } = world(
-      [event({ keyIndex: 0 }), event({ keyIndex: 1 }), event({ address: "bb", keyIndex: 0, kind: "revoked" })],
-      9n,
-      0n,
-    );
+    const { state, round } = world([added(0), added(1), revoked(0, { address: "bb" })], 9n, 0n);
     await round();
     expect(state.changed).toEqual([["bb", 5n]]);
   });
@@ -68,24 +115,65 @@ describe("watching keys", () => {
   });
 
   it("begins a new chain at its newest block", async () => {
-    const { state, round } = world([event({})], 9n, undefined);
+    const { state, round } = world([added()], 9n, undefined);
     await round();
     expect(state).toMatchObject({ height: 9n, changed: [], asked: [] });
   });
 
   it("does nothing while another has the lease, or with a node that is behind", async () => {
-    const behind = world([event({})], 9n, 12n);
+    const behind = world([added()], 9n, 12n);
     expect(await behind.round()).toBe(false);
     expect(behind.state.asked).toEqual([]);
-    const { state } = world([], 9n, 0n);
-    const store: KeyWatchStore = { lease: async () => undefined, advance: async () => expect.unreachable() };
-    const chain = {
-      chainName: "c",
-      maxEventBlocks: 250n,
-      latestBlock: async () => ({ height: 9n }),
-      keyEvents: async () => expect.unreachable(),
-    };
-    expect(await watchKeys({ store, chain, lease }, signal)).toBe(false);
-    expect(state.height).toBe(0n);
+    const { state, store, chain } = world([added()], 9n, 0n);
+    const leased = { ...store, lease: async () => undefined };
+    const raised = () => expect.unreachable();
+    expect(await watchKeys({ store: leased, chain, lease, actions: freezeAll, raised }, signal)).toBe(false);
+    expect(state).toMatchObject({ height: 0n, asked: [] });
+  });
+});
+
+describe("alerts", () => {
+  it("are raised for accounts of ours, each event once, and told after the commit", async () => {
+    const events = [added(), contract({ index: 1 }), contract({ address: "bb", transactionId: "u" })];
+    const { state, round } = world(events, 9n, 0n, { managed: ["aa"] });
+    await round();
+    const expected = [
+      { accountId: "account of aa", event: events[0], kind: "keys", freezes: true },
+      { accountId: "account of aa", event: events[1], kind: "contracts", freezes: true },
+    ];
+    expect(state.alerts).toEqual(expected);
+    expect(state.raised).toEqual(expected);
+    expect(state.changed).toEqual([["aa", 5n]]);
+  });
+
+  it("freeze, tell only, or are left out, by their kind", async () => {
+    const actions = { ...freezeAll, keys: "off", contracts: "alert", inbox: "off" } as const;
+    const { state, round } = world([added(), contract({ index: 1 })], 9n, 0n, { actions, managed: ["aa"] });
+    await round();
+    expect(state.alerts.map(({ kind, freezes }) => [kind, freezes])).toEqual([["contracts", false]]);
+    // The list of keys follows the chain nevertheless; what is off and needed for nothing else is not even asked for.
+    expect(state.changed).toEqual([["aa", 5n]]);
+    expect(state.types.filter((type) => /Key|Inbox/.test(type))).toEqual([
+      "flow.AccountKeyAdded",
+      "flow.AccountKeyRemoved",
+    ]);
+  });
+
+  it("wait for a node that does not show the transaction yet, and are raised for one that it will never show", async () => {
+    const none = { managed: ["aa"], transaction: async () => undefined };
+    const young = world([contract()], 9n, 0n, none);
+    await expect(young.round()).rejects.toThrow("is not shown yet");
+    expect(young.state).toMatchObject({ height: 0n, alerts: [] });
+    const old = world([contract()], 700n, 0n, none);
+    await old.round();
+    expect(old.state.alerts).toHaveLength(1);
+  });
+
+  it("are not told where another replica has moved the height", async () => {
+    const { state, store, chain } = world([contract()], 9n, 0n, { managed: ["aa"] });
+    const raised = () => expect.unreachable();
+    const late = { ...store, advance: async () => false };
+    expect(await watchKeys({ store: late, chain, lease, actions: freezeAll, raised }, signal)).toBe(false);
+    expect(state.alerts).toEqual([]);
   });
 });

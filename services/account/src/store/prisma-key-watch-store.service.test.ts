@@ -1,6 +1,8 @@
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Alert } from "../domain/find-alerts.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
 
@@ -37,10 +39,50 @@ it("one replica watches a chain, another goes on where the first ended, and each
     ["01cf0e2f2f715450", 11n],
     ["179b6b1cb6755e31", 12n],
   ]);
-  const moved = await Promise.all([1, 2, 3].map(() => store.advance("c", { from: 10n, to: 12n }, changed, now)));
+  const moved = await Promise.all(
+    [1, 2, 3].map(() => store.advance("c", { from: 10n, to: 12n }, { changed, alerts: [] }, now)),
+  );
   expect(moved.filter(Boolean)).toHaveLength(1);
   const subject = `cs.v1.account.${accountId}.account-keys-changed`;
   expect(await prisma.outbox.findMany({ select: { subject: true } })).toEqual([{ subject }]);
   clock.advance(1_001);
   expect(await store.lease("c", lease(b), 99n)).toBe(12n);
+});
+
+it("an alert is raised once by chain, transaction and event, with its event, whoever finds it again", async () => {
+  const store = prismaKeyWatchStore(prisma);
+  const [accountId, now] = [uuidv7(clock), clock.now()];
+  const transactionId = "ab".repeat(32);
+  const alert = (index: number): Alert => ({
+    accountId,
+    event: { type: "flow.AccountContractAdded", address: "01cf0e2f2f715450", transactionId, index, height: 5n },
+    kind: "contracts",
+    freezes: true,
+  });
+  const changed = new Map<string, bigint>();
+  await store.lease("d", lease(uuidv4()), 0n);
+  expect(await store.advance("d", { from: 0n, to: 5n }, { changed, alerts: [alert(0), alert(1)] }, now)).toBe(true);
+  expect(await store.advance("d", { from: 0n, to: 5n }, { changed, alerts: [alert(0)] }, now)).toBe(false);
+  expect(await store.advance("d", { from: 5n, to: 6n }, { changed, alerts: [alert(1), alert(2)] }, now)).toBe(true);
+
+  const rows = await prisma.chainAlert.findMany({ orderBy: { eventIndex: "asc" } });
+  expect(rows.map(({ eventIndex, eventType, freezes }) => [eventIndex, eventType, freezes])).toEqual(
+    [0, 1, 2].map((index) => [index, "flow.AccountContractAdded", true]),
+  );
+  const told = await prisma.outbox.findMany({ where: { subject: `cs.v1.account.${accountId}.chain-alert` } });
+  const events = told.map(({ payload }) => Event.decode(payload));
+  expect(events.map(({ id }) => id).sort()).toEqual(rows.map(({ id }) => id).sort());
+  const index = 2;
+  expect(events.find(({ chainAlert }) => chainAlert?.eventIndex === index)).toMatchObject({
+    accountId,
+    chainAlert: { chainName: "d", transactionId, height: 5n, kind: "contracts", freezes: true },
+  });
+});
+
+it("knows which addresses are ours", async () => {
+  const store = prismaKeyWatchStore(prisma);
+  const { accountId } = await prisma.address.findFirstOrThrow({ where: { chainName: "c" } });
+  const found = await store.managed("c", ["01cf0e2f2f715450", "179b6b1cb6755e31"]);
+  expect([...found]).toEqual([["01cf0e2f2f715450", accountId]]);
+  expect((await store.managed("other", ["01cf0e2f2f715450"])).size).toBe(0);
 });

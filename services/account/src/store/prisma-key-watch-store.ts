@@ -1,9 +1,10 @@
 import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
+import type { Alert } from "../domain/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/watch-keys.ts";
 import { faultPoint } from "../fault-points.ts";
-import type { PrismaClient } from "./generated/client.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { leaseHeight } from "./lease-height.ts";
 
 function changedRow(accountId: string, chainName: string, height: bigint, now: Date) {
@@ -13,20 +14,42 @@ function changedRow(accountId: string, chainName: string, height: bigint, now: D
   return outboxRow({ service: "account", accountId, event: "account-keys-changed", message, id, createdAt: now });
 }
 
+/** Raises each alert once, whoever finds it again; its id is also its event's. */
+async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: readonly Alert[], now: Date) {
+  const rows = alerts.map(({ accountId, event, kind, freezes }) => {
+    const { type: eventType, transactionId, index: eventIndex, height } = event;
+    const id = uuidv7({ now: () => now });
+    return { id, accountId, chainName, transactionId, eventIndex, eventType, height, kind, freezes, raisedAt: now };
+  });
+  const data = await tx.chainAlert.createManyAndReturn({ data: rows, skipDuplicates: true });
+  const events = data.map(({ id, accountId, raisedAt: _, ...chainAlert }) => {
+    const message = Event.encode({ id, occurredAt: now, accountId, requestId: "", chainAlert }).finish();
+    return outboxRow({ service: "account", accountId, event: "chain-alert", message, id, createdAt: now });
+  });
+  await tx.outbox.createMany({ data: events });
+}
+
 /** How far chains were read, in Postgres. */
 export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
+  const managedIn = async (tx: Prisma.TransactionClient, chainName: string, addresses: readonly string[]) =>
+    tx.address.findMany({
+      where: { chainName, chainType: "cadence", address: { in: [...addresses] } },
+      select: { accountId: true, address: true },
+    });
   return {
     lease: (chainName, lease, begin) => leaseHeight(prisma, "key_watch", chainName, lease, begin),
+    async managed(chainName, addresses) {
+      const rows = await managedIn(prisma, chainName, addresses);
+      return new Map(rows.map(({ accountId, address }) => [address, accountId]));
+    },
 
-    advance: (chainName, { from, to }, changed, now) =>
+    advance: (chainName, { from, to }, { changed, alerts }, now) =>
       prisma.$transaction(async (tx) => {
         const { count } = await tx.keyWatch.updateMany({ where: { chainName, height: from }, data: { height: to } });
         if (count === 0) return false;
+        if (alerts.length > 0) await raise(tx, chainName, alerts, now);
         if (changed.size === 0) return true;
-        const ours = await tx.address.findMany({
-          where: { chainName, chainType: "cadence", address: { in: [...changed.keys()] } },
-          select: { accountId: true, address: true },
-        });
+        const ours = await managedIn(tx, chainName, [...changed.keys()]);
         const data = ours.map(({ accountId, address }) => changedRow(accountId, chainName, changed.get(address)!, now));
         await tx.outbox.createMany({ data });
         await faultPoint("change before commit");

@@ -6,7 +6,7 @@ import { onAccountFrozen } from "./account-frozen.ts";
 
 const clock = new FixedClock();
 const accountId = uuidv7(clock);
-const delivered = (change: Partial<Event> = { accountFrozen: { frozen: true } }, attempt = 1) => ({
+const delivered = (change: Partial<Event> = { accountFrozen: { frozen: true, cause: "user" } }, attempt = 1) => ({
   subject: `cs.v1.auth.${accountId}.account-frozen`,
   attempt,
   event: Event.create({ id: uuidv7(clock), accountId, ...change }),
@@ -18,8 +18,8 @@ it("voids what the account has, and leaves every other event alone", async () =>
   const handle = onAccountFrozen(run);
   await handle(delivered());
   expect(run).toHaveBeenCalledExactlyOnceWith(accountId);
-  await handle(delivered({ accountFrozen: { frozen: false } }));
-  await handle(delivered({ accountFrozen: { frozen: true }, accountId: "1" }));
+  await handle(delivered({ accountFrozen: { frozen: false, cause: "user" } }));
+  await handle(delivered({ accountFrozen: { frozen: true, cause: "user" }, accountId: "1" }));
   await handle(delivered({}));
   expect(run).toHaveBeenCalledOnce();
 });

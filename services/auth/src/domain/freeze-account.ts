@@ -5,8 +5,8 @@ import type { Clock, VerifiedToken } from "@countersign/service-kit";
 export interface FreezeStore {
   /** Freezes with its event in one commit; an account that is frozen stays frozen by whoever froze it. */
   freeze(of: Freeze): Promise<void>;
-  /** Lifts the freeze with its event, unless `deviceKey` is the one that froze. */
-  unfreeze(of: Unfreeze): Promise<"lifted" | "not-frozen" | "same-device" | { availableAt: Date }>;
+  /** Lifts the freeze with its event, unless `deviceKey` is the one that froze, or the account is held. */
+  unfreeze(of: Unfreeze): Promise<"lifted" | "not-frozen" | "same-device" | "held" | { availableAt: Date }>;
 }
 
 export interface Freeze {
@@ -35,7 +35,7 @@ export const freezeAccount =
 
 /**
  * Lifts the freeze from another device than the one that froze, or with the recovery key after its delay. Lifting it again changes nothing.
- * Errors: UnfreezeNotAllowed, DelayRequired.
+ * Errors: UnfreezeNotAllowed, AccountUnderReview, DelayRequired.
  */
 export const unfreezeAccount =
   ({ freezes, clock, recoveryDelayMs }: FreezeOptions & { readonly recoveryDelayMs: number }) =>
@@ -44,6 +44,7 @@ export const unfreezeAccount =
     const by = scope === "recover" ? { recoveryDelayMs } : {};
     const outcome = await freezes.unfreeze({ accountId, deviceKey, now, requestId, ...by });
     if (outcome === "same-device") throw new AppError("UnfreezeNotAllowed");
+    if (outcome === "held") throw new AppError("AccountUnderReview");
     if (typeof outcome === "string") return;
     const retryAfterSeconds = Math.ceil((outcome.availableAt.getTime() - now.getTime()) / 1000);
     throw new AppError("DelayRequired", {

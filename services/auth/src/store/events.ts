@@ -41,11 +41,18 @@ export const publishSessionEnded = (
   return publish(tx, "session-ended", { accountId, requestId, now }, { sessionEnded: { sessionId, cause } });
 };
 
+interface FrozenContext {
+  accountId: string;
+  frozen: boolean;
+  requestId: string;
+  cause: "user" | "chain-alert";
+}
+
 export const publishAccountFrozen = (
   tx: Prisma.TransactionClient,
-  { accountId, frozen, requestId }: { accountId: string; frozen: boolean; requestId: string },
+  { accountId, frozen, requestId, cause }: FrozenContext,
   now: Date,
 ) => {
   const event = frozen ? "account-frozen" : "account-unfrozen";
-  return publish(tx, event, { accountId, requestId, now }, { accountFrozen: { frozen } });
+  return publish(tx, event, { accountId, requestId, now }, { accountFrozen: { frozen, cause } });
 };

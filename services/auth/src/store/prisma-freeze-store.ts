@@ -4,7 +4,7 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { lockAccess } from "./prisma-session-store.ts";
 
 /** What the services must know; a lifted entry stays until every watcher has heard of it. */
-async function tellServices(tx: Prisma.TransactionClient, accountId: string, active: boolean, now: Date) {
+export async function tellServices(tx: Prisma.TransactionClient, accountId: string, active: boolean, now: Date) {
   const until = active ? null : now;
   await tx.$executeRaw`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
@@ -12,6 +12,15 @@ async function tellServices(tx: Prisma.TransactionClient, accountId: string, act
     ON CONFLICT (kind, subject) DO UPDATE SET active = EXCLUDED.active, until = EXCLUDED.until, txid = EXCLUDED.txid`;
   await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
 }
+
+/** Whether anything keeps an account from being signed for, but for its having left. */
+export async function isFrozen(tx: Prisma.TransactionClient, accountId: string): Promise<boolean> {
+  return (await tx.frozenAccount.findUnique({ where: { accountId } })) !== null || (await isHeld(tx, accountId));
+}
+
+/** Whether an operator has to look at the account first. */
+const isHeld = async (tx: Prisma.TransactionClient, accountId: string): Promise<boolean> =>
+  (await tx.accountHold.findFirst({ where: { accountId, liftedAt: null } })) !== null;
 
 /** Frozen accounts in Postgres. */
 export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
@@ -26,12 +35,13 @@ export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
         });
         if (count === 0) return;
         await tellServices(tx, accountId, true, now);
-        await publishAccountFrozen(tx, { accountId, frozen: true, requestId }, now);
+        await publishAccountFrozen(tx, { accountId, frozen: true, requestId, cause: "user" }, now);
       }),
 
     unfreeze: ({ accountId, deviceKey, now, requestId, recoveryDelayMs }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(tx, accountId);
+        if (await isHeld(tx, accountId)) return "held" as const;
         const row = await tx.frozenAccount.findUnique({ where: { accountId } });
         if (!row) return "not-frozen" as const;
         const same = row.deviceKeyAlgorithm === deviceKey.algorithm && row.deviceKey === deviceKey.publicKey;
@@ -42,7 +52,7 @@ export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
         if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null) return "same-device" as const;
         await tx.frozenAccount.delete({ where: { accountId } });
         await tellServices(tx, accountId, false, now);
-        await publishAccountFrozen(tx, { accountId, frozen: false, requestId }, now);
+        await publishAccountFrozen(tx, { accountId, frozen: false, requestId, cause: "user" }, now);
         return "lifted" as const;
       }),
   };

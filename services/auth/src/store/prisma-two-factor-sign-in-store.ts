@@ -2,6 +2,7 @@ import { AppError } from "@countersign/errors";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findClaim, insertClaim, lockIdempotency } from "./idempotency.ts";
+import { isFrozen } from "./prisma-freeze-store.ts";
 import { blockedKeySubject, insertSession } from "./prisma-session-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
 
@@ -60,7 +61,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
     },
 
     async mayAdmit(accountId, keys) {
-      if (await prisma.frozenAccount.findUnique({ where: { accountId } })) return "frozen";
+      if (await isFrozen(prisma, accountId)) return "frozen";
       const subject = { in: keys.map((key) => blockedKeySubject(accountId, key)) };
       const blocked = await prisma.tokenStateEntry.findFirst({ where: { kind: "key", subject, active: true } });
       return blocked ? "blocked" : "yes";
@@ -86,7 +87,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
         await insertSession(tx, session, requestId);
         await endToken(tx, accountId, id);
         // Under the lock that insertSession takes, as freezing does: one of the two comes first.
-        if (await tx.frozenAccount.findUnique({ where: { accountId } })) throw new AppError("AccountFrozen");
+        if (await isFrozen(tx, accountId)) throw new AppError("AccountFrozen");
         return true;
       }),
 

@@ -23,10 +23,15 @@ describe("what devices see of an event", () => {
       "session.ended",
       { sessionId: "s", cause: "signed-out" },
     ],
-    ["auth.account-frozen", { accountFrozen: { frozen: true } }, "account.updated", { accountId, change: "frozen" }],
+    [
+      "auth.account-frozen",
+      { accountFrozen: { frozen: true, cause: "user" } },
+      "account.updated",
+      { accountId, change: "frozen" },
+    ],
     [
       "auth.account-unfrozen",
-      { accountFrozen: { frozen: false } },
+      { accountFrozen: { frozen: false, cause: "user" } },
       "account.updated",
       { accountId, change: "unfrozen" },
     ],
@@ -37,6 +42,22 @@ describe("what devices see of an event", () => {
       { accountId, change: "deployed" },
     ],
     ["account.account-updated", { accountUpdated: {} }, "account.updated", { accountId, change: "changed" }],
+    [
+      "account.chain-alert",
+      {
+        chainAlert: {
+          chainName: "flow-emulator",
+          transactionId: "t",
+          eventIndex: 1,
+          eventType: "flow.AccountKeyAdded",
+          height: 5n,
+          kind: "keys",
+          freezes: true,
+        },
+      },
+      "chain.alert",
+      { id: "e", chainName: "flow-emulator", transactionId: "t", type: "flow.AccountKeyAdded", frozen: true },
+    ],
     ["key.key-registered", { keyRegistered: onChain }, "key.added", seenKey],
     [
       "key.key-revoked",

@@ -45,6 +45,11 @@ const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
   "account.account-deployed": ({ accountId, accountDeployed }) =>
     accountDeployed && updatedAccount(accountId, "deployed"),
   "account.account-updated": ({ accountId, accountUpdated }) => accountUpdated && updatedAccount(accountId, "changed"),
+  "account.chain-alert": ({ id, chainAlert }) => {
+    if (chainAlert === undefined) return undefined;
+    const { chainName, transactionId, eventType: type, freezes: frozen } = chainAlert;
+    return { type: "chain.alert", data: { id, chainName, transactionId, type, frozen } };
+  },
   "key.key-registered": ({ keyRegistered }) => keyRegistered && { type: "key.added", data: keyOf(keyRegistered) },
   "key.key-revoked": ({ keyRevoked }) => keyRevoked && { type: "key.revoked", data: keyOf(keyRevoked) },
   "key.key-discovered": ({ keyDiscovered }) => keyDiscovered && { type: "key.discovered", data: keyOf(keyDiscovered) },

@@ -86,7 +86,7 @@ const signedIn = (key = first) =>
     },
   });
 const frozen = (name: "frozen" | "unfrozen") =>
-  event(`auth.account-${name}`, { accountFrozen: { frozen: name === "frozen" } });
+  event(`auth.account-${name}`, { accountFrozen: { frozen: name === "frozen", cause: "user" } });
 
 describe("notices", () => {
   it("tell of a sign-in, by push and mail, with nothing in it that a client wrote", async () => {
@@ -122,6 +122,25 @@ describe("notices", () => {
     await handler()(frozen("frozen"));
     await handler()(frozen("unfrozen"));
     expect(pushes.map(({ kind }) => kind)).toEqual(["notice.frozen", "notice.unfrozen"]);
+  });
+
+  it("tell of an alert of the chain watch once, with its freeze", async () => {
+    const alert = (freezes: boolean) =>
+      event("account.chain-alert", {
+        chainAlert: {
+          chainName: "c",
+          transactionId: "t",
+          eventIndex: 0,
+          eventType: "flow.AccountKeyAdded",
+          height: 5n,
+          kind: "keys",
+          freezes,
+        },
+      });
+    await handler()(alert(true));
+    await handler()(event("auth.account-frozen", { accountFrozen: { frozen: true, cause: "chain-alert" } }));
+    await handler()(alert(false));
+    expect(pushes.map(({ kind }) => kind)).toEqual(["notice.changed-and-frozen", "notice.changed-on-chain"]);
   });
 
   it("come once per event, and again only where they did not arrive", async () => {

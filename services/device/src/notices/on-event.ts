@@ -9,6 +9,7 @@ export const NOTICES_SUBJECTS = [
   "cs.v1.auth.*.session-created",
   "cs.v1.auth.*.account-frozen",
   "cs.v1.auth.*.account-unfrozen",
+  "cs.v1.account.*.chain-alert",
   "cs.v1.device.*.device-registered",
   "cs.v1.key.*.key-discovered",
   "cs.v1.key.*.account-left",
@@ -18,7 +19,6 @@ export const NOTICES_SUBJECTS = [
 
 /** Events that are news whatever else is known, and what they must carry. */
 const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof Event]>> = {
-  "auth.account-frozen": ["frozen", "accountFrozen"],
   "auth.account-unfrozen": ["unfrozen", "accountFrozen"],
   "key.key-discovered": ["unknown-key", "keyDiscovered"],
   "key.account-left": ["account-left", "accountLeft"],
@@ -58,6 +58,13 @@ export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
     if (name === "auth.session-created" && sessionCreated !== undefined) {
       if (sessionCreated.recovery) return "recovery-sign-in";
       return (await isOldDevice(event)) ? "new-sign-in" : undefined;
+    }
+    // A freeze for an alert is told by the notice of that, which says who lifts it.
+    if (name === "auth.account-frozen" && event.accountFrozen !== undefined) {
+      return event.accountFrozen.cause === "chain-alert" ? undefined : "frozen";
+    }
+    if (name === "account.chain-alert" && event.chainAlert !== undefined) {
+      return event.chainAlert.freezes ? "changed-and-frozen" : "changed-on-chain";
     }
     const [kind, payload] = (Object.hasOwn(ALWAYS, name) && ALWAYS[name]) || [];
     return payload !== undefined && event[payload] !== undefined ? kind : undefined;

@@ -5,6 +5,8 @@ export type NoticeKind =
   | "frozen"
   | "unfrozen"
   | "unknown-key"
+  | "changed-on-chain"
+  | "changed-and-frozen"
   | "account-left"
   | "recovery-sign-in"
   | "delay-started"

@@ -34,6 +34,17 @@ const SENTENCES: Readonly<Record<NoticeKind, { subject: string; what: string; ad
     what: "A key was added to your account on chain, and not through us. It does not sign in here, but it counts on chain.",
     advice: NOT_YOU,
   },
+  "changed-on-chain": {
+    subject: "Your account was changed on chain, and not through us",
+    what: "A key, a contract or a right over your account was changed on chain by a transaction that is none of ours.",
+    advice: NOT_YOU,
+  },
+  "changed-and-frozen": {
+    subject: "Your account was changed on chain, and we sign nothing until it was looked at",
+    what: "A key, a contract or a right over your account was changed on chain by a transaction that is none of ours. Your account is frozen until we have looked at it; it cannot be unfrozen in the app.",
+    advice:
+      "If it was you, tell our support. If not, somebody holds keys of yours: look at your devices, sessions and recovery key in the app.",
+  },
   "account-left": {
     subject: "Your account has left the service",
     what: "The service's key was taken off your account on chain. We sign nothing for it any more, and your sessions have ended.",

@@ -68,6 +68,7 @@ export const accounts: Rows = {
         await exchange("freezeAccount", { token });
         return exchange("unfreezeAccount", { token });
       },
+      AccountUnderReview: seenIn("tests/e2e/chain-watch.test.ts"),
       DelayRequired: seenIn("tests/e2e/recovery.test.ts"),
     },
   },

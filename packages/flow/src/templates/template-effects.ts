@@ -1,0 +1,59 @@
+import type { TransactionPayload } from "../codec/transaction.ts";
+import type { KEY_ROLES } from "./account-model.ts";
+import { type HybridCustodyChange, type HybridCustodyTemplateName, readHybridCustodyChange } from "./hybrid-custody.ts";
+import type { HybridCustodyNetwork } from "./hybrid-custody-scripts.ts";
+import { type KeyChange, type KeyTemplateName, readKeyChange } from "./key-templates.ts";
+import { type ParentLinkChange, type ParentLinkTemplateName, readParentLinkChange } from "./parent-links.ts";
+
+/** What a template of ours does, whichever it is. */
+export type TemplateChange = KeyChange | ParentLinkChange | HybridCustodyChange;
+
+/** What a template leaves behind in the core's own events of the account that authorizes it. */
+export interface TemplateEffects {
+  /** The role of the one key that it adds: `flow.AccountKeyAdded`. */
+  readonly adds?: keyof typeof KEY_ROLES;
+  /** Other events, by type. */
+  readonly events?: readonly string[];
+}
+
+/** Every name; rotations are asked for by the service itself. */
+type TemplateName = KeyTemplateName | ParentLinkTemplateName | HybridCustodyTemplateName | "rotate-server-key";
+
+const REMOVES = ["flow.AccountKeyRemoved"];
+
+/** Every template must stand here: what is missing would look like a stranger's hand in the account (docs/chain-watch.md). */
+const EFFECTS: Readonly<Record<TemplateName, TemplateEffects>> = {
+  "add-user-key": { adds: "user" },
+  "add-recovery-key": { adds: "recovery" },
+  "replace-recovery-key": { adds: "recovery", events: REMOVES },
+  "revoke-recovery-key": { events: REMOVES },
+  "revoke-user-key": { events: REMOVES },
+  "rotate-server-key": { adds: "server", events: REMOVES },
+  "publish-parent-link": { events: ["flow.AccountCapabilityControllerIssued", "flow.InboxValuePublished"] },
+  "claim-parent-link": { events: ["flow.InboxValueClaimed"] },
+  "remove-parent-link": { events: ["flow.AccountCapabilityControllerDeleted"] },
+  // HybridCustody itself offers the link in the child's inbox, and takes an offer back.
+  "set-up-hybrid-custody": { events: ["flow.AccountCapabilityControllerIssued", "flow.InboxValuePublished"] },
+  "redeem-hybrid-custody": { events: ["flow.InboxValueClaimed"] },
+  "remove-hybrid-custody": { events: ["flow.AccountCapabilityControllerDeleted", "flow.InboxValueUnpublished"] },
+  "end-hybrid-custody": { events: ["flow.AccountCapabilityControllerDeleted", "flow.InboxValueUnpublished"] },
+};
+
+export const templateEffects = ({ template }: TemplateChange): TemplateEffects => EFFECTS[template];
+
+/** The bytes of the key that a change adds, 128 hex digits; undefined where it adds none. */
+export function addsKeyOf(change: TemplateChange): string | undefined {
+  if ("newKey" in change) return change.newKey.publicKey;
+  const { newServerKey } = change as { newServerKey?: string };
+  return newServerKey;
+}
+
+/**
+ * Which template a transaction runs, and what for; `hybridCustody`: of its network. Undefined where it runs another script. Errors: TemplateError, as of the
+ * readers of the templates.
+ */
+export const readTemplate = (
+  payload: Pick<TransactionPayload, "script" | "arguments">,
+  hybridCustody: HybridCustodyNetwork | undefined,
+): TemplateChange | undefined =>
+  readKeyChange(payload) ?? readParentLinkChange(payload) ?? readHybridCustodyChange(payload, hybridCustody);

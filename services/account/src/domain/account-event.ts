@@ -1,0 +1,42 @@
+import type { AddedKey } from "@countersign/flow";
+
+/** Kinds of events of accounts, as an operator decides about them. */
+export const WATCHED_KINDS = ["keys", "contracts", "account-capabilities", "inbox"] as const;
+export type WatchedKind = (typeof WATCHED_KINDS)[number];
+
+/** freeze: alert, and nothing is signed until somebody has looked; alert: only that; off: not even looked at. */
+export const ALERT_ACTIONS = ["freeze", "alert", "off"] as const;
+export type AlertAction = (typeof ALERT_ACTIONS)[number];
+export type AlertActions = Readonly<Record<WatchedKind, AlertAction>>;
+
+/** Every event of the core by which somebody's power over an account changes, by kind. Tried on Cadence 1.10; see docs/chain-watch.md. */
+export const WATCHED_EVENTS: Readonly<Record<WatchedKind, readonly string[]>> = {
+  keys: ["flow.AccountKeyAdded", "flow.AccountKeyRemoved"],
+  contracts: ["flow.AccountContractAdded", "flow.AccountContractUpdated", "flow.AccountContractRemoved"],
+  "account-capabilities": ["flow.AccountCapabilityControllerIssued", "flow.AccountCapabilityControllerDeleted"],
+  inbox: ["flow.InboxValuePublished", "flow.InboxValueUnpublished", "flow.InboxValueClaimed"],
+};
+
+/** An event of the core that tells of one account. */
+export interface AccountEvent {
+  /** "flow.AccountKeyAdded" and so on. */
+  readonly type: string;
+  /** The account that acted, 16 hex digits: of a value that is claimed from an inbox, whoever claims it. */
+  readonly address: string;
+  /** 64 hex digits. */
+  readonly transactionId: string;
+  /** Its place among the events of its transaction. */
+  readonly index: number;
+  readonly height: bigint;
+  /** Of flow.AccountKeyAdded. */
+  readonly addedKey?: AddedKey;
+  /** Of flow.AccountKeyRemoved. */
+  readonly removedKeyIndex?: number;
+}
+
+export const kindOf = ({ type }: Pick<AccountEvent, "type">): WatchedKind | undefined =>
+  WATCHED_KINDS.find((kind) => WATCHED_EVENTS[kind].includes(type));
+
+/** The types to ask the chain for. Keys always: the list of keys follows them, whatever is done about strangers'. */
+export const typesToRead = (actions: AlertActions): string[] =>
+  WATCHED_KINDS.filter((kind) => kind === "keys" || actions[kind] !== "off").flatMap((kind) => WATCHED_EVENTS[kind]);

@@ -1,0 +1,28 @@
+import { parseArgs } from "node:util";
+import { isUuid, systemClock } from "@countersign/service-kit";
+import { type Command, UsageError, withHolds } from "./command.ts";
+
+/**
+ * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked. Who, when and why stay in auth's table account_hold. Exit code 1
+ * where nothing was held.
+ */
+export const accountsUnfreeze: Command = {
+  usage: "accounts unfreeze <account id> --by <operator> --reason <text>",
+  async run({ args, env, print }) {
+    const options = { by: { type: "string" }, reason: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const [accountId, ...rest] = positionals;
+    const [by, reason] = [values.by?.trim(), values.reason?.trim()];
+    if (!accountId || !isUuid(accountId) || rest.length > 0 || !by || !reason)
+      throw new UsageError(accountsUnfreeze.usage);
+    const now = systemClock.now();
+    const { holds, still } = await withHolds(env, ({ lift }) => lift({ accountId, by, reason, now }));
+    for (const { alertId, chainName, eventType, transactionId } of holds) {
+      print(`lifted ${alertId}: ${chainName} ${eventType} ${transactionId}`);
+    }
+    if (still === "frozen-by-user") print("still frozen: by the person, who can lift that");
+    else if (still === "left") print("still frozen: the account has left the service");
+    if (holds.length === 0) print("nothing was held");
+    return holds.length === 0 ? 1 : 0;
+  },
+};

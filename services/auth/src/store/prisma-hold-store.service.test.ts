@@ -1,0 +1,117 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import type { PublicKey } from "@countersign/keys";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAccessStore } from "./prisma-access-store.ts";
+import { prismaFreezeStore } from "./prisma-freeze-store.ts";
+import { prismaHoldStore } from "./prisma-hold-store.ts";
+import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
+
+const clock = new FixedClock("2026-11-21T10:00:00Z");
+const [deviceKey, otherKey] = ["aa", "bb"].map(
+  (byte): PublicKey => ({ algorithm: "ES256", publicKey: byte.repeat(64) }),
+) as [PublicKey, PublicKey];
+let database: TestDatabase;
+let prisma: PrismaClient;
+let accountId: string;
+beforeAll(async () => {
+  database = await createTestDatabase("auth");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+});
+beforeEach(() => {
+  accountId = uuidv7(clock);
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+const alert = () => ({
+  alertId: uuidv7(clock),
+  accountId,
+  chainName: "c",
+  transactionId: "ab".repeat(32),
+  eventType: "flow.AccountContractAdded",
+});
+const place = (hold = alert()) => prismaHoldStore(prisma).place(hold, clock.now());
+const lift = () => {
+  clock.advance(1);
+  return prismaHoldStore(prisma).lift({ accountId, by: "ada", reason: "it was the person", now: clock.now() });
+};
+const asUser = (key = deviceKey) => {
+  clock.advance(1);
+  return { accountId, deviceKey: key, now: clock.now(), requestId: "r" };
+};
+const frozen = async () =>
+  (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
+    ?.active;
+const told = async () =>
+  (await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } })).map(
+    ({ payload }) => Event.decode(payload).accountFrozen,
+  );
+
+describe("an account that waits for an operator", () => {
+  it("is frozen once, however often its alert comes, and by several at the same time", async () => {
+    const hold = alert();
+    await Promise.all([1, 2, 3].map(() => place(hold)));
+    await place();
+    expect(await frozen()).toBe(true);
+    expect(await told()).toEqual([{ frozen: true, cause: "chain-alert" }]);
+    expect(await prismaHoldStore(prisma).open(accountId)).toHaveLength(2);
+    expect(await prismaTwoFactorSignInStore(prisma).mayAdmit(accountId, [])).toBe("frozen");
+  });
+
+  it("is not unfrozen by its own person, whichever device and however late", async () => {
+    const freezes = prismaFreezeStore(prisma);
+    await place();
+    expect(await freezes.unfreeze(asUser())).toBe("held");
+    await freezes.freeze(asUser());
+    expect(await freezes.unfreeze(asUser(otherKey))).toBe("held");
+    expect(await freezes.unfreeze({ ...asUser(), recoveryDelayMs: 0 })).toBe("held");
+    expect(await frozen()).toBe(true);
+  });
+
+  it("signs again once an operator has looked, who stays on record; the same alert holds no second time", async () => {
+    const hold = alert();
+    await place(hold);
+    expect(await lift()).toMatchObject({ holds: [hold], still: undefined });
+    expect(await frozen()).toBe(false);
+    await place(hold);
+    expect(await frozen()).toBe(false);
+    expect(await prisma.accountHold.findUnique({ where: { alertId: hold.alertId } })).toMatchObject({
+      liftedAt: clock.now(),
+      liftedBy: "ada",
+      liftReason: "it was the person",
+    });
+    expect(await told()).toEqual([
+      { frozen: true, cause: "chain-alert" },
+      { frozen: false, cause: "chain-alert" },
+    ]);
+    expect(await lift()).toEqual({ holds: [], still: undefined });
+    await place();
+    expect(await frozen()).toBe(true);
+  });
+
+  it("stays frozen where the person has frozen it too, who then lifts that", async () => {
+    const freezes = prismaFreezeStore(prisma);
+    await freezes.freeze(asUser());
+    await place();
+    expect(await lift()).toMatchObject({ still: "frozen-by-user" });
+    expect(await frozen()).toBe(true);
+    expect(await freezes.unfreeze(asUser(otherKey))).toBe("lifted");
+    expect(await frozen()).toBe(false);
+    expect(await told()).toEqual([
+      { frozen: true, cause: "user" },
+      { frozen: false, cause: "user" },
+    ]);
+  });
+
+  it("stays frozen where it has left", async () => {
+    await place();
+    await prismaAccessStore(prisma).leave({ accountId, leftAt: clock.now(), requestId: "" });
+    expect(await lift()).toMatchObject({ still: "left" });
+    expect(await frozen()).toBe(true);
+  });
+});

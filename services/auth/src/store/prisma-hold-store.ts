@@ -1,0 +1,54 @@
+import type { HoldStore } from "../domain/hold-account.ts";
+import { publishAccountFrozen } from "./events.ts";
+import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
+import { isFrozen, tellServices } from "./prisma-freeze-store.ts";
+import { lockAccess } from "./prisma-session-store.ts";
+
+const toHold = ({ alertId, accountId, chainName, transactionId, eventType, placedAt }: Row) => ({
+  alertId,
+  accountId,
+  chainName,
+  transactionId,
+  eventType,
+  placedAt,
+});
+
+/** Accounts that wait for an operator, in Postgres. */
+export function prismaHoldStore(prisma: PrismaClient): HoldStore {
+  return {
+    place: (hold, now) =>
+      prisma.$transaction(async (tx) => {
+        const { accountId } = hold;
+        await lockAccess(tx, accountId);
+        const before = await isFrozen(tx, accountId);
+        const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
+        if (count === 0) return;
+        await tellServices(tx, accountId, true, now);
+        const frozen = { accountId, frozen: true, requestId: "", cause: "chain-alert" } as const;
+        if (!before) await publishAccountFrozen(tx, frozen, now);
+      }),
+
+    lift: ({ accountId, by, reason, now }) =>
+      prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
+        const rows = await tx.accountHold.updateManyAndReturn({
+          where: { accountId, liftedAt: null },
+          data: { liftedAt: now, liftedBy: by, liftReason: reason },
+        });
+        const holds = rows.map(toHold);
+        if (await isFrozen(tx, accountId)) return { holds, still: "frozen-by-user" as const };
+        if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null)
+          return { holds, still: "left" as const };
+        if (holds.length > 0) {
+          await tellServices(tx, accountId, false, now);
+          await publishAccountFrozen(tx, { accountId, frozen: false, requestId: "", cause: "chain-alert" }, now);
+        }
+        return { holds, still: undefined };
+      }),
+
+    async open(accountId) {
+      const where = { liftedAt: null, ...(accountId !== undefined && { accountId }) };
+      return (await prisma.accountHold.findMany({ where, orderBy: { placedAt: "asc" } })).map(toHold);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { expect } from "vitest";
+import { accountsHolds } from "../../services/auth/src/commands/accounts-holds.ts";
+import { accountsUnfreeze } from "../../services/auth/src/commands/accounts-unfreeze.ts";
+import { type Person, stack } from "./person.ts";
+
+const env = { AUTH_DATABASE_URL: stack.databases.auth! };
+
+/** What `auth accounts holds` prints for a person. */
+export async function holdsOf({ signedUp }: Person): Promise<string[]> {
+  const lines: string[] = [];
+  await accountsHolds.run({ args: [signedUp.account.id], env, print: (line) => void lines.push(line) });
+  return lines;
+}
+
+/** Waits for the holds that a transaction by hand brings, and lifts them as an operator does. Gives what the command prints. */
+export async function lookAt(person: Person, transactionId: string): Promise<string[]> {
+  await expect
+    .poll(() => holdsOf(person), { timeout: 20_000, interval: 50 })
+    .toContainEqual(expect.stringContaining(transactionId));
+  const lines: string[] = [];
+  const args = [person.signedUp.account.id, "--by", "test", "--reason", "the test has done it"];
+  await accountsUnfreeze.run({ args, env, print: (line) => void lines.push(line) });
+  return lines;
+}

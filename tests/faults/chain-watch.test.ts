@@ -1,0 +1,91 @@
+import { resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { accountsUnfreeze } from "../../services/auth/src/commands/accounts-unfreeze.ts";
+import { runByHand } from "../e2e/by-hand.ts";
+import { query } from "./books.ts";
+import { faultPointsOf } from "./fault-points.ts";
+import { type FaultStack, startFaultStack } from "./fault-stack.ts";
+import { logIn, newPhone, type Phone, settle, signUp, transact } from "./phone.ts";
+
+const ADD_CONTRACT = (name: string) =>
+  `transaction { prepare(a: auth(AddContract) &Account) { a.contracts.add(name: "${name}", code: "access(all) contract ${name} {}".utf8) } }`;
+const patience = { timeout: 60_000, interval: 100 };
+
+let stack: FaultStack;
+let phone: Phone;
+let address: string;
+let contracts = 0;
+
+beforeAll(async () => {
+  stack = await startFaultStack();
+  phone = newPhone(stack.stack, 0);
+  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
+  await settle(phone);
+  const { addresses } = await phone.client.me();
+  address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+}, 180_000);
+afterAll(() => stack?.stop(), 60_000);
+
+/** Deploys a contract by hand. Gives the transaction's id. */
+async function attack(): Promise<string> {
+  contracts += 1;
+  const { chainName, accessNode } = stack.stack.chains[0]!;
+  const open = { chainName, accessNode, stateDir: resolve(stack.stack.stateDir) };
+  const { accountId, deviceKey } = phone;
+  const { id, result } = await runByHand(open, { accountId, address, deviceKey }, ADD_CONTRACT(`Sly${contracts}`));
+  expect(result.errorMessage).toBe("");
+  return id;
+}
+
+const signs = () =>
+  transact(stack.stack, phone).then(
+    () => "signed",
+    ({ error, message }: { error?: string; message: string }) => error ?? message,
+  );
+const countOf = async (service: string, from: string, transactionId: string) =>
+  (await query(stack.stack, service, `SELECT 1 FROM ${from} WHERE transaction_id = '${transactionId}'`)).length;
+
+/** Frozen, by one alert and one hold; then an operator lifts it, and the person signs again. */
+async function frozenOnce(transactionId: string): Promise<void> {
+  await expect.poll(() => countOf("auth", "account_hold", transactionId), patience).toBe(1);
+  await stack.allUp();
+  await expect.poll(signs, patience).toBe("AccountFrozen");
+  expect(await countOf("account", "chain_alert", transactionId)).toBe(1);
+  const told = await query(stack.stack, "account", "SELECT 1 FROM outbox WHERE subject LIKE '%.chain-alert'");
+  expect(told.length).toBe(contracts);
+  const args = [phone.accountId, "--by", "test", "--reason", "a test"];
+  const env = { AUTH_DATABASE_URL: stack.stack.databases.auth! };
+  expect(await accountsUnfreeze.run({ args, env, print: () => undefined })).toBe(0);
+  await expect.poll(signs, patience).toBe("signed");
+  expect(stack.died()).toEqual([]);
+}
+
+it("without faults, an alert passes every fault point", async () => {
+  const points = faultPointsOf("chainAlert");
+  const reached = new Set<string>();
+  stack.controller.judge = ({ point }) => void reached.add(point);
+  await frozenOnce(await attack());
+  await expect.poll(() => points.filter((point) => !reached.has(point)), patience).toEqual([]);
+  stack.controller.judge = undefined;
+});
+
+describe("a process dies between the alert and the freeze, which comes nevertheless, and once", () => {
+  const cells = faultPointsOf("chainAlert").flatMap((point) =>
+    (["itself", "auth", "account", "nats"] as const).map((victim) => [point, victim] as const),
+  );
+  it.each(cells)("at %s: %s", async (wanted, victim) => {
+    let killed: string | undefined;
+    stack.controller.judge = async ({ point, pid }) => {
+      if (point !== wanted || killed !== undefined) return;
+      const itself = Object.entries(stack.stack.processes).find(([, running]) => running.pid === pid)?.[0];
+      // Of a service that is somebody else's here, both: nobody is there to take it over.
+      const names = victim === "itself" ? [itself ?? ""] : victim === "nats" ? ["nats"] : [victim, `${victim}-2`];
+      killed = names.join(", ");
+      for (const name of names) await stack.bounce(name);
+    };
+    const transactionId = await attack();
+    await expect.poll(() => killed, patience).toBeDefined();
+    stack.controller.judge = undefined;
+    await frozenOnce(transactionId);
+  });
+});
