@@ -74,17 +74,18 @@ describe("a process dies between the alert and the freeze, which comes neverthel
     (["itself", "auth", "account", "nats"] as const).map((victim) => [point, victim] as const),
   );
   it.each(cells)("at %s: %s", async (wanted, victim) => {
-    let killed: string | undefined;
+    let killing: Promise<unknown> | undefined;
     stack.controller.judge = async ({ point, pid }) => {
-      if (point !== wanted || killed !== undefined) return;
+      if (point !== wanted || killing !== undefined) return;
       const itself = Object.entries(stack.stack.processes).find(([, running]) => running.pid === pid)?.[0];
       // Of a service that is somebody else's here, both: nobody is there to take it over.
       const names = victim === "itself" ? [itself ?? ""] : victim === "nats" ? ["nats"] : [victim, `${victim}-2`];
-      killed = names.join(", ");
-      for (const name of names) await stack.bounce(name);
+      killing = Promise.all(names.map((name) => stack.bounce(name)));
+      await killing;
     };
     const transactionId = await attack();
-    await expect.poll(() => killed, patience).toBeDefined();
+    await expect.poll(() => killing, patience).toBeDefined();
+    await killing;
     stack.controller.judge = undefined;
     await frozenOnce(transactionId);
   });
