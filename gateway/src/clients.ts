@@ -1,4 +1,5 @@
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
@@ -57,6 +58,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
   const twoFactor = connect(TwoFactorService, "device");
   const keys = connect(KeysService, "key");
   const accounts = connect(AccountsService, "account");
+  const serverKeys = connect(ServerKeysService, "account");
   const signer = connect(SigningService, "signer");
   const signing = createSigningStream(signer, { deadlineMs: DEADLINES.signer });
   open.push(signing);
@@ -94,6 +96,11 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       reportRevocation: repeatable(keys.reportRevocation),
     },
     accounts: { getMe: repeatable(accounts.getMe), linkParent: repeatable(accounts.linkParent) },
+    serverKeys: {
+      listServerKeyRotations: repeatable(serverKeys.listServerKeyRotations),
+      // The account service gives what was committed, and signs nothing twice.
+      rotateServerKey: repeatable(serverKeys.rotateServerKey),
+    },
     delays: { listDelays: repeatable(delays.listDelays), cancelDelay: repeatable(delays.cancelDelay) },
     signing: !coalesceCalls
       ? { signTransaction: once(signer.signTransaction), signPaymaster: once(signer.signPaymaster) }

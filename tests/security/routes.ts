@@ -213,6 +213,15 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     sample: () => ({ path: `/key/v1/keys/${attackerPhone().deviceKey.publicKey}?txId=${"ab".repeat(32)}` }),
   },
   plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked"]),
+  plain(row("GET", "/account/v1/server-key-rotation", "listServerKeyRotations"), [200]),
+  {
+    ...row("POST", "/account/v1/server-key-rotation", "rotateServerKey"),
+    answers: ["InvalidMessage"],
+    sample: () => ({
+      path: "/account/v1/server-key-rotation",
+      body: { chainName, message: "00".repeat(40), signature: "ab".repeat(64), extensionData: "ab" },
+    }),
+  },
   { ...plain(row("POST", "/account/v1/freeze", "freezeAccount"), [204]), asNobody: true },
   {
     ...plain(row("POST", "/account/v1/unfreeze", "unfreezeAccount"), [204]),

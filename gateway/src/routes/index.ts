@@ -6,6 +6,7 @@ import { type DeviceClients, deviceRoutes } from "./device.ts";
 import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
 import { type NewDeviceClients, newDeviceRoutes } from "./new-device.ts";
+import { type ServerKeyClients, serverKeyRoutes } from "./server-keys.ts";
 import { type SignClients, signRoutes } from "./sign.ts";
 import { type SignInClients, signInRoutes } from "./sign-in.ts";
 import { type TwoFactorClients, twoFactorRoutes } from "./two-factor.ts";
@@ -20,6 +21,7 @@ export type RouteClients = AuthClients &
   KeyClients &
   AccountClients &
   DelayClients &
+  ServerKeyClients &
   SignClients;
 
 /** What of the configuration changes a schema. */
@@ -40,6 +42,7 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
     ...keyRoutes(clients),
     ...accountRoutes(clients),
     ...delayRoutes(clients),
+    ...serverKeyRoutes(clients),
     ...signRoutes(clients),
   ];
 }

@@ -13,6 +13,8 @@ const available = rows.filter(({ events }) => events === undefined);
 const DEADLINES: Record<string, number> = {
   signUp: 25_000,
   linkParent: 8_000,
+  listServerKeyRotations: 8_000,
+  rotateServerKey: 12_500,
   requestTwoFactor: 8_000,
   finishTwoFactor: 8_000,
   approveTwoFactor: 12_500,

@@ -31,6 +31,7 @@ const errors: Reason[] = [
   "AccountNotReady",
   "AccountFrozen",
   "SignerNotCurrent",
+  "MessageRenewed",
   "LoginTooOld",
   "DelayRequired",
   "DelayCancelled",

@@ -196,6 +196,12 @@ export function createFakeServices() {
       cancelDelay: rpc("cancelDelay", {}),
     },
     accounts: { getMe: rpc("getMe", { account }), linkParent: rpc("linkParent", { account }) },
+    serverKeys: {
+      listServerKeyRotations: rpc("listServerKeyRotations", {
+        rotations: [{ chainName: "flow-emulator", message: Buffer.from("464c4f57", "hex") }],
+      }),
+      rotateServerKey: rpc("rotateServerKey", { transaction: signedIn.transaction, done: true }),
+    },
     signing: {
       signTransaction: rpc("signTransaction", { signature, audit: undefined }),
       signPaymaster: rpc("signPaymaster", { signature, audit: undefined }),

@@ -31,6 +31,7 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
     body: { recoveryKey: { publicKey: SAMPLE_KEYS.p256, cloudKey: { accountName: "ada@cloud.example" } } },
   },
   reportRevocation: { path: `/key/v1/keys/${SAMPLE_KEYS.p256}?txId=${"ab".repeat(32)}` },
+  rotateServerKey: { body: { chainName: "flow-emulator", message: "464c4f57", signature: "ab".repeat(64) } },
   signTransaction: { body: { message: "464c4f57" } },
   signPaymaster: { body: { message: "464c4f57" } },
 };
@@ -75,6 +76,8 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ["updateDevice", { lang: "a\u0000b" }, "/lang"],
   ["registerRecoveryKey", { recoveryKey: { publicKey: SAMPLE_KEYS.p256 } }, "/recoveryKey/cloudKey"],
   ["registerRecoveryKey", { recoveryKey: { publicKey: 1, cloudKey: { accountName: "" } } }, "/recoveryKey/publicKey"],
+  ["rotateServerKey", { ...GOOD_REQUESTS.rotateServerKey!.body, signature: "ab".repeat(65) }, "/signature"],
+  ["rotateServerKey", { ...GOOD_REQUESTS.rotateServerKey!.body, extensionData: "" }, "/extensionData"],
   ["signTransaction", { message: "0x123" }, "/message"],
   ["signPaymaster", { message: { hex: "00" } }, "/message"],
 ];

@@ -13,8 +13,10 @@ import type {
   Device,
   DeviceChange,
   Key,
+  ServerKeyRotation,
   Session,
   SignedIn,
+  TransactionReference,
   TwoFactorAsked,
   TwoFactorAuth,
   UserKey,
@@ -202,6 +204,19 @@ export class CountersignClient {
       path: "/account/v1/parent",
     });
     return answer.account;
+  }
+
+  /** Rotations of the account's server key that wait for this device's signature; `rotateServerKeys` does all of it. */
+  async serverKeyRotations(): Promise<ServerKeyRotation[]> {
+    const path = "/account/v1/server-key-rotation";
+    return (await this.#session.send<{ rotations: ServerKeyRotation[] }>({ method: "GET", path })).rotations;
+  }
+
+  /** Submits a rotation with this device's signature over its message. `done` is false where the chain has not sealed it yet. */
+  submitServerKeyRotation(
+    rotation: ServerKeyRotation & { signature: string; extensionData?: string },
+  ): Promise<{ transaction: TransactionReference; done: boolean }> {
+    return this.#session.send({ method: "POST", path: "/account/v1/server-key-rotation", body: rotation });
   }
 
   async devices(): Promise<Device[]> {

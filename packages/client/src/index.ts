@@ -21,6 +21,7 @@ export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
+export { type RotateServerKeysOptions, rotateServerKeys, ServerKeyRotationError } from "./rotate-server-keys.ts";
 export {
   acceptChild,
   type ChildOptions,

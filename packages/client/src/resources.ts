@@ -49,6 +49,13 @@ export interface Account {
   updatedAt: string;
 }
 
+/** A rotation of the account's server key that waits for a device's signature. */
+export interface ServerKeyRotation {
+  chainName: string;
+  /** Hex of the payload to sign: domain tag and RLP. */
+  message: string;
+}
+
 export interface TransactionReference {
   id: string;
   chainName: string;

@@ -1,6 +1,5 @@
 import {
   type ChainKey,
-  createAccessApi,
   KEY_ROLES,
   type KeyChange,
   keyChangeArguments,
@@ -9,12 +8,7 @@ import {
 } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
-import {
-  cadenceAddress,
-  type SendTransactionOptions,
-  type SentTransaction,
-  sendTransaction,
-} from "./send-transaction.ts";
+import { type SendTransactionOptions, type SentTransaction, sendTransaction } from "./send-transaction.ts";
 
 /** A change of the account's keys; what else its template must name is read from the chain. `oldKey`: 128 hex digits. */
 export type WantedKeyChange =
@@ -47,20 +41,14 @@ function complete(change: WantedKeyChange, keys: readonly ChainKey[]): KeyChange
  * Changes the account's keys by one of the service's templates: signed by this client's key, the server key and the paymaster.
  * Errors: as `sendTransaction`; DelayRequired and DelayCancelled for recovery keys.
  */
-export async function sendKeyChange(
+export function sendKeyChange(
   client: CountersignClient,
   { change, ...options }: SendKeyChangeOptions,
 ): Promise<SentTransaction> {
-  const { network } = options;
-  const accessApi = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
-  const address = options.address ?? (await cadenceAddress(client, network.chainName));
-  const keys = await accessApi.accountKeys(address.replace(/^0x/i, "").toLowerCase(), options.signal);
   return sendTransaction(client, {
     ...options,
-    accessApi,
-    address,
     cadence: keyTemplateScript(change.template),
-    args: keyChangeArguments(complete(change, keys)),
+    args: (keys) => keyChangeArguments(complete(change, keys)),
     gasLimit: MAX_COMPUTATION,
     proposer: "server",
   });

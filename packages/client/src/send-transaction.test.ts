@@ -21,7 +21,9 @@ const deviceKey = generateDeviceKey();
 const serverSignature = { addr: `0x${account}`, keyId: 0, signature: "aa".repeat(64) };
 const payerSignature = { addr: `0x${paymaster}`, keyId: 3, signature: "bb".repeat(64) };
 
-function setUp({ errorMessage = "", unanswered = 0, refusedWith = 0 } = {}) {
+function setUp({ errorMessage = "", unanswered = 0, refusedWith = 0, rotatedAfter = 0, renewed = 0 } = {}) {
+  let refusals = 0;
+  const isRotated = () => rotatedAfter > 0 && submitted.length >= rotatedAfter;
   const messages: Record<string, string> = {};
   const submitted: FlowTransaction[] = [];
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
@@ -33,13 +35,17 @@ function setUp({ errorMessage = "", unanswered = 0, refusedWith = 0 } = {}) {
       ];
       return Response.json({ account: { addresses } });
     }
+    if (refusals++ < renewed) return Response.json({ error: "MessageRenewed" }, { status: 409 });
     messages[pathname] = (JSON.parse(String(init?.body)) as { message: string }).message;
-    return Response.json({ signature: pathname.endsWith("paymaster") ? payerSignature : serverSignature });
+    return Response.json({
+      signature: pathname.endsWith("paymaster") ? payerSignature : { ...serverSignature, keyId: isRotated() ? 3 : 0 },
+    });
   };
   const key = { signatureAlgorithm: "", hashAlgorithm: "", weight: 1, sequenceNumber: 5n };
   const accessApi = {
     latestSealedBlock: async () => ({ id: "cd".repeat(32), height: 9n }),
     accountKeys: async () => [
+      { ...key, index: 0, publicKey: "", revoked: isRotated() },
       { ...key, index: 1, publicKey: deviceKey.publicKey, revoked: true },
       { ...key, index: 2, publicKey: deviceKey.publicKey, revoked: false },
     ],
@@ -52,7 +58,7 @@ function setUp({ errorMessage = "", unanswered = 0, refusedWith = 0 } = {}) {
     waitForSeal: async () => ({
       status: "Sealed",
       statusCode: errorMessage ? 1 : 0,
-      errorMessage,
+      errorMessage: submitted.length > rotatedAfter ? errorMessage : "[Error Code: 1008] key is revoked",
       blockId: "",
       events: [],
     }),
@@ -98,6 +104,24 @@ describe("sendTransaction", () => {
     expect(decodeMessage(hexToBytes(envelope))).toMatchObject({ kind: "envelope", arguments: [expect.any(String)] });
     const device = transaction!.payloadSignatures.find(({ keyId }) => keyId === 2);
     expect(verifySignature(deviceKey, payload, hexToBytes(device!.signature))).toBe(true);
+  });
+
+  it("builds anew what a rotation of the server key overtook", async () => {
+    const { client, options, submitted, messages } = setUp({ rotatedAfter: 1 });
+    let asked = 0;
+    const args = () => [cadenceString(`try ${++asked}`)];
+    expect((await sendTransaction(client, { ...options, args })).id).toBe("ef".repeat(32));
+    expect(submitted.map(({ payloadSignatures }) => payloadSignatures.map(({ keyId }) => keyId))).toEqual([
+      [2, 0],
+      [2, 3],
+    ]);
+    expect(decodeMessage(hexToBytes(messages["/sign/v1/cadence/transaction"]!)).arguments[0]).toContain("try 2");
+  });
+
+  it("asks again where the signer says that the server key is rotated", async () => {
+    const { client, options, submitted } = setUp({ renewed: 2 });
+    await sendTransaction(client, options);
+    expect(submitted).toHaveLength(1);
   });
 
   it("rejects when the chain refused", async () => {

@@ -16,6 +16,7 @@ import {
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
+import { ProblemError } from "./problem-error.ts";
 import type { CompositeSignature } from "./resources.ts";
 import { sleep } from "./sleep.ts";
 import { signMessageWith } from "./user-key.ts";
@@ -34,7 +35,8 @@ export interface ClientNetwork {
 export interface SendTransactionOptions {
   network: ClientNetwork;
   cadence: string;
-  args?: readonly CadenceValue[];
+  /** Or what makes them of the account's keys, as they are when the transaction is built. */
+  args?: readonly CadenceValue[] | ((keys: readonly ChainKey[]) => readonly CadenceValue[]);
   /** The account; default: the session's, as `me()` shows it on this chain. */
   address?: string;
   /** Computation; default 1000. */
@@ -53,6 +55,8 @@ export interface SentTransaction {
 
 const SEAL_TIMEOUT_MS = 60_000;
 const SUBMIT_AGAIN_MS = 1_000;
+/** The service moves to an account's new server key that long after the chain. */
+const ROTATED_AGAIN_MS = 500;
 
 /** The transaction was refused by the chain, or ran out of time there. */
 export class TransactionFailedError extends Error {
@@ -68,7 +72,8 @@ export class TransactionFailedError extends Error {
 }
 
 /**
- * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and waits for the seal.
+ * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and waits for the seal. One that a rotation of the server key overtook has
+ * not run and never will: it is built again, with the key that the account has then.
  * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses.
  */
 export async function sendTransaction(
@@ -79,12 +84,47 @@ export async function sendTransaction(
   const access = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
   const signal = options.signal ?? AbortSignal.timeout(SEAL_TIMEOUT_MS);
   const address = plain(options.address ?? (await cadenceAddress(client, network.chainName)));
+  for (;;) {
+    const attempt: Attempt = { serverKeyId: undefined };
+    try {
+      return await sendOnce(client, { ...options, address, signal }, access, attempt);
+    } catch (error) {
+      if (signal.aborted || !(await wasRotated(error, attempt, () => access.accountKeys(address, signal)))) throw error;
+    }
+    await sleep(ROTATED_AGAIN_MS, signal);
+  }
+}
+
+/** What one try came to know before it ended. */
+interface Attempt {
+  serverKeyId: number | undefined;
+}
+
+/** Whether a try ended because the server key was rotated: the signer says so, or the key that had signed is revoked by now. */
+async function wasRotated(
+  error: unknown,
+  { serverKeyId }: Attempt,
+  keysNow: () => Promise<readonly ChainKey[]>,
+): Promise<boolean> {
+  if (error instanceof ProblemError) return error.error === "MessageRenewed";
+  const isRefused = error instanceof TransactionFailedError || (error instanceof AccessApiError && error.status > 0);
+  if (!isRefused || serverKeyId === undefined) return false;
+  return (await keysNow()).some(({ index, revoked }) => index === serverKeyId && revoked);
+}
+
+async function sendOnce(
+  client: CountersignClient,
+  options: SendTransactionOptions & { address: string; signal: AbortSignal },
+  access: AccessApi,
+  attempt: Attempt,
+): Promise<SentTransaction> {
+  const { network, address, signal, args = [] } = options;
   const [block, keys] = await Promise.all([access.latestSealedBlock(signal), access.accountKeys(address, signal)]);
   const own = deviceKeyOf(keys, address, client.deviceKey.publicKey);
   const proposer = options.proposer === "server" ? serverKeyOf(keys, address) : own;
   const payload: TransactionPayload = {
     script: options.cadence,
-    arguments: (options.args ?? []).map(encodeCadence),
+    arguments: (typeof args === "function" ? args(keys) : args).map(encodeCadence),
     referenceBlockId: block.id,
     gasLimit: options.gasLimit ?? 1000n,
     proposalKey: { address, keyId: proposer.index, sequenceNumber: proposer.sequenceNumber },
@@ -92,6 +132,7 @@ export async function sendTransaction(
     authorizers: [address],
   };
   const transaction = await signTransaction(client, payload, network.chainName, own.index);
+  attempt.serverKeyId = transaction.payloadSignatures.find(({ keyId }) => keyId !== own.index)?.keyId;
   const id = await submit(access, transaction, signal);
   const result = await access.waitForSeal(id, { signal });
   if (result.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") {

@@ -27,6 +27,8 @@ export interface FaultPoints<Name extends string = string> {
   readonly settlement?: readonly Name[];
   /** An account is changed on chain by no transaction of ours; absent where the program has no part in it. */
   readonly chainAlert?: readonly Name[];
+  /** An account's server key is rotated; absent where the program has no part in it. */
+  readonly rotateServerKey?: readonly Name[];
 }
 
 /**

@@ -44,6 +44,8 @@ const plainNetwork = z.strictObject({
     /** The version of the key that stands there. Default 1. */
     keyVersion: z.int().positive().optional(),
   }),
+  /** The version of their server keys that accounts are brought to; see docs/vaults.md. Default 1. */
+  serverKeyVersion: z.int().positive().optional(),
   /** `{id}` stands for the transaction's id. */
   explorerTransactionUrl: z.string().includes("{id}"),
 });

@@ -32,6 +32,16 @@ export const ACCOUNT_FAULT_POINTS = {
   freeze: ["freeze heard of", "void signed", "void submitted", "void sealed", "freeze followed"],
   settlement: ["usage reported"],
   chainAlert: ["alert raised"],
+  rotateServerKey: [
+    "rotation prepared",
+    "rotation co-signed",
+    "rotation sponsored",
+    "rotation committed",
+    "rotation submitted",
+    "rotation sealed",
+    "rotation bound",
+    "rotation settled",
+  ],
 } as const;
 
 export const faultPoint = defineFaultPoints("account", ACCOUNT_FAULT_POINTS);

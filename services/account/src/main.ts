@@ -3,10 +3,12 @@ import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
+import { ServerKeysService as SignerServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
   createPrismaAdapter,
@@ -23,24 +25,29 @@ import {
 } from "@countersign/service-kit";
 import { createFlowChain } from "./chain/flow.ts";
 import { createFlowNames } from "./chain/flow-names.ts";
-import { budgetSigner, creationSigner, keyAdditionSigner, voidSigner } from "./clients/signer.ts";
+import { budgetSigner, creationSigner, keyAdditionSigner, rotationSigner, voidSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
 import { deployAccount } from "./domain/deploy-account.ts";
 import { getAccount } from "./domain/get-account.ts";
 import { linkParent } from "./domain/link-parent.ts";
 import { listAccountKeys } from "./domain/list-account-keys.ts";
+import { listServerKeyRotations } from "./domain/list-server-key-rotations.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
 import { createProfiles } from "./domain/profiles.ts";
+import { rotateServerKey } from "./domain/rotate-server-key.ts";
 import { settleBudgets } from "./domain/settle-budgets.ts";
 import { settleKeyAddition } from "./domain/settle-key-addition.ts";
+import { settleServerKeyRotation } from "./domain/settle-server-key-rotation.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
 import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
 import { verifyKeyRevocation } from "./domain/verify-key-revocation.ts";
 import { voidTemplates } from "./domain/void-templates.ts";
+import { waitForRotation } from "./domain/wait-for-rotation.ts";
 import { watchKeys } from "./domain/watch-keys.ts";
 import { followChains } from "./jobs/chain-follower.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
+import { startRotationSettler } from "./jobs/rotation-settler.ts";
 import { tellAlerts } from "./jobs/tell-alerts.ts";
 import { createAlertCounter } from "./metrics.ts";
 import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.ts";
@@ -49,6 +56,7 @@ import { getAccountRpc } from "./rpc/get-account.ts";
 import { getMeRpc } from "./rpc/get-me.ts";
 import { linkParentRpc } from "./rpc/link-parent.ts";
 import { prepareKeyAdditionRpc } from "./rpc/prepare-key-addition.ts";
+import { serverKeyRpcs } from "./rpc/server-keys.ts";
 import { settleKeyAdditionRpc } from "./rpc/settle-key-addition.ts";
 import { submitKeyAdditionRpc } from "./rpc/submit-key-addition.ts";
 import { verifyKeyAdditionRpc } from "./rpc/verify-key-addition.ts";
@@ -57,6 +65,7 @@ import { prismaAccountStore } from "./store/prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./store/prisma-creation-store.ts";
 import { prismaKeyAdditionStore } from "./store/prisma-key-addition-store.ts";
 import { prismaKeyWatchStore } from "./store/prisma-key-watch-store.ts";
+import { prismaServerKeyRotationStore } from "./store/prisma-server-key-rotation-store.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { rememberAccounts } from "./store/remembered-accounts.ts";
 import { ACCOUNT_FROZEN_DURABLE, ACCOUNT_FROZEN_SUBJECT, onAccountFrozen } from "./subscribers/account-frozen.ts";
@@ -219,6 +228,26 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     stopping.abort();
     await freezes.close();
   });
+  const serverKeys = createRpcClient(SignerServerKeysService, {
+    address: config.signerAddress,
+    tls,
+    serverName: "signer",
+    deadlineMs: 2000,
+    metrics,
+  });
+  onClose("server-keys", () => serverKeys.close());
+  const rotating = {
+    accounts: remembered,
+    chains,
+    rotations: prismaServerKeyRotationStore(prisma),
+    signer: rotationSigner(serverKeys, signing),
+    passkeys: config.passkeys,
+    clock,
+    logger,
+  };
+  const settle = settleServerKeyRotation(rotating);
+  const rotationSettler = startRotationSettler({ ...rotating, settle });
+  onClose("rotation-settler", () => rotationSettler.close());
 
   const server = createRpcServer({
     name,
@@ -231,6 +260,8 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       "account.v1.Accounts/DeployAccount": 25_000,
       "account.v1.Accounts/LinkParent": 8_000,
       "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
+      "account.v1.ServerKeys/ListServerKeyRotations": 8_000,
+      "account.v1.ServerKeys/RotateServerKey": 12_000,
     },
   })
     .add(AccountsService, {
@@ -243,6 +274,15 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),
       verifyKeyRevocation: verifyKeyRevocationRpc(verifyKeyRevocation({ accounts: remembered, chains })),
     })
+    .add(
+      ServerKeysService,
+      serverKeyRpcs(
+        listServerKeyRotations({ ...rotating, settle }),
+        rotateServerKey(rotating),
+        waitForRotation(settle, logger),
+        transactionUrl,
+      ),
+    )
     .add(KeyAdditionsService, {
       prepareKeyAddition: prepareKeyAdditionRpc(prepareKeyAddition(keyAdditions)),
       submitKeyAddition: submitKeyAdditionRpc(submitKeyAddition(keyAdditions), transactionUrl),

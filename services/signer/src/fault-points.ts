@@ -11,6 +11,7 @@ export const SIGNER_FAULT_POINTS = {
   timeLock: ["delay before commit", "delay started", "recovery key remembered", ...signature],
   freeze: signature,
   settlement: ["reservations settled"],
+  rotateServerKey: ["rotation begun", ...signature, "binding rotated"],
 } as const;
 
 export const faultPoint = defineFaultPoints("signer", SIGNER_FAULT_POINTS);

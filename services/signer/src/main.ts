@@ -5,14 +5,17 @@ import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
+import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import {
+  ConfigError,
   createPlainQueries,
   createPrismaAdapter,
   createRpcClient,
   createRpcServer,
   createTokenVerifier,
+  listenPostgres,
   loadPeers,
   loadTls,
   runService,
@@ -30,6 +33,8 @@ import { createDecide } from "./domain/decide.ts";
 import { deriveServerKeys } from "./domain/derive-server-keys.ts";
 import { explain } from "./domain/explain.ts";
 import { getAuditProof } from "./domain/get-audit-proof.ts";
+import { getServerKeyRotation } from "./domain/get-server-key-rotation.ts";
+import { rotateBinding } from "./domain/rotate-binding.ts";
 import { beginSettlement, settleReservations } from "./domain/settle-reservations.ts";
 import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
@@ -45,6 +50,7 @@ import { bindAddressRpc } from "./rpc/bind-address.ts";
 import { budgetRpcs } from "./rpc/budgets.ts";
 import { deriveServerKeysRpc } from "./rpc/derive-server-keys.ts";
 import { informationRpcs } from "./rpc/information.ts";
+import { serverKeyRpcs } from "./rpc/server-keys.ts";
 import { signCreationRpc } from "./rpc/sign-creation.ts";
 import { signPaymasterRpc } from "./rpc/sign-paymaster.ts";
 import { signStreamRpc } from "./rpc/sign-stream.ts";
@@ -83,6 +89,13 @@ await runService({
     const { vault, close: closeVaults } = await openVaults(keystore, config.vaultsFile);
     onClose("vaults", closeVaults);
     warnOfCoreDumps(logger);
+    for (const { chainName, serverKeyVersion = 1 } of config.chains.values()) {
+      // Replicas without the secret could not sign for accounts that others have rotated.
+      if (vault.versions("server").includes(serverKeyVersion)) continue;
+      throw new ConfigError([
+        `CS_NETWORKS_FILE: ${chainName}: the keystore has no server keys of version ${serverKeyVersion}`,
+      ]);
+    }
     const chain = (name: string) => {
       const policy = config.chains.get(name);
       if (!policy) throw new AppError("UnknownChain");
@@ -91,7 +104,14 @@ await runService({
 
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl) });
     onClose("database", () => prisma.$disconnect());
-    const bindings = prismaBindingStore(prisma);
+    const bindings = prismaBindingStore(prisma, () => bindingChanges.connected());
+    const bindingChanges = listenPostgres({
+      databaseUrl: config.secrets.databaseUrl,
+      channel: "binding_changed",
+      onNotify: bindings.forget,
+      logger,
+    });
+    onClose("binding-listener", () => bindingChanges.close());
     const peers = loadPeers(config.peersFile);
     const budgetMetrics = startBudgetMetrics({
       metrics,
@@ -209,6 +229,10 @@ await runService({
       .add(
         TimeLocksService,
         timeLockRpcs(timeLocks, cancelTimeLock({ timeLocks, delays: config.delays, clock }), clock),
+      )
+      .add(
+        ServerKeysService,
+        serverKeyRpcs(getServerKeyRotation({ bindings, vault, chain }), rotateBinding({ bindings, clock })),
       )
       .add(
         InformationService,

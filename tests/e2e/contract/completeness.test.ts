@@ -5,6 +5,7 @@ import { accounts } from "./rows/account.ts";
 import { auth } from "./rows/auth.ts";
 import { devices, events } from "./rows/device.ts";
 import { keys } from "./rows/keys.ts";
+import { serverKeys } from "./rows/server-keys.ts";
 import { sessions } from "./rows/sessions.ts";
 import { sign } from "./rows/sign.ts";
 import { newDevice, twoFactor } from "./rows/two-factor.ts";
@@ -18,6 +19,7 @@ const rows: Rows = {
   ...events,
   ...keys,
   ...accounts,
+  ...serverKeys,
   ...sign,
   ...sessions,
 };
@@ -74,8 +76,13 @@ const CONTRACT: Record<string, Reason[]> = {
   "DELETE /auth/v1/sessions": [],
 };
 
-/** Operations of ours that the contract does not speak of; docs/recovery.md does. */
-const BESIDES = ["GET /account/v1/delays", "DELETE /account/v1/delays/{id}"];
+/** Operations of ours that the contract does not speak of; docs/recovery.md and docs/keys.md do. */
+const BESIDES = [
+  "GET /account/v1/delays",
+  "DELETE /account/v1/delays/{id}",
+  "GET /account/v1/server-key-rotation",
+  "POST /account/v1/server-key-rotation",
+];
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 const described = Object.values(operations);

@@ -18,6 +18,7 @@ const CHANGES: KeyChange[] = [
   { template: "replace-recovery-key", serverKey: server, oldKey: old, newKey: curve },
   { template: "revoke-recovery-key", serverKey: server, oldKey: old },
   { template: "revoke-user-key", oldKey: old },
+  { template: "rotate-server-key", oldKey: server, newServerKey: old },
 ];
 
 const written = (change: KeyChange) => ({

@@ -6,6 +6,7 @@ import { ADD_USER_KEY_SCRIPT, TemplateError } from "./add-user-key.ts";
 import { REPLACE_RECOVERY_KEY_SCRIPT } from "./replace-recovery-key.ts";
 import { REVOKE_RECOVERY_KEY_SCRIPT } from "./revoke-recovery-key.ts";
 import { REVOKE_USER_KEY_SCRIPT } from "./revoke-user-key.ts";
+import { ROTATE_SERVER_KEY_SCRIPT } from "./rotate-server-key.ts";
 
 /** What a template of keys does, with its typed arguments. Server keys are P-256; keys that go are named by their bytes, 128 hex digits. */
 export type KeyChange =
@@ -18,11 +19,12 @@ export type KeyChange =
       readonly newKey: PublicKey;
     }
   | { readonly template: "revoke-recovery-key"; readonly serverKey: string; readonly oldKey: string }
-  | { readonly template: "revoke-user-key"; readonly oldKey: string };
+  | { readonly template: "revoke-user-key"; readonly oldKey: string }
+  | { readonly template: "rotate-server-key"; readonly oldKey: string; readonly newServerKey: string };
 
 export type KeyTemplateName = KeyChange["template"];
 
-type Field = "serverKey" | "oldKey" | "newKey";
+type Field = "serverKey" | "oldKey" | "newKey" | "newServerKey";
 
 /** Each template's text, and its arguments in their order; a new key is two of them: its bytes, and whether it is on secp256k1. */
 const TEMPLATES: Readonly<Record<KeyTemplateName, { readonly script: string; readonly fields: readonly Field[] }>> = {
@@ -31,6 +33,7 @@ const TEMPLATES: Readonly<Record<KeyTemplateName, { readonly script: string; rea
   "replace-recovery-key": { script: REPLACE_RECOVERY_KEY_SCRIPT, fields: ["serverKey", "oldKey", "newKey"] },
   "revoke-recovery-key": { script: REVOKE_RECOVERY_KEY_SCRIPT, fields: ["serverKey", "oldKey"] },
   "revoke-user-key": { script: REVOKE_USER_KEY_SCRIPT, fields: ["oldKey"] },
+  "rotate-server-key": { script: ROTATE_SERVER_KEY_SCRIPT, fields: ["oldKey", "newServerKey"] },
 };
 
 export const keyTemplateScript = (name: KeyTemplateName): string => TEMPLATES[name].script;

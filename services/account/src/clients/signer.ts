@@ -2,10 +2,12 @@ import { bytesToHex, hexToBytes } from "@countersign/keys";
 import type { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
+import type { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/service-kit";
 import type { KeyAdditionSigner } from "../domain/key-addition.ts";
 import type { CreationSigner } from "../domain/ports.ts";
+import type { RotationSigner } from "../domain/server-key-rotation.ts";
 import type { BudgetSigner } from "../domain/settle-budgets.ts";
 import type { VoidSigner } from "../domain/void-templates.ts";
 
@@ -39,6 +41,23 @@ export const creationSigner = (client: RpcClient<CreationService>): CreationSign
       },
       { idempotent: true },
     );
+  },
+});
+
+/** signer.v1.ServerKeys and signer.v1.Signing, for rotations. */
+export const rotationSigner = (
+  client: RpcClient<ServerKeysService>,
+  signing: RpcClient<SigningService>,
+): RotationSigner => ({
+  ...keyAdditionSigner(signing),
+  async wantedRotation(accountId, chainName) {
+    const { current, next } = await client.getServerKeyRotation({ accountId, chainName }, { idempotent: true });
+    if (!next) return undefined;
+    const [oldKey, newKey] = [publicKeyFromProto(current?.publicKey), publicKeyFromProto(next.publicKey)];
+    return { version: next.version, oldKey: oldKey.publicKey, newKey: newKey.publicKey };
+  },
+  async rotateBinding({ accountId, chainName, version: serverKeyVersion }, serverKeyIndex) {
+    await client.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion }, { idempotent: true });
   },
 });
 

@@ -1,10 +1,9 @@
 import { AppError } from "@countersign/errors";
-import { bytesToHex, parseSignature, SignatureError } from "@countersign/keys";
-import type { KeyAdditionsService, SubmitKeyAdditionRequest } from "@countersign/proto/account/v1/key_additions.ts";
+import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { type Handler, requireToken } from "@countersign/service-kit";
-import type { ApproverSignature, submitKeyAddition } from "../domain/submit-key-addition.ts";
+import type { submitKeyAddition } from "../domain/submit-key-addition.ts";
 import { transactionToProto } from "../messages.ts";
-import { keyFrom, targetFrom, uuidFrom } from "./key-additions.ts";
+import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./key-additions.ts";
 
 /** account.v1.KeyAdditions/SubmitKeyAddition: only for the token's own account, with the token's own key as approver. */
 export const submitKeyAdditionRpc =
@@ -35,19 +34,3 @@ export const submitKeyAdditionRpc =
       transaction: transactionToProto(transactionId, target.chainName, transactionUrl(target.chainName, transactionId)),
     };
   };
-
-/** Of what the signer takes apart no more than this is ever a passkey's. */
-const MAX_EXTENSION_BYTES = 4096;
-
-function signatureFrom({ signature, extensionData }: SubmitKeyAdditionRequest): ApproverSignature {
-  if (extensionData.length > MAX_EXTENSION_BYTES) throw new AppError("InvalidSignature");
-  try {
-    return {
-      signature: bytesToHex(parseSignature(signature)),
-      ...(extensionData.length > 0 && { extensionData: bytesToHex(extensionData) }),
-    };
-  } catch (error) {
-    if (error instanceof SignatureError) throw new AppError("InvalidSignature");
-    throw error;
-  }
-}

@@ -7,7 +7,7 @@ export const keysList: Command = {
   usage: "keys list",
   async run({ env, print }) {
     const { file, passphrase } = keystorePlace(env);
-    const { audit, chains } = keyVersions(readKeystore(file, passphrase));
+    const { audit, chains, server } = keyVersions(readKeystore(file, passphrase));
     const line = (role: string, chainName: string, versions: readonly number[]) =>
       print(`${role.padEnd(10)} ${chainName.padEnd(20)} ${versions.join(", ") || "none"}`);
     print("role       chain                versions");
@@ -16,7 +16,8 @@ export const keysList: Command = {
       line("creator", chainName, creator);
       line("paymaster", chainName, paymaster);
     }
-    print("server     every chain          derived from the root secret for each account and version");
+    line("server", "every chain", server);
+    print("server keys are derived from the root secret of their version, for each account and chain");
     return 0;
   },
 };

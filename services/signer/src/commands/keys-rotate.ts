@@ -1,14 +1,14 @@
 import { parseArgs } from "node:util";
-import { addKeyVersion, createKeystoreVault } from "../vault/index.ts";
+import { addKeyVersion, addServerRoot, createKeystoreVault, keyVersions } from "../vault/index.ts";
 import { type Command, UsageError } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /**
  * `signer keys rotate`: adds a version; the versions before stay and go on signing. What uses the new one is the networks file (docs/vaults.md), for the audit
- * key the next start.
+ * key the next start. Of server keys it adds the root secret of the next version.
  */
 export const keysRotate: Command = {
-  usage: "keys rotate --role creator|paymaster|audit [--chain <chain name>]",
+  usage: "keys rotate --role creator|paymaster|audit|server [--chain <chain name>]",
   async run({ args, env, print }) {
     const { role, chain: chainName } = parseArgs({
       args: [...args],
@@ -20,6 +20,10 @@ export const keysRotate: Command = {
       const vault = createKeystoreVault(content);
       const version = vault.version({ role });
       print(JSON.stringify({ role, version, publicKey: (await vault.publicKey({ role, version })).publicKey }));
+      return 0;
+    }
+    if (role === "server" && !chainName) {
+      print(JSON.stringify({ role, version: keyVersions(addServerRoot(file, passphrase)).server.at(-1) }));
       return 0;
     }
     if ((role !== "creator" && role !== "paymaster") || !chainName) throw new UsageError(keysRotate.usage);

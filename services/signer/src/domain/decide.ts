@@ -31,6 +31,7 @@ const RECORDED = [
   "LoginTooOld",
   "DelayRequired",
   "DelayCancelled",
+  "MessageRenewed",
 ] as const;
 
 /** What the rules allow: the key that signs, and where it stands on chain. */

@@ -1,4 +1,6 @@
-import type { Binding } from "../policy/account.ts";
+import type { Binding, ServerKeyPlace } from "../policy/account.ts";
+
+export type AccountOnChain = Pick<Binding, "accountId" | "chainName">;
 
 /** Where accounts stand; see proto signer.v1.Creation/BindAddress. */
 export interface BindingStore {
@@ -6,6 +8,10 @@ export interface BindingStore {
   find(accountId: string): Promise<Binding[]>;
   /** Writes the binding and its event, unless account or address is bound on that chain. Answers what stands there now for the account. */
   insert(binding: Binding, context: { now: Date; requestId: string }): Promise<Binding | undefined>;
+  /** Remembers, before the signature leaves, that a rotation to this version may come; the same again changes nothing. */
+  beginRotation(account: AccountOnChain, version: number, now: Date): Promise<void>;
+  /** Appends the version that a rotation brought, where one was begun; of two for one version the first stays. Answers what stands there now. */
+  appendVersion(account: AccountOnChain, place: ServerKeyPlace, now: Date): Promise<Binding | undefined>;
   /** Which of these accounts are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
 }

@@ -12,6 +12,7 @@ import type { SignedMessage } from "./decide.ts";
 import {
   checkFreeScript,
   checkHistory,
+  checkRotation,
   checkTemplate,
   countEphemeralUse,
   type SignCommand,
@@ -43,8 +44,9 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
         const policy = chain(account.chainName);
         const template = templateFor(token, decoded, policy);
         checkPaymasterPays(decoded, policy);
+        if (template) await checkRotation(options, template, decoded, account);
         checkTransaction(decoded, account, policy, template, deciding.policy);
-        if (template) await checkTemplate(options, template, account);
+        if (template) await checkTemplate(options, template, account, caller);
         if (token.scope !== "sign")
           await checkUserSignature(decoded, account, token, passkeys.relyingPartiesOf(token.appId));
         else checkServerSignature(decoded, account, await vault.publicKey(serverKeyOf(account)));

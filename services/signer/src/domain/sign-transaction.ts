@@ -1,15 +1,27 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import type { Reserve } from "../budget/reserve.ts";
+import { faultPoint } from "../fault-points.ts";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import type { BackendCheck } from "../policy/backends.ts";
 import { refuse } from "../policy/refusal.ts";
 import { checkPayerOfScope, checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
 import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
-import { checkTemplateKeys, checkTemplateParties, type Template, templateOf } from "../policy/template.ts";
-import { type ChainPolicy, checkAuthorizerKind, checkTransaction } from "../policy/transaction.ts";
-import { type KeyReference, ownPublicKeys, type Vault } from "../vault/index.ts";
+import {
+  checkNotRotatedAway,
+  checkTemplateKeys,
+  checkTemplateParties,
+  type Template,
+  templateOf,
+} from "../policy/template.ts";
+import {
+  type ChainPolicy,
+  checkAuthorizerKind,
+  checkTransaction,
+  wantedServerKeyVersion,
+} from "../policy/transaction.ts";
+import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses } from "./ports.ts";
 import { checkNotBroughtBack, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
@@ -55,10 +67,11 @@ export const signTransaction = (options: SignOptions) => {
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
         const own = chain(account.chainName);
         const template = templateFor(token, decoded, own);
+        if (template) await checkRotation(options, template, decoded, account);
         checkTransaction(decoded, account, own, template, deciding.policy);
         checkPayerOfScope(token, decoded, account, template);
         checkAuthorizerKind(decoded, account);
-        if (template) await checkTemplate(options, template, account);
+        if (template) await checkTemplate(options, template, account, caller);
         else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
         await checkHistory(options, decoded, template, token, account);
         await countEphemeralUse(options, token, "transaction");
@@ -68,6 +81,10 @@ export const signTransaction = (options: SignOptions) => {
         const { chainName: name, accountId } = account;
         const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
         const reservation = options.reserve(decoded, spender, deciding.policy);
+        if (template?.name === "rotate-server-key") {
+          await bindings.beginRotation(account, account.serverKeyVersion + 1, options.clock.now());
+          await faultPoint("rotation begun");
+        }
         return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex, reservation };
       },
     );
@@ -84,15 +101,36 @@ export function templateFor(
   return template;
 }
 
-/** What a template asks for must leave server, creator and paymaster keys where they are, and links between two accounts. */
-export async function checkTemplate(
+/** See checkNotRotatedAway; it comes before the rules that would refuse the index. */
+export async function checkRotation(
   { vault }: Pick<SignOptions, "vault">,
   template: Template,
+  decoded: DecodedMessage,
   account: Binding,
 ): Promise<void> {
+  if (!account.retired && account.rotatingTo === undefined) return;
+  const versions = account.retired ?? [];
+  const retired = versions.map(({ version }) => vault.publicKey({ ...serverKeyOf(account), version }));
+  checkNotRotatedAway(template, decoded, account, await Promise.all(retired));
+}
+
+/** What a template asks for must leave server, creator and paymaster keys where they are, but for a rotation. */
+export async function checkTemplate(
+  { vault, chain }: Pick<SignOptions, "vault" | "chain">,
+  template: Template,
+  account: Binding,
+  caller: string,
+): Promise<void> {
   checkTemplateParties(template, account.address);
-  const others = await ownPublicKeys(vault, account.chainName);
-  checkTemplateKeys(template, await vault.publicKey(serverKeyOf(account)), others);
+  const { chainName, serverKeyVersion } = account;
+  const keyOf = (version: number) => vault.publicKey({ ...serverKeyOf(account), version });
+  const isBehind = serverKeyVersion < wantedServerKeyVersion(chain(chainName));
+  const servers = await Promise.all(vault.versions("server").map(keyOf));
+  checkTemplateKeys(template, caller, {
+    serverKey: await keyOf(serverKeyVersion),
+    nextServerKey: isBehind ? await keyOf(serverKeyVersion + 1) : undefined,
+    others: [...servers, ...(await ownPublicKeys(vault, chainName))],
+  });
 }
 
 /** What goes by what was signed before: keys that were revoked, delays that are over. Remembers what is to be signed now. */
@@ -135,8 +173,8 @@ export async function countEphemeralUse(
 }
 
 /** The vault's key of an account. */
-export const serverKeyOf = ({ chainName, accountId, serverKeyVersion: version }: Binding): KeyReference => ({
-  role: "server",
+export const serverKeyOf = ({ chainName, accountId, serverKeyVersion: version }: Binding) => ({
+  role: "server" as const,
   chainName,
   accountId,
   version,

@@ -2,6 +2,12 @@ import { AppError } from "@countersign/errors";
 import type { DecodedMessage } from "@countersign/flow";
 import { refuse } from "./refusal.ts";
 
+/** A server key's index on chain, and its version. */
+export interface ServerKeyPlace {
+  readonly index: number;
+  readonly version: number;
+}
+
 /** Where an account stands on a chain, and which of its keys is ours. */
 export interface Binding {
   readonly accountId: string;
@@ -10,6 +16,10 @@ export interface Binding {
   readonly address: string;
   readonly serverKeyIndex: number;
   readonly serverKeyVersion: number;
+  /** Our keys on the account before this one: revoked on chain, they never sign again. */
+  readonly retired?: readonly ServerKeyPlace[];
+  /** The version that a rotation signed by us brings, until the account service has seen it on chain. */
+  readonly rotatingTo?: number;
   /** When it was bound; the first of an account's bindings tells its age. */
   readonly boundAt?: Date;
 }

@@ -5,7 +5,7 @@ import { verifySignature } from "@countersign/keys/node";
 import type { VerifiedToken } from "@countersign/service-kit";
 import type { Binding } from "./account.ts";
 import { refuse } from "./refusal.ts";
-import type { ChainPolicy } from "./transaction.ts";
+import { type ChainPolicy, isServerKeyIndex } from "./transaction.ts";
 
 /** The paymaster signs envelopes only. */
 export function checkPaymasterKind(message: DecodedMessage): void {
@@ -25,7 +25,8 @@ export function checkPaymasterPays(message: DecodedMessage, chain: ChainPolicy):
 }
 
 /**
- * The payload must carry a valid signature of the session device's account key: a stolen token alone must not spend.
+ * The payload must carry a valid signature of the session device's account key: a stolen token alone must not spend. Beside it the server key's may stand, also that of one
+ * which was rotated out since it signed: nobody is refused in between, and the chain says that it is too late.
  * A plain one over SHA2-256, or a passkey's assertion for one of the app's relying parties.
  */
 export async function checkUserSignature(
@@ -38,7 +39,7 @@ export async function checkUserSignature(
     refuse("UserSignatureInvalid", "the payload carries a signature of somebody else");
   }
   const ofUser = message.payloadSignatures.filter(
-    ({ address, keyId }) => address === account.address && keyId !== account.serverKeyIndex,
+    ({ address, keyId }) => address === account.address && !isServerKeyIndex(account, keyId),
   );
   const [first] = ofUser;
   if (!first) return refuse("UserSignatureMissing", "the payload carries no signature of the device");

@@ -25,7 +25,7 @@ export function checkScope(token: VerifiedToken, template: Template | undefined)
 
 /**
  * Who is not a full session is paid for by the paymaster: an envelope of the account's own would go past the paymaster's rules. So is a new user key, for
- * everybody: where the account pays, the signatures come after ours, and nobody would see that one is the recovery key's.
+ * everybody: where the account pays, the signatures come after ours, and nobody would see that one is the recovery key's. A rotation is the service's own wish.
  */
 export function checkPayerOfScope(
   token: VerifiedToken,
@@ -33,6 +33,7 @@ export function checkPayerOfScope(
   account: Pick<Binding, "address">,
   template: Template | undefined,
 ): void {
-  const needsPaymaster = token.scope !== "full" || addedUserKey(template) !== undefined;
+  const isPaidFor = addedUserKey(template) !== undefined || template?.name === "rotate-server-key";
+  const needsPaymaster = token.scope !== "full" || isPaidFor;
   if (needsPaymaster && message.payer === account.address) refuse("UnknownPayer", "the payer is not our paymaster");
 }

@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import {
   type DecodedMessage,
   type HybridCustodyChange,
@@ -14,6 +15,7 @@ import {
   TemplateError,
 } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
+import type { Binding } from "./account.ts";
 import { refuse } from "./refusal.ts";
 
 /** A transaction of ours: known text, typed arguments, proposed by the account's server key. */
@@ -48,11 +50,54 @@ export const addedUserKey = (template: Template | undefined): PublicKey | undefi
 /** Equal x: the same key, or its negation, which has the same holder. */
 export const sameHolder = (a: string, b: string): boolean => a.slice(0, 64) === b.slice(0, 64);
 
+/** Our keys, as a template is compared with them. */
+export interface OwnKeys {
+  /** The account's, of the bound version. */
+  readonly serverKey: PublicKey;
+  /** Of the version that the account is to be brought to; undefined where it is at the wanted one. */
+  readonly nextServerKey: PublicKey | undefined;
+  /** Creator, paymaster, and the account's server keys of every version. */
+  readonly others: readonly PublicKey[];
+}
+
+/** The one caller whose rotations are signed: it commits what it submits, and reports the seal, without which we would go on with the old key. */
+export const ROTATING_CALLER = "account";
+
+/**
+ * Around a rotation a template may name the server key that was, or the one that will be, by its index or its bytes: nobody is refused for that, the message is to be made
+ * again from the account's keys. Errors: MessageRenewed.
+ */
+export function checkNotRotatedAway(
+  { change }: Template,
+  { proposalKey }: Pick<DecodedMessage, "proposalKey">,
+  account: Binding,
+  retired: readonly PublicKey[],
+): void {
+  if (change.template === "rotate-server-key") return;
+  const named = "serverKey" in change ? change.serverKey : undefined;
+  const gone =
+    account.retired?.some(({ index }) => index === proposalKey.keyId) ||
+    retired.some(({ publicKey }) => publicKey === named);
+  const coming = account.rotatingTo !== undefined && proposalKey.keyId !== account.serverKeyIndex;
+  if (gone || coming) {
+    throw new AppError("MessageRenewed", { retryAfterSeconds: 1, detail: "the account's server key is rotated" });
+  }
+}
+
 /**
  * What a template may name of our keys: as its server key, the account's own and no other; as a key that comes or goes, none, since one holder of
- * both roles would act alone. `others`: creator and paymaster.
+ * both roles would act alone. A rotation leads from the account's own to the next version, for the account service alone.
  */
-export function checkTemplateKeys({ change }: Template, serverKey: PublicKey, others: readonly PublicKey[]): void {
+export function checkTemplateKeys({ change }: Template, caller: string, own: OwnKeys): void {
+  const { serverKey, nextServerKey, others } = own;
+  if (change.template === "rotate-server-key") {
+    if (change.oldKey !== serverKey.publicKey) refuse("BadTemplateArguments", "the old key is not the account's");
+    if (nextServerKey === undefined || change.newServerKey !== nextServerKey.publicKey) {
+      refuse("BadTemplateArguments", "the new key is not the next version of the account's");
+    }
+    if (caller !== ROTATING_CALLER) refuse("BadTemplateArguments", "a rotation is the account service's to ask for");
+    return;
+  }
   if ("serverKey" in change && change.serverKey !== serverKey.publicKey) {
     refuse("BadTemplateArguments", "the server key is not the account's");
   }

@@ -18,6 +18,8 @@ export interface ChainPolicy {
     readonly keyCount: number;
     readonly keyVersions?: readonly { readonly firstKeyId: number; readonly version: number }[] | undefined;
   };
+  /** The version of server keys that accounts are brought to. Default 1. */
+  readonly serverKeyVersion?: number | undefined;
   /** 16 hex digits. */
   readonly evmContract: string;
   /** What the templates of links through HybridCustody name; without it there are none. */
@@ -37,7 +39,7 @@ export function checkTransaction(
     refuse("UnknownPayer", "the payer is neither our paymaster nor the account");
   }
   // The server key proposes templates, and only them: a device could use up its sequence numbers, and other transactions would void a template.
-  const byServerKey = message.proposalKey.keyId === account.serverKeyIndex;
+  const byServerKey = isServerKeyIndex(account, message.proposalKey.keyId);
   if (byServerKey && !template) refuse("ProposerNotYours", "the server key does not propose");
   if (!byServerKey && template) refuse("ProposerNotYours", "templates are proposed by the server key");
   if (message.script.trim() === "") refuse("ScriptNotUnderstood", "there is no script");
@@ -61,6 +63,13 @@ export function checkAuthorizerKind(message: DecodedMessage, account: Binding): 
     refuse("WrongMessageKind", "the authorizer signs a payload; the envelope is the payer's");
   }
 }
+
+/** Whether one of our keys stands at an index of the account, or did before a rotation. */
+export const isServerKeyIndex = ({ serverKeyIndex, retired = [] }: Binding, keyId: number): boolean =>
+  keyId === serverKeyIndex || retired.some(({ index }) => index === keyId);
+
+/** The version of server keys that a chain's accounts are brought to. */
+export const wantedServerKeyVersion = ({ serverKeyVersion }: ChainPolicy): number => serverKeyVersion ?? 1;
 
 /** The version of the paymaster's key that stands at its index. */
 export const paymasterVersion = ({ paymaster }: ChainPolicy): number => paymaster.keyVersion ?? 1;

@@ -3,25 +3,73 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import type { BindingStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import type { PrismaClient, Binding as Row } from "./generated/client.ts";
+import type { BindingVersion, PrismaClient, Binding as Row, ServerKeyRotation } from "./generated/client.ts";
 
 const CACHED_ACCOUNTS = 50_000;
+const LATER = {
+  versions: { orderBy: { serverKeyVersion: "asc" } },
+  rotations: { orderBy: { serverKeyVersion: "desc" }, take: 1 },
+} as const;
 
-const toBinding = ({ createdAt: boundAt, ...binding }: Row): Binding => ({ ...binding, boundAt });
+type WholeRow = Row & { versions: BindingVersion[]; rotations: ServerKeyRotation[] };
 
-/** Bindings in Postgres. They are written once, so what was found stays true and is remembered. */
-export function prismaBindingStore(prisma: PrismaClient): BindingStore {
+function toBinding({ createdAt: boundAt, versions, rotations, ...binding }: WholeRow): Binding {
+  const first = { index: binding.serverKeyIndex, version: binding.serverKeyVersion };
+  const later = versions.map(({ serverKeyIndex: index, serverKeyVersion: version }) => ({ index, version }));
+  const retired = [first, ...later];
+  const current = retired.pop() ?? first;
+  const begun = rotations[0]?.serverKeyVersion ?? 0;
+  return {
+    ...binding,
+    boundAt,
+    serverKeyIndex: current.index,
+    serverKeyVersion: current.version,
+    ...(retired.length > 0 && { retired }),
+    ...(begun > current.version && { rotatingTo: begun }),
+  };
+}
+
+export interface PrismaBindingStore extends BindingStore {
+  /** An account's bindings changed; "" for nobody knows whose. For the listener on `binding_changed`. */
+  forget(accountId: string): void;
+}
+
+/**
+ * Bindings in Postgres. They change only by a rotation, which all replicas are told of before it is signed: what was found is remembered while they listen (`listening`), but
+ * not while a rotation is on its way.
+ */
+export function prismaBindingStore(prisma: PrismaClient, listening: () => boolean = () => false): PrismaBindingStore {
   const cache = new Map<string, Binding[]>();
+  let changes = 0;
+  const forget = (accountId: string): void => {
+    changes += 1;
+    if (accountId === "") cache.clear();
+    else cache.delete(accountId);
+  };
+  const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> => {
+    const where = { accountId_chainName: { accountId, chainName } };
+    const row = await prisma.binding.findUnique({ where, include: LATER });
+    return row ? toBinding(row) : undefined;
+  };
 
   return {
+    forget,
+
     async find(accountId) {
-      const known = cache.get(accountId);
+      const known = listening() ? cache.get(accountId) : undefined;
       if (known) return known;
-      const rows = await prisma.binding.findMany({ where: { accountId }, orderBy: { createdAt: "asc" } });
+      const before = changes;
+      const rows = await prisma.binding.findMany({
+        where: { accountId },
+        include: LATER,
+        orderBy: { createdAt: "asc" },
+      });
       const found = rows.map(toBinding);
-      if (found.length > 0) {
+      const isSettled = found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
+      // A change while we were reading may be one that we did not see.
+      if (isSettled && changes === before && listening()) {
         cache.set(accountId, found);
-        // An account may get a further chain through another replica: what is remembered is asked for again after a while.
+        // A second net below the notifications.
         setTimeout(() => cache.delete(accountId), 5_000).unref();
         if (cache.size > CACHED_ACCOUNTS) cache.delete(cache.keys().next().value!);
       }
@@ -47,11 +95,30 @@ export function prismaBindingStore(prisma: PrismaClient): BindingStore {
         INSERT INTO outbox (id, subject, payload, created_at)
         SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM bound`;
       if (inserted === 1) {
-        cache.delete(accountId);
+        forget(accountId);
         return binding;
       }
+      // As it was bound, whatever key it has by now: an account that was rotated since is still the same binding.
       const row = await prisma.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
-      return row ? toBinding(row) : undefined;
+      return row ? toBinding({ ...row, versions: [], rotations: [] }) : undefined;
+    },
+
+    async beginRotation({ accountId, chainName }, serverKeyVersion, now) {
+      await prisma.serverKeyRotation.createMany({
+        data: [{ accountId, chainName, serverKeyVersion, createdAt: now }],
+        skipDuplicates: true,
+      });
+      forget(accountId);
+    },
+
+    async appendVersion({ accountId, chainName }, { index, version }, now) {
+      await prisma.$executeRaw`
+        INSERT INTO binding_version (account_id, chain_name, server_key_version, server_key_index, created_at)
+        SELECT account_id, chain_name, server_key_version, ${index}, ${now} FROM server_key_rotation
+        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
+        ON CONFLICT DO NOTHING`;
+      forget(accountId);
+      return findOne(accountId, chainName);
     },
 
     async bound(chainName, accountIds) {

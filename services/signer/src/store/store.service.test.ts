@@ -4,6 +4,7 @@ import {
   createPlainQueries,
   createPrismaAdapter,
   FixedClock,
+  listenPostgres,
   type PlainQueries,
   uuidv7,
 } from "@countersign/service-kit";
@@ -11,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "../audit/record.ts";
 import { bindAddress } from "../domain/bind-address.ts";
+import { rotateBinding } from "../domain/rotate-binding.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -75,6 +77,87 @@ describe("bindings", () => {
     for (const { address } of [policy.paymaster, policy.creator]) {
       await expect(bind()(someBinding({ address }), "")).rejects.toMatchObject(conflict);
     }
+  });
+});
+
+describe("rotations of a server key", () => {
+  const conflict = { reason: "SigningRefused", metadata: { reason: "BindingConflict" } };
+  const bound = async () => {
+    const binding = someBinding();
+    await prismaBindingStore(prisma).insert(binding, { now: clock.now(), requestId: "" });
+    return binding;
+  };
+  const store = () => prismaBindingStore(prisma);
+  const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number) => {
+    const { accountId, chainName: on } = of;
+    return rotateBinding({ bindings: store(), clock })({ accountId, chainName: on, serverKeyVersion, serverKeyIndex });
+  };
+  const begin = (of: Binding, version: number) => store().beginRotation(of, version, clock.now());
+
+  it("append a version, once, after one was signed", async () => {
+    const binding = await bound();
+    const { accountId } = binding;
+    await expect(rotate(binding, 2, 2)).rejects.toMatchObject(conflict);
+    await begin(binding, 2);
+    await begin(binding, 2);
+    expect(await store().find(accountId)).toMatchObject([{ serverKeyIndex: 0, serverKeyVersion: 1, rotatingTo: 2 }]);
+    await Promise.all(Array.from({ length: 6 }, () => rotate(binding, 2, 2)));
+    const after = { ...binding, boundAt: clock.now(), serverKeyIndex: 2, serverKeyVersion: 2 };
+    expect(await store().find(accountId)).toEqual([{ ...after, retired: [{ index: 0, version: 1 }] }]);
+    await expect(rotate(binding, 2, 3)).rejects.toMatchObject(conflict);
+    await expect(rotate(binding, 1, 0)).rejects.toMatchObject(conflict);
+    await expect(rotate(binding, 3, 3)).rejects.toMatchObject(conflict);
+    await begin(binding, 3);
+    await expect(rotate(binding, 3, 1)).rejects.toMatchObject(conflict);
+    await expect(rotate(binding, 4, 4)).rejects.toMatchObject(conflict);
+    await rotate(binding, 3, 5);
+    const retired = [
+      { index: 0, version: 1 },
+      { index: 2, version: 2 },
+    ];
+    expect(await store().find(accountId)).toMatchObject([{ serverKeyIndex: 5, serverKeyVersion: 3, retired }]);
+    // The account is bound as it was: what created it may say so again.
+    const again = bindAddress({
+      bindings: store(),
+      clock,
+      chain: () => ({ paymaster: { address: "" }, creator: { address: "" } }) as ChainPolicy,
+    });
+    await again(binding, "");
+    await expect(rotate(someBinding(), 2, 2)).rejects.toMatchObject(conflict);
+  });
+
+  it("of two indexes at once one stands", async () => {
+    const binding = await bound();
+    await begin(binding, 2);
+    const results = await Promise.allSettled([rotate(binding, 2, 2), rotate(binding, 2, 3)]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("are heard by every replica before they can be on chain, and nothing is remembered meanwhile", async () => {
+    const logger = createLogger({ name: "test", level: "silent" });
+    const open = () => {
+      const listener = listenPostgres({
+        databaseUrl: database.url,
+        channel: "binding_changed",
+        onNotify: (id) => replica.forget(id),
+        logger,
+      });
+      const replica: ReturnType<typeof prismaBindingStore> = prismaBindingStore(prisma, () => listener.connected());
+      return { replica, listener };
+    };
+    const [one, other] = [open(), open()];
+    await expect.poll(() => one.listener.connected() && other.listener.connected(), { timeout: 20_000 }).toBe(true);
+    const binding = await bound();
+    const versionOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyVersion;
+    expect([await versionOf(one), await versionOf(other)]).toEqual([1, 1]);
+    await one.replica.beginRotation(binding, 2, clock.now());
+    await expect
+      .poll(async () => (await other.replica.find(binding.accountId))[0]?.rotatingTo, { timeout: 20_000 })
+      .toBe(2);
+    await one.replica.appendVersion(binding, { index: 2, version: 2 }, clock.now());
+    // At once: what rotates is read from the database each time.
+    expect([await versionOf(one), await versionOf(other)]).toEqual([2, 2]);
+    await Promise.all([one.listener.close(), other.listener.close()]);
   });
 });
 

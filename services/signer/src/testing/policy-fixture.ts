@@ -80,6 +80,10 @@ export const state: { records: AuditEntry[]; reserved: Reservation[]; bindings: 
 export const store: BindingStore = {
   find: async (accountId) => state.bindings.filter((binding) => binding.accountId === accountId),
   insert: async (binding) => binding,
+  beginRotation: async (_, version) => {
+    state.bindings = state.bindings.map((binding) => ({ ...binding, rotatingTo: version }));
+  },
+  appendVersion: async () => state.bindings[0],
   bound: async (_, ids) => state.bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
 };
 export const audit = {

@@ -3,6 +3,7 @@
 export { warnOfCoreDumps } from "./core-dumps.ts";
 export {
   addKeyVersion,
+  addServerRoot,
   ensureKeystore,
   KeystoreError,
   keyVersions,

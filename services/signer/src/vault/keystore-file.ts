@@ -19,7 +19,10 @@ const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 }
 
 /** What the keystore file holds once it is opened. The newest version of a key stands last. */
 export const keystoreContent = z.object({
+  /** Of server keys of version 1. */
   rootSecret: hex32,
+  /** Of later versions of server keys, each with a secret of its own, so that a leaked one tells nothing of the next. */
+  laterRoots: z.array(z.object({ version: z.int().min(2), secret: hex32 })).optional(),
   /** Absent in a keystore that was made before there were checkpoints; `keys create` adds it. */
   audit: versions.optional(),
   chains: z.record(z.string(), z.object({ creator: versions, paymaster: versions })),
@@ -159,6 +162,24 @@ export function addKeyVersion(
   });
 }
 
+/** Adds the root secret of the next version of server keys; those before stay. Errors: KeystoreError. */
+export function addServerRoot(file: string, passphrase: string): KeystoreContent {
+  return withLock(file, () => {
+    const content = readKeystore(file, passphrase);
+    const { laterRoots = [] } = content;
+    const version = Math.max(1, ...laterRoots.map((root) => root.version)) + 1;
+    const added = [...laterRoots, { version, secret: randomBytes(32).toString("hex") }];
+    writeKeystore(file, passphrase, { ...content, laterRoots: added }, false);
+    return readKeystore(file, passphrase);
+  });
+}
+
+/** The root secrets of server keys by version, the oldest first. */
+export const serverRoots = ({ rootSecret, laterRoots = [] }: KeystoreContent) => [
+  { version: 1, secret: rootSecret },
+  ...laterRoots,
+];
+
 /** The same content under another passphrase. Errors: KeystoreError. */
 export function reEncryptKeystore(file: string, passphrase: string, newPassphrase: string): void {
   withLock(file, () => {
@@ -168,10 +189,12 @@ export function reEncryptKeystore(file: string, passphrase: string, newPassphras
 }
 
 /** Which versions there are of which keys; no key material. */
-export function keyVersions({ audit = [], chains }: KeystoreContent) {
+export function keyVersions(content: KeystoreContent) {
+  const { audit = [], chains } = content;
   const numbers = (keys: readonly { version: number }[]) => keys.map(({ version }) => version);
   return {
     audit: numbers(audit),
+    server: serverRoots(content).map(({ version }) => version),
     chains: Object.entries(chains).map(([chainName, { creator, paymaster }]) => ({
       chainName,
       creator: numbers(creator),

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/errors";
 import { publicKeyOf, signMessageInPool } from "@countersign/keys/node";
-import { type KeystoreContent, KeystoreError, keyVersions } from "./keystore-file.ts";
+import { type KeystoreContent, KeystoreError, keyVersions, serverRoots } from "./keystore-file.ts";
 import { p256PrivateKey } from "./p256.ts";
 import { deriveServerScalar } from "./server-key.ts";
 import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
@@ -16,7 +16,7 @@ function chainKeys({ chains }: KeystoreContent, chainName: string) {
 
 /** The embedded vault: private keys of an opened keystore file, held in this process only. */
 export function createKeystoreVault(content: KeystoreContent): Vault {
-  const rootSecret = Buffer.from(content.rootSecret, "hex");
+  const roots = serverRoots(content);
   const cache = new Map<string, KeyObject>();
 
   /** The keys that stand in the file, found by version or the newest. */
@@ -26,9 +26,15 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
     if (!found) throw new KeystoreError(`the keystore has no such ${key.role} key`);
     return found;
   };
+  /** Errors: KeystoreError for a version that this keystore has no root secret of: another one's key must not stand in for it. */
+  const rootOf = (version: number): Buffer => {
+    const root = roots.find((each) => each.version === version);
+    if (!root) throw new KeystoreError(`the keystore has no root secret of server keys of version ${version}`);
+    return Buffer.from(root.secret, "hex");
+  };
   const scalarOf = (key: KeyReference | AuditKeyReference): Buffer =>
     key.role === "server"
-      ? deriveServerScalar(rootSecret, key.chainName, key.accountId, key.version)
+      ? deriveServerScalar(rootOf(key.version), key.chainName, key.accountId, key.version)
       : Buffer.from(stored(key).scalar, "hex");
 
   const keyOf = (key: KeyReference | AuditKeyReference): KeyObject => {
@@ -45,7 +51,8 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
   return {
     publicKey: async (key) => publicKeyOf(keyOf(key)),
     versions: (role, chainName) => {
-      const { audit, chains } = keyVersions(content);
+      const { audit, chains, server } = keyVersions(content);
+      if (role === "server") return server;
       if (role === "audit") return audit;
       return chains.find((chain) => chain.chainName === chainName)?.[role] ?? [];
     },

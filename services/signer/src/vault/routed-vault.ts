@@ -57,7 +57,7 @@ export async function createRoutedVault(keystore: Vault, keys: readonly HeldKey[
       return elsewhere ? held.get(elsewhere)! : keystore.publicKey(key);
     },
     version: (key) => (key.role === "server" ? key.version : versionOf(key)),
-    versions: versionsOf,
+    versions: (role, chainName) => (role === "server" ? keystore.versions(role) : versionsOf(role, chainName)),
     async sign(key, message) {
       const elsewhere = find(key);
       if (!elsewhere) return keystore.sign(key, message);

@@ -5,6 +5,7 @@ import { verifySignature } from "@countersign/keys/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   addKeyVersion,
+  addServerRoot,
   createKeystoreVault,
   ensureKeystore,
   KeystoreError,
@@ -109,6 +110,24 @@ describe("the keystore file", { timeout: 60_000 }, () => {
     expect(vault.versions("paymaster", chainName)).toEqual([1, 2]);
     await expect(vault.sign({ role: "paymaster", chainName, version: 3 }, message)).rejects.toThrow("no such");
     expect(() => addKeyVersion(file, "right", { role: "creator", chainName: "nowhere" })).toThrow(KeystoreError);
+  });
+
+  it("takes a further root secret of server keys; those before stay, and a version without one signs nothing", async () => {
+    const before = createKeystoreVault(readKeystore(file, "right"));
+    expect(before.versions("server")).toEqual([1]);
+    const content = addServerRoot(file, "right");
+    expect(addServerRoot(file, "right").laterRoots!.map(({ version }) => version)).toEqual([2, 3]);
+    expect(content.rootSecret).toBe(readKeystore(file, "right").rootSecret);
+    const after = createKeystoreVault(readKeystore(file, "right"));
+    expect(after.versions("server")).toEqual([1, 2, 3]);
+    const of = (version: number) => ({ role: "server", chainName: "flow-emulator", accountId, version }) as const;
+    expect(await after.publicKey(of(1))).toEqual(await before.publicKey(of(1)));
+    const secrets = [content.rootSecret, ...readKeystore(file, "right").laterRoots!.map(({ secret }) => secret)];
+    expect(new Set(secrets).size).toBe(3);
+    const keys = await Promise.all([1, 2, 3].map(async (version) => (await after.publicKey(of(version))).publicKey));
+    expect(new Set(keys).size).toBe(3);
+    await expect(after.sign(of(4), Buffer.from("x"))).rejects.toThrow(KeystoreError);
+    await expect(before.publicKey(of(2))).rejects.toThrow(KeystoreError);
   });
 
   it("is one command's at a time", () => {

@@ -20,8 +20,8 @@ export interface AuditKeyReference {
 export interface Vault {
   /** P-256. Errors: UnknownChain for a chain that the vault holds no keys of. */
   publicKey(key: KeyReference | AuditKeyReference): Promise<PublicKey>;
-  /** All versions of one of the service's own keys, the oldest first. */
-  versions(role: "creator" | "paymaster" | "audit", chainName?: string): readonly number[];
+  /** All versions of one of the service's own keys, the oldest first; of server keys those that can be derived. */
+  versions(role: "creator" | "paymaster" | "audit" | "server", chainName?: string): readonly number[];
   /** The version that `sign` uses; for the audit record. */
   version(key: KeyReference | AuditKeyReference): number;
   /** Raw r||s, 64 bytes, ECDSA on P-256 over the SHA3-256 of `message`, with the audit key over its SHA-256. */

@@ -1,0 +1,120 @@
+import { AppError } from "@countersign/errors";
+import {
+  type DecodedMessage,
+  decodeMessage,
+  envelopeMessage,
+  type FlowTransaction,
+  InvalidMessageError,
+  payloadMessage,
+  readKeyChange,
+  TemplateError,
+  transactionId,
+} from "@countersign/flow";
+import { verifyUserSignature } from "@countersign/flow/node";
+import type { PublicKey } from "@countersign/keys";
+import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
+import { faultPoint } from "../fault-points.ts";
+import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "./account-on-chain.ts";
+import type { UserCall } from "./key-addition.ts";
+import { type RotationOptions, rotationPayload, type ServerKeyRotation } from "./server-key-rotation.ts";
+import type { ApproverSignature } from "./submit-key-addition.ts";
+
+export interface RotateServerKeyCommand {
+  readonly accountId: string;
+  readonly chainName: string;
+  /** As prepared. */
+  readonly message: Uint8Array;
+  /** The session's account key. */
+  readonly userKey: PublicKey;
+  readonly signature: ApproverSignature;
+  /** Of the session: its relying parties are those of the passkey. */
+  readonly appId: string;
+}
+
+export interface RotateServerKeyOptions extends RotationOptions {
+  readonly passkeys: PasskeySettings;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+/** What the chain would hardly take any more is not signed: reading it again renews it. */
+const SUBMIT_BEFORE_BLOCKS = 550n;
+
+/**
+ * Puts our two signatures to what a device signed, commits the finished bytes, and submits them. Of two at once one is committed, and both get it. What is killed before the
+ * commit leaves nothing behind, what is killed after it is settled from the bytes.
+ * Errors: InvalidMessage, InvalidSignature, MessageRenewed, those of the signer.
+ */
+export const rotateServerKey =
+  ({ accounts, chains, rotations, signer, passkeys, clock, logger }: RotateServerKeyOptions) =>
+  async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
+    const { accountId, chainName, message, userKey, signature } = command;
+    const chain = chainNamed(chains, chainName);
+    const address = await cadenceAddressOf(accounts, accountId, chainName);
+    const decoded = rotationOf(message);
+    const before = await rotations.newest(accountId, chainName);
+    if (before && before.state !== "failed" && Buffer.from(payloadMessage(before.transaction)).equals(message)) {
+      return before;
+    }
+    if (before?.state === "submitted")
+      throw new AppError("MessageRenewed", { detail: "another rotation is under way" });
+
+    const wanted = await signer.wantedRotation(accountId, chainName);
+    if (!wanted) throw new AppError("MessageRenewed", { detail: "the server key is as it is to be" });
+    const keys = await chain.accountKeys(address, signal);
+    const user = userKeyOf(keys, userKey);
+    if (!user || !verifyUserSignature(userKey, message, signature, passkeys.relyingPartiesOf(command.appId))) {
+      throw new AppError("InvalidSignature");
+    }
+    const { index: keyId, sequenceNumber } = serverKeyOf(keys);
+    const { referenceBlockId } = decoded;
+    const proposalKey = { address, keyId, sequenceNumber };
+    const payload = rotationPayload(wanted, { referenceBlockId, proposalKey, payer: chain.paymaster });
+    const referenceHeight = await chain.blockHeight(referenceBlockId, signal);
+    const { height } = await chain.latestBlock(signal);
+    const tooOld = referenceHeight === undefined || height - referenceHeight > SUBMIT_BEFORE_BLOCKS;
+    if (tooOld || !Buffer.from(payloadMessage(payload)).equals(message)) throw new AppError("MessageRenewed");
+
+    const server = await signer.signTransaction(chainName, message, call);
+    await faultPoint("rotation co-signed");
+    const signed: FlowTransaction = {
+      ...payload,
+      payloadSignatures: [server, { address, keyId: user.index, ...signature }],
+      envelopeSignatures: [],
+    };
+    const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
+    await faultPoint("rotation sponsored");
+    const transaction = { ...signed, envelopeSignatures: [paid] };
+    const { version, newKey } = wanted;
+    const ours = await rotations.commit(
+      {
+        accountId,
+        chainName,
+        version,
+        newKey,
+        state: "submitted",
+        transaction,
+        transactionId: transactionId(transaction),
+        referenceHeight,
+      },
+      clock.now(),
+    );
+    await faultPoint("rotation committed");
+    // The bytes are safe: a node that does not answer now gets them again when the rotation is settled.
+    await chain
+      .submit(ours.transaction, signal)
+      .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+    await faultPoint("rotation submitted");
+    return ours;
+  };
+
+/** Errors: InvalidMessage where it is no rotation at all. */
+function rotationOf(message: Uint8Array): DecodedMessage {
+  try {
+    const decoded = decodeMessage(message);
+    if (decoded.kind === "payload" && readKeyChange(decoded)?.template === "rotate-server-key") return decoded;
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError) && !(error instanceof TemplateError)) throw error;
+  }
+  throw new AppError("InvalidMessage", { detail: "not a rotation of a server key" });
+}

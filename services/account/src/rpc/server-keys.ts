@@ -1,0 +1,33 @@
+import type { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
+import { type Handlers, requireToken } from "@countersign/service-kit";
+import type { listServerKeyRotations } from "../domain/list-server-key-rotations.ts";
+import type { rotateServerKey } from "../domain/rotate-server-key.ts";
+import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";
+import { transactionToProto } from "../messages.ts";
+import { fromChain } from "./from-chain.ts";
+import { signatureFrom } from "./key-additions.ts";
+
+/** account.v1.ServerKeys: for the token's own account, with the token's own key. */
+export const serverKeyRpcs = (
+  list: ReturnType<typeof listServerKeyRotations>,
+  rotate: ReturnType<typeof rotateServerKey>,
+  waitFor: (rotation: ServerKeyRotation, signal: AbortSignal) => Promise<boolean>,
+  transactionUrl: (chainName: string, id: string) => string,
+): Handlers<ServerKeysService> => ({
+  async listServerKeyRotations(_, call) {
+    const rotations = await fromChain(list(requireToken(call).accountId, call.signal));
+    return { rotations: rotations.map(({ chainName, message }) => ({ chainName, message: Buffer.from(message) })) };
+  },
+  async rotateServerKey(request, call) {
+    const { accountId, accountKey: userKey, appId } = requireToken(call);
+    const { chainName, message } = request;
+    const command = { accountId, chainName, message, userKey, signature: signatureFrom(request), appId };
+    const rotation = await fromChain(rotate(command, call, call.signal));
+    const { transactionId } = rotation;
+    const done = await waitFor(rotation, call.signal);
+    return {
+      transaction: transactionToProto(transactionId, chainName, transactionUrl(chainName, transactionId)),
+      done,
+    };
+  },
+});

@@ -1,0 +1,66 @@
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
+
+const clock = new FixedClock("2026-11-20T10:00:00Z");
+let database: TestDatabase;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase("account");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+const some = (transactionId: string): ServerKeyRotation => ({
+  accountId: uuidv7(clock),
+  chainName: "flow-emulator",
+  version: 2,
+  newKey: "ab".repeat(64),
+  state: "submitted",
+  transaction: {
+    script: "",
+    arguments: [],
+    referenceBlockId: "00",
+    gasLimit: 9999n,
+    proposalKey: { address: "01cf0e2f2f715450", keyId: 0, sequenceNumber: 7n },
+    payer: "",
+    authorizers: [],
+    payloadSignatures: [],
+    envelopeSignatures: [],
+  },
+  transactionId,
+  referenceHeight: 5n,
+});
+
+it("of many at once one is committed, until it has failed; an end is written once, and for the same bytes only", async () => {
+  const store = prismaServerKeyRotationStore(prisma);
+  const first = some("t0");
+  const tries = (ids: string[]) =>
+    Promise.all(ids.map((transactionId) => store.commit({ ...first, transactionId }, clock.now())));
+  const committed = await tries(["t1", "t2", "t3", "t4"]);
+  expect(new Set(committed.map(({ transactionId }) => transactionId)).size).toBe(1);
+  const one = committed[0]!;
+  expect(one).toEqual({ ...first, transactionId: one.transactionId });
+  expect(await store.open(10)).toEqual([one]);
+  await store.finish({ ...one, transactionId: "another" }, "failed");
+  expect(await store.newest(one.accountId, one.chainName)).toEqual(one);
+  await store.finish(one, "failed");
+  const followed = await tries(["t5", "t6", "t7"]);
+  expect(new Set(followed.map(({ transactionId }) => transactionId)).size).toBe(1);
+  const next = followed[0]!;
+  expect(next).toMatchObject({ state: "submitted" });
+  // The end of the first is not the end of what followed it.
+  await store.finish(one, "sealed");
+  expect(await store.newest(one.accountId, one.chainName)).toEqual(next);
+  await store.finish(next, "sealed");
+  await store.finish(next, "failed");
+  expect(await store.newest(one.accountId, one.chainName)).toMatchObject({ state: "sealed" });
+  expect(await store.open(10)).toEqual([]);
+  expect(await store.newest(one.accountId, "elsewhere")).toBeUndefined();
+});

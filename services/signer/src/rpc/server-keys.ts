@@ -1,0 +1,30 @@
+import { AppError } from "@countersign/errors";
+import type { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
+import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
+import type { getServerKeyRotation, ServerKeyState } from "../domain/get-server-key-rotation.ts";
+import type { rotateBinding } from "../domain/rotate-binding.ts";
+import { requireAccountIds } from "./account-ids.ts";
+
+const toWire = ({ version, publicKey }: Pick<ServerKeyState, "version" | "publicKey">) => ({
+  version,
+  publicKey: publicKeyToProto(publicKey),
+});
+
+/** signer.v1.ServerKeys */
+export const serverKeyRpcs = (
+  describe: ReturnType<typeof getServerKeyRotation>,
+  rotate: ReturnType<typeof rotateBinding>,
+): Handlers<ServerKeysService> => ({
+  async getServerKeyRotation({ accountId, chainName }) {
+    requireAccountIds([accountId], "/accountId");
+    const { next, ...current } = await describe({ accountId, chainName });
+    return { current: toWire(current), next: next && toWire(next) };
+  },
+  async rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion }) {
+    requireAccountIds([accountId], "/accountId");
+    // An index is a 32 bit integer in the store.
+    if (serverKeyIndex > 0x7fffffff) throw new AppError("InvalidRequest", { detail: "no key stands there" });
+    await rotate({ accountId, chainName, serverKeyIndex, serverKeyVersion });
+    return {};
+  },
+});
