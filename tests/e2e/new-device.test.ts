@@ -103,7 +103,9 @@ describe("a new device", () => {
       )
       .toBe("in");
     const { client } = asked.phone;
-    expect((await client.devices()).map(({ id }) => id)).toContain(asked.srcDeviceId);
+    // The key is registered first, and the device follows by an event.
+    const devices = async () => (await client.devices()).map(({ id }) => id);
+    await expect.poll(devices, { timeout: 15_000 }).toContain(asked.srcDeviceId);
   });
 
   it("finishes with its own request's token only, and not once it was rejected", async () => {

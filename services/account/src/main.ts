@@ -67,7 +67,7 @@ import { prismaKeyAdditionStore } from "./store/prisma-key-addition-store.ts";
 import { prismaKeyWatchStore } from "./store/prisma-key-watch-store.ts";
 import { prismaServerKeyRotationStore } from "./store/prisma-server-key-rotation-store.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
-import { rememberAccounts } from "./store/remembered-accounts.ts";
+import { rememberAccounts, writingParents } from "./store/remembered-accounts.ts";
 import { ACCOUNT_FROZEN_DURABLE, ACCOUNT_FROZEN_SUBJECT, onAccountFrozen } from "./subscribers/account-frozen.ts";
 
 const VOID_LOOK_MS = 250;
@@ -268,7 +268,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       deployAccount: deployAccountRpc(deploy, transactionUrl),
       getAccount: getAccountRpc(get, transactionUrl, profiles),
       getMe: getMeRpc(get, profiles),
-      linkParent: linkParentRpc(linkParent({ store: stored, chains, clock }), profiles),
+      linkParent: linkParentRpc(linkParent({ store: writingParents(stored, remembered), chains, clock }), profiles),
     })
     .add(AccountKeysService, {
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),

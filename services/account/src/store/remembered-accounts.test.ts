@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AccountDeployment } from "../domain/account.ts";
-import { rememberAccounts } from "./remembered-accounts.ts";
+import { rememberAccounts, writingParents } from "./remembered-accounts.ts";
 
 const deployed = (addresses = 2): AccountDeployment => ({
   account: {
@@ -71,4 +71,14 @@ it("believes nothing while nobody listens", async () => {
   await accounts.find("a", "");
   await accounts.find("a", "");
   expect(state.reads).toBe(3);
+});
+
+it("who writes parents reads them back at once", async () => {
+  const { state, accounts } = remembered();
+  await accounts.find("a", "");
+  const setParents = async () => {
+    state.answer = deployed(1);
+  };
+  await writingParents({ find: accounts.find, setParents }, accounts).setParents("a", [], new Date(0));
+  expect((await accounts.find("a", ""))?.account.addresses).toHaveLength(1);
 });

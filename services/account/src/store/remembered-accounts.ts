@@ -9,6 +9,18 @@ export interface RememberedAccounts {
   forget(accountId: string): void;
 }
 
+/** The store for who changes parents: the same process reads them back at once, without waiting for the database to tell. */
+export const writingParents = (
+  { find, setParents }: Pick<AccountStore, "find" | "setParents">,
+  { forget }: RememberedAccounts,
+): Pick<AccountStore, "find" | "setParents"> => ({
+  find,
+  async setParents(accountId, parents, now) {
+    await setParents(accountId, parents, now);
+    forget(accountId);
+  },
+});
+
 /**
  * Remembers accounts that have their addresses: an app reads its account at every start, and it almost never changes. Every change is told through the database, to
  * all replicas; while nobody listens (`listening`), nothing is remembered.

@@ -73,7 +73,8 @@ describe("the signer's key commands", { timeout: 60_000 }, () => {
       "paymaster flow-testnet 1",
       "creator flow-mainnet 1, 2",
       "paymaster flow-mainnet 1, 2",
-      "server every chain derived",
+      "server every chain 1",
+      "server keys are derived",
     ]);
   });
 
