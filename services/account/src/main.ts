@@ -220,9 +220,14 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     logger,
     durable: ACCOUNT_FROZEN_DURABLE,
     filter: ACCOUNT_FROZEN_SUBJECT,
-    concurrency: 20,
+    // Each of them waits most of its time.
+    concurrency: 100,
     ackWaitMs: VOID_ACK_WAIT_MS,
-    handler: onAccountFrozen((accountId) => voiding(accountId, stopping.signal)),
+    handler: onAccountFrozen({
+      voidTemplates: (accountId) => voiding(accountId, stopping.signal),
+      clock,
+      pause: (ms) => sleepUntil(ms, [stopping.signal]),
+    }),
   });
   onClose("account-frozen", async () => {
     stopping.abort();

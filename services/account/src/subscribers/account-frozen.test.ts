@@ -1,21 +1,25 @@
 import { AppError } from "@countersign/errors";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { FixedClock, uuidv7 } from "@countersign/service-kit";
-import { expect, it, vi } from "vitest";
-import { onAccountFrozen } from "./account-frozen.ts";
+import { beforeEach, expect, it, vi } from "vitest";
+import { HEARD_BY_ALL_MS, onAccountFrozen } from "./account-frozen.ts";
 
 const clock = new FixedClock();
+const pause = vi.fn(async (ms: number) => clock.advance(ms));
+const handler = (voidTemplates: (accountId: string) => Promise<void>) =>
+  onAccountFrozen({ voidTemplates, clock, pause });
+beforeEach(() => void pause.mockClear());
 const accountId = uuidv7(clock);
 const delivered = (change: Partial<Event> = { accountFrozen: { frozen: true, cause: "user" } }, attempt = 1) => ({
   subject: `cs.v1.auth.${accountId}.account-frozen`,
   attempt,
-  event: Event.create({ id: uuidv7(clock), accountId, ...change }),
+  event: Event.create({ id: uuidv7(clock), accountId, occurredAt: new Date(0), ...change }),
 });
 const notFrozen = new AppError("SigningRefused", { detail: "", metadata: { reason: "NotFrozen" } });
 
 it("voids what the account has, and leaves every other event alone", async () => {
   const run = vi.fn(async () => undefined);
-  const handle = onAccountFrozen(run);
+  const handle = handler(run);
   await handle(delivered());
   expect(run).toHaveBeenCalledExactlyOnceWith(accountId);
   await handle(delivered({ accountFrozen: { frozen: false, cause: "user" } }));
@@ -25,13 +29,41 @@ it("voids what the account has, and leaves every other event alone", async () =>
 });
 
 it("comes again while the signer has not heard of the freeze, and is over once it is lifted", async () => {
-  const handle = onAccountFrozen(() => Promise.reject(notFrozen));
+  const handle = handler(() => Promise.reject(notFrozen));
   await expect(handle(delivered())).rejects.toBe(notFrozen);
   await expect(handle(delivered(undefined, 5))).rejects.toBe(notFrozen);
   await expect(handle(delivered(undefined, 6))).resolves.toBeUndefined();
 });
 
 it("comes again for as long as chain or signer are away", async () => {
-  const handle = onAccountFrozen(() => Promise.reject(new Error("away")));
+  const handle = handler(() => Promise.reject(new Error("away")));
   await expect(handle(delivered(undefined, 20))).rejects.toThrow("away");
+});
+
+it("voids again what a replica of the signer signed that had not heard of the freeze", async () => {
+  const open: string[] = [];
+  const voided: string[] = [];
+  const run = vi.fn(async () => void voided.push(...open.splice(0)));
+  // The replica signs while the account service thinks that all is done.
+  pause.mockImplementationOnce(async (ms) => {
+    open.push("signed by a replica that is behind");
+    return clock.advance(ms);
+  });
+  const occurredAt = clock.now();
+  await handler(run)(delivered({ accountFrozen: { frozen: true, cause: "user" }, occurredAt }));
+  expect(voided).toEqual(["signed by a replica that is behind"]);
+  expect(pause).toHaveBeenCalledExactlyOnceWith(HEARD_BY_ALL_MS);
+});
+
+it("waits only for what is left of that time, and not for a freeze that is lifted meanwhile", async () => {
+  const run = vi.fn(async () => undefined);
+  const occurredAt = clock.now();
+  const freeze = { accountFrozen: { frozen: true, cause: "user" }, occurredAt };
+  clock.advance(5_000);
+  run.mockResolvedValueOnce(undefined).mockRejectedValueOnce(notFrozen);
+  await handler(run)(delivered(freeze));
+  expect(pause).toHaveBeenCalledExactlyOnceWith(HEARD_BY_ALL_MS - 5_000);
+  await handler(run)(delivered(freeze));
+  expect(pause).toHaveBeenCalledOnce();
+  expect(run).toHaveBeenCalledTimes(3);
 });
