@@ -21,6 +21,7 @@ describe("Postgres is lost", () => {
     ["the server's shutdown", withCode("57P01")],
     ["a connection that failed", withCode("08006")],
     ["pg's pool", new Error("timeout exceeded when trying to connect")],
+    ["pg's patience", new Error("Query read timeout")],
     ["a cause further down", new Error("outside", { cause: new Error("Connection terminated unexpectedly") })],
   ])("by %s", (_, error) => {
     expect(isPostgresLost(error)).toBe(true);

@@ -5,7 +5,8 @@ const SOCKET = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENO
 const SQLSTATE = /^(08...|57P0[1-3]|53300)$/;
 const ADAPTER = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections"]);
 // pg gives these no code.
-const PG = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+const PG =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/;
 const MAX_DEPTH = 5;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -20,7 +20,7 @@ const types = {
 export function createPlainQueries(
   databaseUrl: string,
   onError: (error: unknown) => void,
-  connections = 2,
+  { connections = 2, queryTimeoutMs = 12_000 }: { connections?: number; queryTimeoutMs?: number } = {},
 ): PlainQueries {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
@@ -29,6 +29,8 @@ export function createPlainQueries(
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     statement_timeout: 10_000,
+    // A server that is gone without a word answers nothing, not even that: what waits for the statement would stand for TCP's quarter of an hour.
+    query_timeout: queryTimeoutMs,
     application_name: "countersign",
     types,
   });
