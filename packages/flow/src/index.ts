@@ -1,15 +1,6 @@
-export {
-  type AccessApi,
-  AccessApiError,
-  type AccessApiOptions,
-  type Block,
-  type ChainEvent,
-  type ChainKey,
-  type ChainTransaction,
-  createAccessApi,
-  type TransactionResult,
-} from "./access/access-api.ts";
+export { type AccessApi, AccessApiError, type AccessApiOptions, createAccessApi } from "./access/access-api.ts";
 export { type AddedKey, addedKeys, revokedKeys } from "./access/key-events.ts";
+export type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./access/resources.ts";
 export {
   type CadenceValue,
   cadenceAddress,

@@ -1,4 +1,4 @@
-import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -150,42 +150,27 @@ async function start(service: ServiceProcess) {
   const { isKeyBlocked } = tokenState;
 
   const access = prismaAccessStore(prisma);
-  const removals = startConsumer({
-    natsUrl: config.natsUrl,
-    tls,
-    logger,
+  const consume = (title: string, options: Pick<ConsumerOptions, "durable" | "filter" | "handler" | "maxDeliver">) => {
+    const consumer = startConsumer({ natsUrl: config.natsUrl, tls, logger, ...options });
+    onClose(title, () => consumer.close());
+  };
+  consume("device-removed", {
     durable: DEVICE_REMOVED_DURABLE,
     filter: DEVICE_REMOVED_SUBJECT,
     handler: onDeviceRemoved(access),
   });
-  onClose("device-removed", () => removals.close());
-  const revocations = startConsumer({
-    natsUrl: config.natsUrl,
-    tls,
-    logger,
-    durable: KEY_EVENTS_DURABLE,
-    filter: KEY_EVENTS_SUBJECTS,
-    handler: onKeyEvent(access),
-  });
-  onClose("key-events", () => revocations.close());
-  const alerts = startConsumer({
-    natsUrl: config.natsUrl,
-    tls,
-    logger,
+  consume("key-events", { durable: KEY_EVENTS_DURABLE, filter: KEY_EVENTS_SUBJECTS, handler: onKeyEvent(access) });
+  consume("chain-alerts", {
     durable: CHAIN_ALERT_DURABLE,
     filter: CHAIN_ALERT_SUBJECT,
     maxDeliver: CHAIN_ALERT_DELIVERIES,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
   });
-  onClose("chain-alerts", () => alerts.close());
   const signIns = prismaTwoFactorSignInStore(prisma);
   const requests = twoFactorRequests(client(TwoFactorService, "device"));
   const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });
   const { describe } = requests;
-  const approvals = startConsumer({
-    natsUrl: config.natsUrl,
-    tls,
-    logger,
+  consume("two-factor-changed", {
     durable: TWO_FACTOR_CHANGED_DURABLE,
     filter: TWO_FACTOR_CHANGED_SUBJECT,
     maxDeliver: TWO_FACTOR_CHANGED_DELIVERIES,
@@ -195,7 +180,6 @@ async function start(service: ServiceProcess) {
       signal,
     }),
   });
-  onClose("two-factor-changed", () => approvals.close());
   const freezes = prismaFreezeStore(prisma);
   const runner = startSignUpRunner({ store, steps, clock, logger });
   onClose("sign-up-runner", () => runner.close());

@@ -1,11 +1,7 @@
-import { hexToBytes } from "@countersign/keys";
 import { readCadence } from "../codec/cadence-json.ts";
-import {
-  type FlowTransaction,
-  type ProposalKey,
-  type TransactionSignature,
-  transactionId,
-} from "../codec/transaction.ts";
+import { type FlowTransaction, transactionId } from "../codec/transaction.ts";
+import { fromBase64, readBlock, readEvent, readKey, readTransaction, signatureBody, utf8 } from "./convert.ts";
+import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 import * as wire from "./wire.ts";
 
 /** The access node refused, answered nonsense, or did not answer. */
@@ -17,53 +13,6 @@ export class AccessApiError extends Error {
     super(message, options);
     this.status = status;
   }
-}
-
-export interface Block {
-  readonly id: string;
-  readonly height: bigint;
-  readonly time: Date;
-}
-
-export interface ChainKey {
-  readonly index: number;
-  /** 128 hex digits. */
-  readonly publicKey: string;
-  readonly signatureAlgorithm: string;
-  readonly hashAlgorithm: string;
-  readonly weight: number;
-  readonly sequenceNumber: bigint;
-  readonly revoked: boolean;
-}
-
-export interface ChainEvent {
-  readonly type: string;
-  readonly transactionId: string;
-  /** Its place among the events of its transaction, where the node told it. */
-  readonly index?: number;
-  /** Of its block, where events were asked for by height. */
-  readonly height?: bigint;
-  /** The event's fields as plain data; see readCadence. */
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-export interface TransactionResult {
-  readonly status: "Unknown" | "Pending" | "Finalized" | "Executed" | "Sealed" | "Expired";
-  /** 0: executed without error. */
-  readonly statusCode: number;
-  readonly errorMessage: string;
-  readonly blockId: string;
-  readonly events: readonly ChainEvent[];
-}
-
-/** What a transaction is, without its signatures. Addresses are 16 hex digits. */
-export interface ChainTransaction {
-  readonly script: string;
-  /** JSON-Cadence texts. */
-  readonly arguments: readonly string[];
-  readonly proposalKey: ProposalKey;
-  readonly payer: string;
-  readonly authorizers: readonly string[];
 }
 
 /** What we use of Flow's Access API over REST. Addresses and ids are hex without prefix. */
@@ -99,60 +48,6 @@ export interface AccessApiOptions {
 }
 
 const MAX_POLL_MS = 500;
-const base64 = (bytes: Uint8Array): string => {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
-};
-const utf8 = (text: string): string => base64(new TextEncoder().encode(text));
-const fromBase64 = (text: string): string => {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  // A loop, not Uint8Array.from: a creation's events are half a megabyte, and mapping an iterable takes ten times as long.
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return new TextDecoder().decode(bytes);
-};
-
-const signatureBody = (entry: TransactionSignature) => ({
-  address: entry.address,
-  key_index: String(entry.keyId),
-  signature: base64(hexToBytes(entry.signature)),
-  ...(entry.extensionData ? { extension_data: base64(hexToBytes(entry.extensionData)) } : {}),
-});
-
-const readEvent = (event: wire.WireEvent): ChainEvent => ({
-  type: event.type,
-  transactionId: event.transaction_id,
-  index: Number(event.event_index),
-  fields: readCadence(JSON.parse(fromBase64(event.payload))) as Record<string, unknown>,
-});
-
-const readTransaction = ({ script, payer, authorizers, ...rest }: wire.WireTransaction): ChainTransaction => {
-  const { address, key_index, sequence_number } = rest.proposal_key;
-  return {
-    script: fromBase64(script),
-    arguments: rest.arguments.map(fromBase64),
-    proposalKey: { address, keyId: Number(key_index), sequenceNumber: BigInt(sequence_number) },
-    payer,
-    authorizers,
-  };
-};
-
-function readBlock(body: unknown): Block {
-  const [{ header }] = wire.blocks(body);
-  return { id: header.id, height: BigInt(header.height), time: new Date(header.timestamp) };
-}
-
-const readKey = (key: wire.WireKey): ChainKey => ({
-  index: Number(key.index),
-  publicKey: key.public_key.replace(/^0x/, ""),
-  signatureAlgorithm: key.signing_algorithm,
-  hashAlgorithm: key.hashing_algorithm,
-  weight: Number(key.weight),
-  sequenceNumber: BigInt(key.sequence_number),
-  revoked: key.revoked,
-});
-
 const sleep = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     const timer = setTimeout(resolve, ms);

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@countersign/keys";
-import type { ChainEvent } from "./access-api.ts";
+import type { ChainEvent } from "./resources.ts";
 
 /** The key of a `flow.AccountKeyAdded` event. */
 export interface AddedKey {

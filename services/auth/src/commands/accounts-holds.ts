@@ -1,5 +1,5 @@
-import { isUuid } from "@countersign/service-kit";
-import { type Command, UsageError, withHolds } from "./command.ts";
+import { type Command, isUuid, UsageError } from "@countersign/service-kit";
+import { withHolds } from "./with-holds.ts";
 
 /** `auth accounts holds`: which accounts wait for an operator, and for which event on chain; one line for each alert. */
 export const accountsHolds: Command = {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { isUuid, systemClock } from "@countersign/service-kit";
-import { type Command, UsageError, withHolds } from "./command.ts";
+import { type Command, isUuid, systemClock, UsageError } from "@countersign/service-kit";
+import { withHolds } from "./with-holds.ts";
 
 /**
  * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked. Who, when and why stay in auth's table account_hold. Exit code 1

@@ -1,10 +1,9 @@
 import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { createPrismaAdapter, loadEnv } from "@countersign/service-kit";
+import { type Command, createPrismaAdapter, loadEnv, UsageError } from "@countersign/service-kit";
 import { z } from "zod";
 import { PrismaClient } from "../store/generated/client.ts";
 import { exportAudit } from "../store/prisma-audit-reader.ts";
-import { type Command, UsageError } from "./command.ts";
 
 const LINES = 1000;
 

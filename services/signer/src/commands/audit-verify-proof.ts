@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { GetAuditProofResponse } from "@countersign/proto/signer/v1/information.ts";
+import { type Command, UsageError } from "@countersign/service-kit";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { readAuditKeys } from "./audit-keys.ts";
-import { type Command, UsageError } from "./command.ts";
 
 /** `signer audit verify-proof`: a third party's check that a signature stands in the log. Needs the proof and the audit key's public half. */
 export const auditVerifyProof: Command = {

@@ -1,10 +1,10 @@
 import { createReadStream, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { type Command, UsageError } from "@countersign/service-kit";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { parseCheckpointLine } from "../audit/checkpoint-file.ts";
 import { verifyExport } from "../audit/verify-export.ts";
 import { readAuditKeys } from "./audit-keys.ts";
-import { type Command, UsageError } from "./command.ts";
 
 const CHUNK = 4 * 1024 * 1024;
 const SHOWN = 100;

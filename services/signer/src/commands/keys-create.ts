@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { type Command, UsageError } from "@countersign/service-kit";
 import { createKeystoreVault, ensureKeystore } from "../vault/index.ts";
-import { type Command, UsageError } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /** `signer keys create`: makes the keystore, or adds a chain's keys and the audit key to it, and prints the public keys. Asked again it changes nothing. */

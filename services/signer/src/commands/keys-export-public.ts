@@ -1,5 +1,5 @@
+import type { Command } from "@countersign/service-kit";
 import { createKeystoreVault, keyVersions, readKeystore } from "../vault/index.ts";
-import type { Command } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /** `signer keys export-public`: public halves of the audit key and of every chain's paymaster and creator, all versions. */

@@ -1,5 +1,5 @@
+import type { Command } from "@countersign/service-kit";
 import { keyVersions, readKeystore } from "../vault/index.ts";
-import type { Command } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /** `signer keys list`: which versions of which keys the keystore file holds. */

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
-import { readSecretFile } from "@countersign/service-kit";
+import { type Command, readSecretFile, UsageError } from "@countersign/service-kit";
 import { reEncryptKeystore } from "../vault/index.ts";
-import { type Command, UsageError } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /** `signer keys re-encrypt`: the same keys under another passphrase, with a new salt. A running signer does not notice; the next start needs the new one. */

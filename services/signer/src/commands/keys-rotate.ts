@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { type Command, UsageError } from "@countersign/service-kit";
 import { addKeyVersion, addServerRoot, createKeystoreVault, keyVersions } from "../vault/index.ts";
-import { type Command, UsageError } from "./command.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Command } from "@countersign/service-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keyVersions, readKeystore } from "../vault/index.ts";
-import type { Command } from "./command.ts";
 import { keysCreate } from "./keys-create.ts";
 import { keysExportPublic } from "./keys-export-public.ts";
 import { keysList } from "./keys-list.ts";

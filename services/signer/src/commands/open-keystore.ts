@@ -1,5 +1,5 @@
 import { type Env, readSecretFile } from "@countersign/service-kit";
-import { required } from "./command.ts";
+import { required } from "./required.ts";
 
 /** Where the keystore is and what opens it: SIGNER_KEYSTORE_FILE and SIGNER_KEYSTORE_PASSPHRASE_FILE, as for the service. */
 export const keystorePlace = (env: Env) => ({

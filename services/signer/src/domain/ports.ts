@@ -21,3 +21,9 @@ export interface EphemeralUses {
   /** Counts one more use; false, and nothing counted, once there were `most`. */
   use(requestId: string, operation: "transaction" | "paymaster", most: number, now: Date): Promise<boolean>;
 }
+
+/** Sequence numbers of server keys for which something was signed. */
+export interface SignedTemplates {
+  note(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint, now: Date): Promise<void>;
+  has(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint): Promise<boolean>;
+}

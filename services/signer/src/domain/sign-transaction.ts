@@ -23,9 +23,8 @@ import {
 } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
-import type { BindingStore, EphemeralUses } from "./ports.ts";
+import type { BindingStore, EphemeralUses, SignedTemplates } from "./ports.ts";
 import { checkNotBroughtBack, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
-import type { SignedTemplates } from "./sign-void.ts";
 import type { requireDelay } from "./time-locks.ts";
 
 /** A user's message for one of our keys. */

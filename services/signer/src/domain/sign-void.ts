@@ -2,18 +2,11 @@ import { AppError } from "@countersign/errors";
 import { envelopeMessage, payloadMessage, voidPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
-import type { Binding } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
 import { type ChainPolicy, paymasterVersion } from "../policy/transaction.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
-import type { BindingStore } from "./ports.ts";
+import type { BindingStore, SignedTemplates } from "./ports.ts";
 import { serverKeyOf } from "./sign-transaction.ts";
-
-/** Sequence numbers of server keys for which something was signed. */
-export interface SignedTemplates {
-  note(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint, now: Date): Promise<void>;
-  has(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint): Promise<boolean>;
-}
 
 export interface SignVoidCommand {
   readonly accountId: string;

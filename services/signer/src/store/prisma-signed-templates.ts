@@ -1,4 +1,4 @@
-import type { SignedTemplates } from "../domain/sign-void.ts";
+import type { SignedTemplates } from "../domain/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const MAX_BIGINT = 2n ** 63n - 1n;

@@ -1,4 +1,4 @@
-import type { SignedTemplates } from "../domain/sign-void.ts";
+import type { SignedTemplates } from "../domain/ports.ts";
 
 /** Sequence numbers in memory. */
 export function memorySignedTemplates(): SignedTemplates & { clear(): void } {
