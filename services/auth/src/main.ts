@@ -163,6 +163,8 @@ async function start(service: ServiceProcess) {
   consume("chain-alerts", {
     durable: CHAIN_ALERT_DURABLE,
     filter: CHAIN_ALERT_SUBJECT,
+    // An alert holds in whatever order it comes, and behind many of one account another one's must not wait.
+    concurrency: 3,
     maxDeliver: CHAIN_ALERT_DELIVERIES,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
   });

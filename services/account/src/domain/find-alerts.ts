@@ -27,8 +27,10 @@ export interface FindAlertsOptions {
 
 /** A node that shows an event has its transaction soon; one that has none for so long never will, and must not stop the watch. */
 const PATIENCE_BLOCKS = 600n;
+/** Alerts of a kind that one account has in a stretch: the first one tells. Who makes thousands of events for little money must not keep those of others waiting. */
+export const MOST_OF_A_KIND = 10;
 
-/** The events that no transaction of ours caused. Errors: Error where a node does not show a transaction yet. */
+/** The events that no transaction of ours caused, the first few of each account and kind. Errors: Error where a node does not show a transaction yet. */
 export async function findAlerts(
   { chain, managed, actions }: FindAlertsOptions,
   events: readonly AccountEvent[],
@@ -40,11 +42,14 @@ export async function findAlerts(
   const accounts = await managed(chain.chainName, [...new Set(watched.map(({ address }) => address))]);
   const transactions = new Map<string, ChainTransaction | undefined>();
   const alerts: Alert[] = [];
+  const raised = new Map<string, number>();
   for (const event of watched) {
     const { transactionId, address, height } = event;
     const accountId = accounts.get(address);
     const kind = kindOf(event);
     if (accountId === undefined || kind === undefined) continue;
+    const before = raised.get(`${accountId}/${kind}`) ?? 0;
+    if (before === MOST_OF_A_KIND) continue;
     if (!transactions.has(transactionId)) {
       const found = await chain.transaction(transactionId, signal);
       if (!found && latest - height < PATIENCE_BLOCKS) throw new Error(`transaction ${transactionId} is not shown yet`);
@@ -52,7 +57,9 @@ export async function findAlerts(
     }
     const transaction = transactions.get(transactionId);
     const ours = transaction && (await isOurs(event, transaction, chain, () => chain.accountKeys(address, signal)));
-    if (!ours) alerts.push({ accountId, event, kind, freezes: actions[kind] === "freeze" });
+    if (ours) continue;
+    raised.set(`${accountId}/${kind}`, before + 1);
+    alerts.push({ accountId, event, kind, freezes: actions[kind] === "freeze" });
   }
   return alerts;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AlertActions } from "./account-event.ts";
-import type { Alert } from "./find-alerts.ts";
+import { type Alert, MOST_OF_A_KIND } from "./find-alerts.ts";
 import { type Found, type KeyWatchChain, type KeyWatchStore, watchKeys } from "./watch-keys.ts";
 
 const now = new Date("2026-11-21T00:00:00Z");
@@ -27,7 +27,7 @@ function world(
   {
     actions = freezeAll,
     managed = [] as string[],
-    transaction = async (): Promise<typeof strange | undefined> => strange,
+    transaction = async (_id: string): Promise<typeof strange | undefined> => strange,
   } = {},
 ) {
   const state = {
@@ -167,6 +167,22 @@ describe("alerts", () => {
     const old = world([contract()], 700n, 0n, none);
     await old.round();
     expect(old.state.alerts).toHaveLength(1);
+  });
+
+  it("of one account and kind are few in a stretch, so that a flood hides nothing else of it and keeps nobody's waiting", async () => {
+    const flood = Array.from({ length: 5_000 }, (_, index) => contract({ index, transactionId: `t${index}` }));
+    const read: string[] = [];
+    const behind = [added(2, { transactionId: "u" }), contract({ address: "bb", transactionId: "u" })];
+    const { state, round } = world([...flood, ...behind], 9n, 0n, {
+      managed: ["aa", "bb"],
+      transaction: async (id) => {
+        read.push(id);
+        return strange;
+      },
+    });
+    await round();
+    expect(state.alerts.map(({ event }) => event)).toEqual([...flood.slice(0, MOST_OF_A_KIND), ...behind]);
+    expect(read).toHaveLength(MOST_OF_A_KIND + 1);
   });
 
   it("are not told where another replica has moved the height", async () => {
