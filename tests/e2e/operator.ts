@@ -18,7 +18,9 @@ export async function lookAt(person: Person, transactionId: string): Promise<str
     .poll(() => holdsOf(person), { timeout: 20_000, interval: 50 })
     .toContainEqual(expect.stringContaining(transactionId));
   const lines: string[] = [];
-  const args = [person.signedUp.account.id, "--by", "test", "--reason", "the test has done it"];
+  // Time, account, alert.
+  const seen = (await holdsOf(person)).at(-1)!.split(" ")[2]!;
+  const args = [person.signedUp.account.id, "--seen", seen, "--by", "test", "--reason", "the test has done it"];
   await accountsUnfreeze.run({ args, env, print: (line) => void lines.push(line) });
   return lines;
 }

@@ -53,7 +53,12 @@ async function frozenOnce(transactionId: string): Promise<void> {
   expect(await countOf("account", "chain_alert", transactionId)).toBe(1);
   const told = await query(stack.stack, "account", "SELECT 1 FROM outbox WHERE subject LIKE '%.chain-alert'");
   expect(told.length).toBe(contracts);
-  const args = [phone.accountId, "--by", "test", "--reason", "a test"];
+  const held = await query(
+    stack.stack,
+    "auth",
+    `SELECT alert_id FROM account_hold WHERE account_id = '${phone.accountId}' ORDER BY placed_at DESC`,
+  );
+  const args = [phone.accountId, "--seen", String(held[0]!.alert_id), "--by", "test", "--reason", "a test"];
   const env = { AUTH_DATABASE_URL: stack.stack.databases.auth! };
   expect(await accountsUnfreeze.run({ args, env, print: () => undefined })).toBe(0);
   await expect.poll(signs, patience).toBe("signed");

@@ -163,7 +163,7 @@ async function start(service: ServiceProcess) {
   consume("chain-alerts", {
     durable: CHAIN_ALERT_DURABLE,
     filter: CHAIN_ALERT_SUBJECT,
-    // An alert holds in whatever order it comes, and behind many of one account another one's must not wait.
+    // In whatever order they come; not so many that those of one account, which wait for each other, take all connections.
     concurrency: 3,
     maxDeliver: CHAIN_ALERT_DELIVERIES,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),

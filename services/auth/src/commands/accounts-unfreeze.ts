@@ -3,26 +3,28 @@ import { type Command, isUuid, systemClock, UsageError } from "@countersign/serv
 import { withHolds } from "./with-holds.ts";
 
 /**
- * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked. Who, when and why stay in auth's table account_hold. Exit code 1
- * where nothing was held.
+ * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked: up to the alert that was seen, so that what came while somebody
+ * looked goes on holding. Who, when and why stay in auth's table account_hold. Exit code 1 where nothing was lifted.
  */
 export const accountsUnfreeze: Command = {
-  usage: "accounts unfreeze <account id> --by <operator> --reason <text>",
+  usage: "accounts unfreeze <account id> --seen <newest alert looked at> --by <operator> --reason <text>",
   async run({ args, env, print }) {
-    const options = { by: { type: "string" }, reason: { type: "string" } } as const;
+    const options = { seen: { type: "string" }, by: { type: "string" }, reason: { type: "string" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const [accountId, ...rest] = positionals;
+    const { seen } = values;
     const [by, reason] = [values.by?.trim(), values.reason?.trim()];
-    if (!accountId || !isUuid(accountId) || rest.length > 0 || !by || !reason)
+    if (!accountId || !isUuid(accountId) || rest.length > 0 || !seen || !isUuid(seen) || !by || !reason)
       throw new UsageError(accountsUnfreeze.usage);
     const now = systemClock.now();
-    const { holds, still } = await withHolds(env, ({ lift }) => lift({ accountId, by, reason, now }));
+    const { holds, still } = await withHolds(env, ({ lift }) => lift({ accountId, seen, by, reason, now }));
     for (const { alertId, chainName, eventType, transactionId } of holds) {
       print(`lifted ${alertId}: ${chainName} ${eventType} ${transactionId}`);
     }
-    if (still === "frozen-by-user") print("still frozen: by the person, who can lift that");
+    if (still === "held") print("still frozen: by alerts that came later, or another alert was named");
+    else if (still === "frozen-by-user") print("still frozen: by the person, who can lift that");
     else if (still === "left") print("still frozen: the account has left the service");
-    if (holds.length === 0) print("nothing was held");
+    if (holds.length === 0) print("nothing was lifted");
     return holds.length === 0 ? 1 : 0;
   },
 };

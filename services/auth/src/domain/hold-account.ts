@@ -17,6 +17,8 @@ export interface PlacedHold extends Hold {
 /** Who ended the holds of an account, and why. */
 export interface Lift {
   readonly accountId: string;
+  /** The newest alert that somebody has looked at: what came after it goes on holding. */
+  readonly seen: string;
   readonly by: string;
   readonly reason: string;
   readonly now: Date;
@@ -25,13 +27,13 @@ export interface Lift {
 /** What was ended, and what keeps the account frozen nevertheless. */
 export interface Lifted {
   readonly holds: readonly PlacedHold[];
-  readonly still: "frozen-by-user" | "left" | undefined;
+  readonly still: "held" | "frozen-by-user" | "left" | undefined;
 }
 
 export interface HoldStore {
   /** Freezes with its event in one commit. An alert holds once: also after it was lifted, again changes nothing. */
   place(hold: Hold, now: Date): Promise<void>;
-  /** Ends all holds of the account, with their record and the event in one commit. */
+  /** Ends the holds of the account up to the one that was seen, with their record and the event in one commit. */
   lift(lift: Lift): Promise<Lifted>;
   /** Holds that nobody has ended, the oldest first. */
   open(accountId?: string): Promise<readonly PlacedHold[]>;

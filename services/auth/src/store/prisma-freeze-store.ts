@@ -19,7 +19,7 @@ export async function isFrozen(tx: Prisma.TransactionClient, accountId: string):
 }
 
 /** Whether an operator has to look at the account first. */
-const isHeld = async (tx: Prisma.TransactionClient, accountId: string): Promise<boolean> =>
+export const isHeld = async (tx: Prisma.TransactionClient, accountId: string): Promise<boolean> =>
   (await tx.accountHold.findFirst({ where: { accountId, liftedAt: null } })) !== null;
 
 /** Frozen accounts in Postgres. */

@@ -36,9 +36,11 @@ const alert = () => ({
   eventType: "flow.AccountContractAdded",
 });
 const place = (hold = alert()) => prismaHoldStore(prisma).place(hold, clock.now());
-const lift = () => {
+const lift = async (seen?: string) => {
   clock.advance(1);
-  return prismaHoldStore(prisma).lift({ accountId, by: "ada", reason: "it was the person", now: clock.now() });
+  const { lift, open } = prismaHoldStore(prisma);
+  const newest = (await open(accountId)).at(-1)?.alertId ?? uuidv7(clock);
+  return lift({ accountId, seen: seen ?? newest, by: "ada", reason: "it was the person", now: clock.now() });
 };
 const asUser = (key = deviceKey) => {
   clock.advance(1);
@@ -106,6 +108,20 @@ describe("an account that waits for an operator", () => {
       { frozen: true, cause: "user" },
       { frozen: false, cause: "user" },
     ]);
+  });
+
+  it("stays frozen by an alert that came while somebody looked at another, and where no alert of it is named", async () => {
+    const [looked, unseen, elsewhere] = [alert(), alert(), { ...alert(), accountId: uuidv7(clock) }];
+    await place(looked);
+    clock.advance(1);
+    await place(unseen);
+    await place(elsewhere);
+    expect(await lift(elsewhere.alertId)).toEqual({ holds: [], still: "held" });
+    expect(await lift(looked.alertId)).toMatchObject({ holds: [looked], still: "held" });
+    expect(await frozen()).toBe(true);
+    expect(await prismaHoldStore(prisma).open(accountId)).toMatchObject([unseen]);
+    expect(await lift(unseen.alertId)).toMatchObject({ holds: [unseen], still: undefined });
+    expect(await frozen()).toBe(false);
   });
 
   it("stays frozen where it has left", async () => {

@@ -1,7 +1,7 @@
 import type { HoldStore } from "../domain/hold-account.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
-import { isFrozen, tellServices } from "./prisma-freeze-store.ts";
+import { isFrozen, isHeld, tellServices } from "./prisma-freeze-store.ts";
 import { lockAccess } from "./prisma-session-store.ts";
 
 const toHold = ({ alertId, accountId, chainName, transactionId, eventType, placedAt }: Row) => ({
@@ -28,14 +28,16 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
         if (!before) await publishAccountFrozen(tx, frozen, now);
       }),
 
-    lift: ({ accountId, by, reason, now }) =>
+    lift: ({ accountId, seen, by, reason, now }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(tx, accountId);
+        const newest = await tx.accountHold.findFirst({ where: { accountId, alertId: seen } });
         const rows = await tx.accountHold.updateManyAndReturn({
-          where: { accountId, liftedAt: null },
+          where: { accountId, liftedAt: null, placedAt: { lte: newest?.placedAt ?? new Date(0) } },
           data: { liftedAt: now, liftedBy: by, liftReason: reason },
         });
         const holds = rows.map(toHold);
+        if (await isHeld(tx, accountId)) return { holds, still: "held" as const };
         if (await isFrozen(tx, accountId)) return { holds, still: "frozen-by-user" as const };
         if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null)
           return { holds, still: "left" as const };
