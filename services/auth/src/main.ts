@@ -150,7 +150,7 @@ async function start(service: ServiceProcess) {
   const { isKeyBlocked } = tokenState;
 
   const access = prismaAccessStore(prisma);
-  const consume = (title: string, options: Pick<ConsumerOptions, "durable" | "filter" | "handler" | "maxDeliver">) => {
+  const consume = (title: string, options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">) => {
     const consumer = startConsumer({ natsUrl: config.natsUrl, tls, logger, ...options });
     onClose(title, () => consumer.close());
   };
