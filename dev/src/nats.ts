@@ -26,7 +26,7 @@ interface Permissions {
   subscribe: string[];
 }
 
-/** Who may do what, by the DNS name of the certificate. No messages of its own for anybody who only listens. */
+/** Who may do what, by the DNS name of the certificate. The gateway has no business here: broken in, it would acknowledge alerts and freezes that services wait for. */
 export function natsUsers(): Record<string, Permissions> {
   const users: Record<string, Permissions> = {};
   for (const service of services) {
@@ -37,7 +37,6 @@ export function natsUsers(): Record<string, Permissions> {
   }
   // Reads an account's past one by one, for streams that resume.
   users[dnsName("device")]?.publish.push(`$JS.API.STREAM.MSG.GET.${stream}`);
-  users[dnsName("gateway")] = { publish: jetStreamApi, subscribe: ["cs.v1.>", "_INBOX.>"] };
   // Sets streams up and looks into them, and is nobody's at run time.
   users[dnsName("operator")] = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
   return users;

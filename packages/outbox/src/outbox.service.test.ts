@@ -229,4 +229,11 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     consumer("failing", async ({ event }) => void seen.push(event.id));
     await vi.waitFor(() => expect(seen).toEqual([second]), { timeout: 10_000 });
   });
+
+  test("a broken-in gateway takes no event out of a service's hands, and reads none", async () => {
+    const { ca, cert, key } = tlsOf("gateway");
+    const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
+    const stolen = connect({ servers: `tls://127.0.0.1:${port}`, tls, maxReconnectAttempts: 0, timeout: 3_000 });
+    await expect(stolen.then((connection) => connection.close())).rejects.toThrow(/authorization/i);
+  });
 });
