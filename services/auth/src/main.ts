@@ -68,12 +68,7 @@ import { prismaSignUpStore } from "./store/prisma-sign-up-store.ts";
 import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./store/prisma-two-factor-sign-in-store.ts";
-import {
-  CHAIN_ALERT_DELIVERIES,
-  CHAIN_ALERT_DURABLE,
-  CHAIN_ALERT_SUBJECT,
-  onChainAlert,
-} from "./subscribers/chain-alert.ts";
+import { CHAIN_ALERTS, onChainAlert } from "./subscribers/chain-alert.ts";
 import { DEVICE_REMOVED_DURABLE, DEVICE_REMOVED_SUBJECT, onDeviceRemoved } from "./subscribers/device-removed.ts";
 import { KEY_EVENTS_DURABLE, KEY_EVENTS_SUBJECTS, onKeyEvent } from "./subscribers/key-events.ts";
 import {
@@ -161,11 +156,7 @@ async function start(service: ServiceProcess) {
   });
   consume("key-events", { durable: KEY_EVENTS_DURABLE, filter: KEY_EVENTS_SUBJECTS, handler: onKeyEvent(access) });
   consume("chain-alerts", {
-    durable: CHAIN_ALERT_DURABLE,
-    filter: CHAIN_ALERT_SUBJECT,
-    // In whatever order they come; not so many that those of one account, which wait for each other, take all connections.
-    concurrency: 3,
-    maxDeliver: CHAIN_ALERT_DELIVERIES,
+    ...CHAIN_ALERTS,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
   });
   const signIns = prismaTwoFactorSignInStore(prisma);
