@@ -38,8 +38,14 @@ async function send(transaction: FlowTransaction): Promise<void> {
   expect(errorMessage).toBe("");
 }
 
-const signed = (phone: Phone, changes: readonly KeyChange[]) =>
-  Promise.all(changes.map((change, i) => signedKeyChange(stack.stack, phone.client, change, BigInt(i))));
+/** One after the other: the signer adds no key that it has signed the revocation of. */
+async function signed(phone: Phone, changes: readonly KeyChange[]): Promise<FlowTransaction[]> {
+  const transactions: FlowTransaction[] = [];
+  for (const [i, change] of changes.entries()) {
+    transactions.push(await signedKeyChange(stack.stack, phone.client, change, BigInt(i)));
+  }
+  return transactions;
+}
 
 const shown = async ({ client }: Phone) =>
   (await client.keys({ includeRevoked: true })).map(({ keyIndex, publicKey, revokedAt }) => ({

@@ -38,13 +38,19 @@ const parts: readonly Part[] = [
 ];
 const ways = parts.flatMap((part) => part.ways);
 
+const random = seededRandom("kill matrix");
+/** At each point the program that stands there dies, and one of the others; with FAULT_ALL each of them. */
+const victimsAt = (point: string): readonly Program[] => {
+  if (process.env.FAULT_ALL) return programs;
+  const others = programs.filter((program) => !point.startsWith(`${program}/`));
+  return [...programs.filter((program) => !others.includes(program)), random.pick(others)];
+};
 /** FAULT_ONLY=account/ tries only the points that begin so. */
 const only = process.env.FAULT_ONLY ?? "";
 const cellsOf = ({ ways }: Part): Cell[] =>
   [...new Set(ways.flatMap(faultPointsOf))]
     .filter((point) => point.startsWith(only))
-    .flatMap((point) => programs.map((victim) => ({ point, victim })));
-const random = seededRandom("kill matrix");
+    .flatMap((point) => victimsAt(point).map((victim) => ({ point, victim })));
 
 let stack: FaultStack;
 let chain: ReturnType<typeof chainReader>;
