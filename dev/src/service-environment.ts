@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { tlsFiles } from "./certificates.ts";
 import { root, type ServiceName, services } from "./paths.ts";
 import type { Ports } from "./settings.ts";
@@ -44,6 +44,12 @@ export function stateFiles(stateDir: string) {
   };
 }
 
+/** A developer's own policy file; the default policy where there is none. */
+function ownPolicy(): Record<string, string> {
+  const file = process.env.SIGNER_POLICY_FILE;
+  return file ? { SIGNER_POLICY_FILE: resolve(file) } : {};
+}
+
 /** What only one process is told. */
 function ownSettings(name: ProgramName, process: string, stateDir: string, ports: Ports): Record<string, string> {
   const files = stateFiles(stateDir);
@@ -64,6 +70,7 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
     return {
       SIGNER_KEYSTORE_FILE: files.keystore,
       SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
+      ...ownPolicy(),
       SIGNER_AUDIT_CHECKPOINT_FILE: join(stateDir, "audit", `${process}.checkpoints`),
       // What takes days elsewhere.
       SIGNER_DELAY_RECOVERY_KEY_SECONDS: "5",

@@ -1,7 +1,7 @@
 """A backend in Python that asks the signer: what a message is, the account's signature over it, and where that stands in the audit log.
 
     python -m venv .venv && .venv/bin/pip install -r examples/python/requirements.txt
-    .venv/bin/python -m grpc_tools.protoc -I proto --python_out=build --grpc_python_out=build \
+    mkdir -p build && .venv/bin/python -m grpc_tools.protoc -I proto --python_out=build --grpc_python_out=build \
         proto/signer/v1/*.proto proto/common/v1/*.proto
     PYTHONPATH=build .venv/bin/python examples/python/sign.py --signer 127.0.0.1:5005 --ca ca.pem --cert cert.pem --key key.pem \
         --chain flow-emulator --message message.bin --token-file token.txt

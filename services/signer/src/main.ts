@@ -79,6 +79,7 @@ const AUDIT_KEY = { role: "audit" } as const;
 
 await runService({
   name: "signer",
+  logFields: ["policyVersion"],
   async start({ env, logger, metrics, clock, drainMs, onClose, readyCheck }) {
     const config = loadConfig(env);
     const tls = loadTls(config.tls);
