@@ -45,7 +45,27 @@ const SUBMIT_BEFORE_BLOCKS = 550n;
  * commit leaves nothing behind, what is killed after it is settled from the bytes.
  * Errors: InvalidMessage, InvalidSignature, MessageRenewed, those of the signer.
  */
-export const rotateServerKey =
+export const rotateServerKey = (options: RotateServerKeyOptions) => {
+  const rotate = rotateOnce(options);
+  return async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
+    try {
+      return await rotate(command, call, signal);
+    } catch (error) {
+      // Another device, or the same one again, may have come through with the same message meanwhile: then the signer knows the old key no more.
+      const theirs = ifOf(command.message, await options.rotations.newest(command.accountId, command.chainName));
+      if (theirs) return theirs;
+      throw error;
+    }
+  };
+};
+
+/** The rotation where it is under way or done, and the one of this message. */
+const ifOf = (message: Uint8Array, rotation: ServerKeyRotation | undefined): ServerKeyRotation | undefined =>
+  rotation && rotation.state !== "failed" && Buffer.from(payloadMessage(rotation.transaction)).equals(message)
+    ? rotation
+    : undefined;
+
+const rotateOnce =
   ({ accounts, chains, rotations, signer, passkeys, clock, logger }: RotateServerKeyOptions) =>
   async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
     const { accountId, chainName, message, userKey, signature } = command;
@@ -53,9 +73,8 @@ export const rotateServerKey =
     const address = await cadenceAddressOf(accounts, accountId, chainName);
     const decoded = rotationOf(message);
     const before = await rotations.newest(accountId, chainName);
-    if (before && before.state !== "failed" && Buffer.from(payloadMessage(before.transaction)).equals(message)) {
-      return before;
-    }
+    const same = ifOf(message, before);
+    if (same) return same;
     if (before?.state === "submitted")
       throw new AppError("MessageRenewed", { detail: "another rotation is under way" });
 

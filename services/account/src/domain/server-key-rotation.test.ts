@@ -6,7 +6,7 @@ import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AccountKey, KeyAdditionChain, KeyAdditionOutcome } from "./key-addition.ts";
 import { listServerKeyRotations } from "./list-server-key-rotations.ts";
-import { rotateServerKey } from "./rotate-server-key.ts";
+import { type RotateServerKeyOptions, rotateServerKey } from "./rotate-server-key.ts";
 import type { RotationSigner, ServerKeyRotation, ServerKeyRotationStore } from "./server-key-rotation.ts";
 import { settleServerKeyRotation } from "./settle-server-key-rotation.ts";
 
@@ -154,8 +154,8 @@ const options = {
 };
 const settle = settleServerKeyRotation(options);
 const list = () => listServerKeyRotations({ ...options, settle })(accountId, signal);
-const rotate = (message: Uint8Array, by = device) =>
-  rotateServerKey(options)(
+const rotate = (message: Uint8Array, by = device, using: RotateServerKeyOptions = options) =>
+  rotateServerKey(using)(
     {
       accountId,
       chainName,
@@ -211,6 +211,18 @@ describe("a rotation", () => {
     expect((await rotate(message)).transactionId).toBe(one!.transactionId);
     expect(signatures).toBe(signed);
     expect(keys).toHaveLength(3);
+  });
+
+  it("that another one brought to its end meanwhile is that one", async () => {
+    const message = await prepared();
+    const signTransaction = async () => {
+      await rotate(message);
+      // As the signer answers once the binding has moved.
+      throw new AppError("SigningRefused", { metadata: { reason: "BadTemplateArguments" } });
+    };
+    const late = await rotate(message, device, { ...options, signer: { ...signer, signTransaction } });
+    expect(late.transactionId).toBe([...rows.values()][0]!.transactionId);
+    expect(rows.size).toBe(1);
   });
 
   it("moves the signer only once the chain shows it", async () => {
