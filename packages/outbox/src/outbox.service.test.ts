@@ -48,8 +48,15 @@ async function streamMessages(): Promise<number> {
     maxReconnectAttempts: -1,
     reconnectTimeWait: 200,
   });
-  const manager = await operator.jetstreamManager();
-  return (await manager.streams.info(EVENTS_STREAM)).state.messages;
+  const connection = operator;
+  // What is asked while the connection comes back from a restart of the server is lost, and asked again.
+  return vi.waitFor(
+    async () => {
+      const manager = await connection.jetstreamManager({ timeout: 1_000 });
+      return (await manager.streams.info(EVENTS_STREAM)).state.messages;
+    },
+    { timeout: 10_000 },
+  );
 }
 
 async function insert(count: number): Promise<string[]> {
