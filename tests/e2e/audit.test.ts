@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -103,13 +103,19 @@ describe("the audit log of a running signer", () => {
   });
 
   it("is whole when it is exported and held against the signer's file of checkpoints", async () => {
+    copyFileSync(checkpointFile, place("checkpoints"));
     expect(await signer("audit", "export", "--out", place("export"))).toMatchObject({ code: 0 });
-    const args = ["--export", place("export"), "--public-key", place("public.json"), "--checkpoints", checkpointFile];
+    const kept = ["--checkpoints", place("checkpoints")];
+    const args = ["--export", place("export"), "--public-key", place("public.json"), ...kept];
     const { code, stdout } = await signer("audit", "verify", ...args);
     expect(stdout).toMatch(/\nwhole\n$/);
     expect(code).toBe(0);
     const lines = readFileSync(place("export"), "utf8").split("\n");
     const removed = lines.findIndex((line) => /^[0-9a-f]{64} /.test(line));
+    writeFileSync(place("export"), lines.toSpliced(1, 1).join("\n"));
+    const hidden = await signer("audit", "verify", ...args);
+    expect(hidden.stdout).toMatch(/WRONG {2}export hides checkpoint 1, which .*checkpoints has\n/);
+    expect(hidden.code).toBe(1);
     writeFileSync(place("export"), lines.toSpliced(removed, 1).join("\n"));
     const again = await signer("audit", "verify", ...args);
     expect(again.stdout).toMatch(/WRONG .*record 1 is missing or moved/);

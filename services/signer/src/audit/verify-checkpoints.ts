@@ -19,9 +19,21 @@ export interface KnownCheckpoints {
   readonly heads: ReadonlyMap<string, readonly SignedHead[]>;
 }
 
+/** Numbers that follow each other, as first and last. */
+function stretches(numbers: readonly number[]): [number, number][] {
+  const found: [number, number][] = [];
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const last = found.at(-1);
+    if (last && number <= last[1] + 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found;
+}
+
 /**
  * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none missing, none contradicting, each continuing the
- * one before, the last signed by the audit key, which vouches for all before it.
+ * one before, the last signed by the audit key, which vouches for all before it. What the first place lacks and a later one has fills the row, and is a problem of its own: somebody
+ * has taken it away there.
  */
 export function verifyCheckpoints(
   places: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[],
@@ -29,7 +41,11 @@ export function verifyCheckpoints(
 ): KnownCheckpoints {
   const problems: string[] = [];
   const row = new Map<number, { signed: SignedCheckpoint; checkpoint: Checkpoint }>();
-  for (const { name, checkpoints } of places) {
+  const [first] = places;
+  const inFirst = new Set<number>();
+  for (const place of places) {
+    const { name, checkpoints } = place;
+    const hidden: number[] = [];
     let ordinal = 0;
     for (const signed of checkpoints) {
       ordinal += 1;
@@ -38,11 +54,17 @@ export function verifyCheckpoints(
         problems.push(`${name}: checkpoint in place ${ordinal} is unreadable`);
         continue;
       }
+      if (place === first) inFirst.add(checkpoint.sequence);
+      else if (!inFirst.has(checkpoint.sequence)) hidden.push(checkpoint.sequence);
       const known = row.get(checkpoint.sequence);
       if (!known) row.set(checkpoint.sequence, { signed, checkpoint });
       else if (known.signed.text !== signed.text)
         problems.push(`${name}: checkpoint ${checkpoint.sequence} is another one than elsewhere`);
     }
+    for (const [from, to] of stretches(hidden))
+      problems.push(
+        `${first?.name} hides ${from === to ? `checkpoint ${from}` : `checkpoints ${from} to ${to}`}, which ${name} has`,
+      );
   }
 
   const heads = new Map<string, SignedHead[]>();

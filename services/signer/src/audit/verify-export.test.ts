@@ -83,6 +83,24 @@ describe("an export", () => {
     expect(await problemsOf(forged.export())).toMatch(/the records up to 1500 are not those signed for/);
   });
 
+  it("shows checkpoints that the export hides, by those that were kept elsewhere", async () => {
+    const without = (...hidden: number[]) => lines.filter((_, i) => !hidden.includes(i));
+    expect(lines[1]).toMatch(/^checkpoint /);
+    expect(await problemsOf(without(2), world.checkpoints)).toBe("export hides checkpoint 2, which file has");
+    expect(await problemsOf(without(1, 2), world.checkpoints)).toBe("export hides checkpoints 1 to 2, which file has");
+    // Also the last one, whose records are all there.
+    expect(await problemsOf(without(1, 3), world.checkpoints)).toBe(
+      "export hides checkpoint 1, which file has; export hides checkpoint 3, which file has",
+    );
+    // A file that begins or ends earlier hides nothing: only the export has to have all of them.
+    expect(await problemsOf(lines, world.checkpoints.slice(0, 2))).toBe("");
+    const both = [
+      { name: "one", checkpoints: world.checkpoints.slice(0, 1) },
+      { name: "other", checkpoints: world.checkpoints },
+    ];
+    expect((await verifyExport(chunksOf(lines), { keys: auditKeys, elsewhere: both })).problems).toEqual([]);
+  });
+
   it("shows a tail cut off with its checkpoints, by checkpoints that were kept elsewhere", async () => {
     const older = auditWorld();
     older.write(1, 1500, (i) => ({ verdict: i % 7 === 0 ? "GasLimit" : "signed" }));
