@@ -56,7 +56,7 @@ it("killed at any moment, no signature has left without its durable record", { t
   const messages = () => base[next++ % base.length]!;
   // So many signatures are above what one account may have in an hour.
   const policy = join(mkdtempSync(join(tmpdir(), "countersign-kill-")), "policy.json");
-  const budgets = { account: [], app: [], service: [], backend: [] };
+  const budgets = { account: [], app: [], service: [], backend: [], creation: [] };
   writeFileSync(policy, JSON.stringify({ ...EXAMPLE, version: "kill", budgets }));
   const answers: Answer[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

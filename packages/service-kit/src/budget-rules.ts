@@ -7,13 +7,15 @@ export const flowUnits = (flow: number): number => Math.round(flow * UNITS_PER_F
 
 const amount = z.int().nonnegative();
 
+/** Windows of this length follow each other from 1970 on. */
+const windowSeconds = z
+  .int()
+  .min(1)
+  .max(31 * 86_400);
+
 const budgetRule = z
   .strictObject({
-    /** Windows of this length follow each other from 1970 on. */
-    windowSeconds: z
-      .int()
-      .min(1)
-      .max(31 * 86_400),
+    windowSeconds,
     /** Transactions. */
     count: amount.max(1e12).optional(),
     /** Units of computation, as gas limits are. */
@@ -32,10 +34,19 @@ const budgetRule = z
 /** What may be used in a window. `fees` in 10⁻⁸ FLOW; what is absent has no limit. */
 export type BudgetRule = z.output<typeof budgetRule>;
 
+const TWICE = { message: "two budgets for one windowSeconds" };
+const areApart = (rules: readonly Pick<BudgetRule, "windowSeconds">[]) =>
+  new Set(rules.map(({ windowSeconds }) => windowSeconds)).size === rules.length;
+
 /** The budgets of one kind; none: no limit. */
-export const budgetRules = z
-  .array(budgetRule)
+export const budgetRules = z.array(budgetRule).max(4).refine(areApart, TWICE);
+
+/** Budgets of what is counted and nothing else. */
+export const countRules = z
+  .array(
+    z
+      .strictObject({ windowSeconds, count: amount.max(1e12) })
+      .transform((rule): BudgetRule => ({ ...rule, fees: undefined })),
+  )
   .max(4)
-  .refine((rules) => new Set(rules.map(({ windowSeconds }) => windowSeconds)).size === rules.length, {
-    message: "two budgets for one windowSeconds",
-  });
+  .refine(areApart, TWICE);

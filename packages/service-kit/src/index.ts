@@ -1,5 +1,5 @@
 export { type AdminServer, type ReadyCheck, splitAddress, startAdminServer } from "./admin.ts";
-export { type BudgetRule, budgetRules, flowUnits } from "./budget-rules.ts";
+export { type BudgetRule, budgetRules, countRules, flowUnits } from "./budget-rules.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export { type Command, type CommandContext, runCommand, UsageError } from "./command.ts";
 export {

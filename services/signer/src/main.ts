@@ -26,7 +26,7 @@ import { createAuditLog } from "./audit/audit-log.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
 import { startCheckpointer } from "./audit/checkpointer.ts";
 import { startBudgetMetrics } from "./budget/budget-metrics.ts";
-import { budgetRulesOf, createReserve } from "./budget/reserve.ts";
+import { budgetRulesOf, createCreationReserve, createReserve } from "./budget/reserve.ts";
 import { loadConfig } from "./config.ts";
 import { bindAddress } from "./domain/bind-address.ts";
 import { createDecide } from "./domain/decide.ts";
@@ -221,7 +221,7 @@ await runService({
       })
       .add(CreationService, {
         deriveServerKeys: deriveServerKeysRpc(deriveServerKeys({ vault, chain })),
-        signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain })),
+        signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain, reserve: createCreationReserve(clock) })),
         bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
       })
       .add(FreezingService, {

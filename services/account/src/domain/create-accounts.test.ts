@@ -185,6 +185,11 @@ describe("a creation", () => {
     expect(plan).toEqual({ requeueWithLimit: 2 });
   });
 
+  it("that a budget refuses stays as it is and is taken up again", async () => {
+    const refuse = new AppError("SigningRefused", { metadata: { reason: "BudgetExceeded" } });
+    await expect(play({ outcomes: [unknown], refuse })).rejects.toBe(refuse);
+  });
+
   it("whose lease is somebody else's is left alone", async () => {
     expect((await play({ outcomes: [unknown], leaseLostAt: "signed" })).log).toEqual(["sign", "commit"]);
     expect((await play({ outcomes: [sealedOutcome], leaseLostAt: "sealed" })).log).toEqual([

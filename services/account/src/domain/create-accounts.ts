@@ -170,8 +170,10 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
             signed = await sign(current, chain, signal);
             await faultPoint("creation signed");
           } catch (error) {
-            // What the signer refuses now it refuses always: the batch is taken apart. Nothing of it can be on chain.
-            if (isAppError(error, "SigningRefused", "InvalidMessage")) return await fail(current, error.message, false);
+            // What the signer refuses now it refuses always, but for a budget: the batch is taken apart. Nothing of it can be on chain.
+            const forNow = isAppError(error, "SigningRefused") && error.metadata.reason === "BudgetExceeded";
+            if (!forNow && isAppError(error, "SigningRefused", "InvalidMessage"))
+              return await fail(current, error.message, false);
             throw error;
           }
           held(await store.signed(current.id, owner, signed));

@@ -1,6 +1,6 @@
 import type { BudgetRule } from "@countersign/service-kit";
 
-/** What a transaction uses of a budget: itself, computation, and fees in 10⁻⁸ FLOW. */
+/** What a transaction uses of a budget: itself (a creation: each of its accounts), computation, and fees in 10⁻⁸ FLOW. */
 export interface Amounts {
   readonly count: number;
   readonly computation: number;
@@ -28,7 +28,7 @@ export interface Reservation {
 }
 
 /** Whose a budget is. */
-export type BudgetScope = "account" | "app" | "service" | "backend";
+export type BudgetScope = "account" | "app" | "service" | "backend" | "creation";
 
 /** The windows of a scope's budgets at this time. */
 export function windowsAt(

@@ -43,7 +43,7 @@ describe("what a signature reserves", () => {
   });
 
   it("nothing where the operator has no budgets", () => {
-    const none = { account: [], app: [], service: [], backend: [] };
+    const none = { account: [], app: [], service: [], backend: [], creation: [] };
     const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo", caller: "gateway" } as const;
     expect(createReserve(() => undefined, clock)(tx(), spender, { ...DEFAULT_POLICY, budgets: none })).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Backend, BudgetRule, Clock } from "@countersign/service-kit";
 import type { Policy, PolicySource } from "../policy/policy.ts";
-import { type Amounts, estimateFees, proposalOf, type Reservation, windowsAt } from "./budget.ts";
+import { type Amounts, type BudgetScope, estimateFees, proposalOf, type Reservation, windowsAt } from "./budget.ts";
 
 /** For whom a transaction is signed. */
 export interface Spender {
@@ -52,11 +52,32 @@ export function createReserve(backend: (caller: string) => Backend | undefined, 
 }
 export type Reserve = ReturnType<typeof createReserve>;
 
+/** What a creation reserves: its accounts, which the creator pays for, in the service's budgets of creations; undefined where there are none. */
+export const createCreationReserve =
+  (clock: Clock) =>
+  (
+    message: Pick<DecodedMessage, "proposalKey" | "referenceBlockId">,
+    { chainName, accounts }: { readonly chainName: string; readonly accounts: number },
+    { budgets }: Policy,
+  ): Reservation | undefined => {
+    const windows = windowsAt("creation", "all", budgets.creation, clock.now());
+    if (windows.length === 0) return undefined;
+    return {
+      chainName,
+      proposal: proposalOf(message.proposalKey),
+      referenceBlock: message.referenceBlockId,
+      // No computation and no fees: nothing of it waits for the chain.
+      amounts: { count: accounts, computation: 0, fees: 0 },
+      windows,
+    };
+  };
+export type CreationReserve = ReturnType<typeof createCreationReserve>;
+
 /** The rules of a scope's budgets at the moment; a backend may have its own. */
 export const budgetRulesOf =
   (policies: PolicySource, backend: (caller: string) => Backend | undefined) =>
   (scope: string, whose: string): readonly BudgetRule[] => {
     const { budgets } = policies.current();
     if (scope === "backend") return backend(whose)?.budgets ?? budgets.backend;
-    return scope === "account" || scope === "app" || scope === "service" ? budgets[scope] : [];
+    return Object.hasOwn(budgets, scope) ? budgets[scope as BudgetScope] : [];
   };

@@ -1,3 +1,4 @@
+import type { CreationReserve } from "../budget/reserve.ts";
 import { checkCreation, checkCreationAccounts } from "../policy/creation.ts";
 import { refuse } from "../policy/refusal.ts";
 import { type ChainPolicy, creatorVersion } from "../policy/transaction.ts";
@@ -18,15 +19,16 @@ export interface SignCreationOptions {
   readonly decide: Decide;
   readonly bindings: BindingStore;
   readonly vault: Vault;
+  readonly reserve: CreationReserve;
   chain(name: string): ChainPolicy;
 }
 
-/** The creator's signature over the creation of these accounts; see policy/creation.ts for the rules. */
+/** The creator's signature over the creation of these accounts, counted in the service's budgets of creations; see policy/creation.ts for the rules. */
 export const signCreation =
-  ({ decide, bindings, vault, chain }: SignCreationOptions) =>
+  ({ decide, bindings, vault, reserve, chain }: SignCreationOptions) =>
   ({ chainName, message, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
     const policy = chain(chainName);
-    return decide("creation", message, { caller, accountId: "", sessionId: "" }, async (decoded) => {
+    return decide("creation", message, { caller, accountId: "", sessionId: "" }, async (decoded, deciding) => {
       checkCreationAccounts(accountIds);
       const serverKeys = await Promise.all(
         accountIds.map((accountId) =>
@@ -40,6 +42,7 @@ export const signCreation =
         key: { role: "creator", chainName, version: creatorVersion(policy, decoded.proposalKey.keyId) },
         address: policy.creator.address,
         keyId: decoded.proposalKey.keyId,
+        reservation: reserve(decoded, { chainName, accounts: accountIds.length }, deciding.policy),
       };
     });
   };

@@ -70,6 +70,22 @@ describe("the creator", () => {
     expect(await refusal(create(await message()))).toBe("SwitchedOff");
   });
 
+  it("takes its accounts from the budget of creations, which is the service's, with the record", async () => {
+    await create(await message());
+    const [reserved] = state.reserved;
+    expect(reserved).toMatchObject({
+      chainName,
+      proposal: `${address}/3/1`,
+      amounts: { count: 2, computation: 0, fees: 0 },
+    });
+    expect(reserved!.windows.map(({ id }) => id)).toEqual([expect.stringMatching(/^creation\/all\/3600\//)]);
+    expect(reserved!.windows[0]!.limits).toMatchObject({ count: DEFAULT_POLICY.budgets.creation[0]!.count });
+    state.reserved = [];
+    state.policy = { ...DEFAULT_POLICY, budgets: { ...DEFAULT_POLICY.budgets, creation: [] } };
+    await create(await message());
+    expect(state.reserved).toEqual([]);
+  });
+
   it("signs ten accounts at once, and not eleven", async () => {
     const many = Array.from({ length: 11 }, (_, i) => `01900000-0000-7000-8000-0000000001${10 + i}`);
     const keys = many.map(() => generateKeyPair().publicKey);

@@ -63,6 +63,11 @@ describe("the policy file", { timeout: 60_000 }, () => {
       /budgets\.app\.0/,
     ],
     ["a window without end", content("2", { budgets: { app: [{ count: 1 }] } }), /windowSeconds/],
+    [
+      "a budget of creations in FLOW, which nobody settles",
+      content("2", { budgets: { creation: [{ windowSeconds: 60, feesFlow: 1 }] } }),
+      /budgets\.creation\.0/,
+    ],
     ["a budget of nobody", content("2", { budgets: { device: [] } }), /device/],
     ["a price that is none", content("2", { prices: { c: { inclusionFlow: -1, computationFlow: 0 } } }), /prices\.c/],
     ["no version", { ...content("2"), version: "" }, /version/],
@@ -106,8 +111,10 @@ describe("the policy file", { timeout: 60_000 }, () => {
 describe("budgets in the policy", () => {
   it("are finite where the file says nothing, and absent only where it says so", () => {
     for (const policy of [DEFAULT_POLICY, parsePolicy(content("1"))])
-      for (const rules of Object.values(policy.budgets))
-        expect(rules).toEqual([expect.objectContaining({ fees: expect.any(Number), count: expect.any(Number) })]);
+      for (const [scope, rules] of Object.entries(policy.budgets)) {
+        const fees = scope === "creation" ? undefined : expect.any(Number);
+        expect(rules).toEqual([expect.objectContaining({ fees, count: expect.any(Number) })]);
+      }
     const own = parsePolicy(content("2", { budgets: { app: [], account: [{ windowSeconds: 60, feesFlow: 0.1 }] } }));
     expect(own.budgets).toMatchObject({ app: [], account: [{ windowSeconds: 60, fees: 10_000_000 }] });
     expect(own.budgets.service).toEqual(DEFAULT_POLICY.budgets.service);

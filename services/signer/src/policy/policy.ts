@@ -1,4 +1,4 @@
-import { type BudgetRule, budgetRules, flowUnits } from "@countersign/service-kit";
+import { type BudgetRule, budgetRules, countRules, flowUnits } from "@countersign/service-kit";
 import { z } from "zod";
 import type { AuditOperation } from "../audit/record.ts";
 import type { BudgetScope, FeePrices } from "../budget/budget.ts";
@@ -44,6 +44,7 @@ const DEFAULT_BUDGETS = {
   app: [{ windowSeconds: HOUR, count: 300_000, feesFlow: 5_000 }],
   service: [{ windowSeconds: HOUR, count: 1_000_000, feesFlow: 20_000 }],
   backend: [{ windowSeconds: HOUR, count: 300_000, feesFlow: 5_000 }],
+  creation: [{ windowSeconds: HOUR, count: 20_000 }],
 };
 
 const prices = z
@@ -66,6 +67,7 @@ const schema = z.strictObject({
       app: budgetRules.prefault(DEFAULT_BUDGETS.app),
       service: budgetRules.prefault(DEFAULT_BUDGETS.service),
       backend: budgetRules.prefault(DEFAULT_BUDGETS.backend),
+      creation: countRules.prefault(DEFAULT_BUDGETS.creation),
     })
     .prefault({}),
   prices: z.record(z.string().min(1), prices).default({}),

@@ -132,6 +132,39 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(day).toMatchObject({ referenceBlock: "block 2", addedCount: 0, budgets: windows.map(({ id }) => id) });
   });
 
+  it("accounts that are created end at the budget of creations, on all replicas, however they are spread over transactions", async () => {
+    const limit = [{ windowSeconds: 3600, count: 25, computation: undefined, fees: undefined }];
+    const windows = windowsAt("creation", "all", limit, clock.now());
+    const creation = (accounts: number, change: Partial<Reservation> = {}): Reservation => ({
+      ...wish("", { amounts: { count: accounts, computation: 0, fees: 0 } }),
+      windows,
+      ...change,
+    });
+    const used = async () => {
+      const [row] = await replicas[0]!.budgetUsage.findMany({ where: { budget: windows[0]!.id } });
+      return Number(row?.count);
+    };
+    const logs = replicas.map(newLog);
+    const first = creation(3);
+    expect(await verdictOf(logs[0]!.append(entry(""), first))).toBe("signed");
+    expect(await used()).toBe(3);
+    // Signed again with more accounts, one of the two executes: the larger one counts.
+    expect(await verdictOf(logs[1]!.append(entry(""), { ...first, amounts: { ...first.amounts, count: 5 } }))).toBe(
+      "signed",
+    );
+    expect(await verdictOf(logs[1]!.append(entry(""), first))).toBe("signed");
+    expect(await used()).toBe(5);
+    const verdicts = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => verdictOf(logs[i % 2]!.append(entry(""), creation(i < 10 ? 10 : 1)))),
+    );
+    expect(verdicts.filter((verdict) => verdict === "BudgetExceeded").length).toBeGreaterThan(0);
+    expect(await used()).toBeLessThanOrEqual(25);
+    for (let i = await used(); i < 25; i++) await logs[0]!.append(entry(""), creation(1));
+    expect(await verdictOf(logs[0]!.append(entry(""), creation(1)))).toBe("BudgetExceeded");
+    expect(await used()).toBe(25);
+    expect(await verdictOf(logs[0]!.append(entry(""), creation(1, { chainName: "d" })))).toBe("signed");
+  });
+
   it("a commit that is refused leaves neither counts nor reservations", async () => {
     const accountId = uuidv7(clock);
     const store = prismaAuditStore(replicas[0]!);

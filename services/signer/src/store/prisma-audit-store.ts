@@ -79,30 +79,31 @@ async function writeBatch(
       RETURNING count),
     asked AS (
       SELECT * FROM json_to_recordset(${asked}::json) AS t(
-        chain_name text, proposal text, reference_block text, computation bigint, fees bigint, budgets text[])),
+        chain_name text, proposal text, reference_block text, count int, computation bigint, fees bigint, budgets text[])),
     windows AS (
       SELECT * FROM json_to_recordset(${windows}::json) AS t(
         chain_name text, budget text, ends_at timestamptz, most_count bigint, most_computation bigint, most_fees bigint)),
     reserved AS (
-      INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, computation, fees, budgets,
+      INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, count, computation, fees, budgets,
         added_count, added_computation, added_fees)
-      SELECT chain_name, proposal, reference_block, computation, fees, budgets, 1, computation, fees
+      SELECT chain_name, proposal, reference_block, count, computation, fees, budgets, count, computation, fees
       FROM asked ORDER BY chain_name, proposal
       ON CONFLICT (chain_name, proposal) DO UPDATE SET
         reference_block = EXCLUDED.reference_block,
+        count = greatest(r.count, EXCLUDED.count),
         computation = greatest(r.computation, EXCLUDED.computation),
         fees = greatest(r.fees, EXCLUDED.fees),
         budgets = EXCLUDED.budgets, previous_budgets = r.budgets,
-        added_count = 0,
+        added_count = greatest(r.count, EXCLUDED.count) - r.count,
         added_computation = greatest(r.computation, EXCLUDED.computation) - r.computation,
         added_fees = greatest(r.fees, EXCLUDED.fees) - r.fees,
         renewed_at = now(), seen_height = NULL
       WHERE r.settled_at IS NULL AND (EXCLUDED.reference_block <> r.reference_block
-        OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees)
-      RETURNING chain_name, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),
+        OR EXCLUDED.count > r.count OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees)
+      RETURNING chain_name, count, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),
     charged AS (
       SELECT r.chain_name, b.budget,
-        sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_count ELSE 1 END)::bigint AS count,
+        sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_count ELSE r.count END)::bigint AS count,
         sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_computation ELSE r.computation END)::bigint AS computation,
         sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_fees ELSE r.fees END)::bigint AS fees
       FROM reserved r CROSS JOIN LATERAL unnest(r.budgets) AS b(budget)

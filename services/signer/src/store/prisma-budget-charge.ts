@@ -22,6 +22,7 @@ export function chargeRows(reservations: readonly Reservation[]): { asked: strin
     chain_name: each.chainName,
     proposal: each.proposal,
     reference_block: each.referenceBlock,
+    count: each.amounts.count,
     computation: each.amounts.computation,
     fees: each.amounts.fees,
     budgets: each.windows.map(({ id }) => id),
@@ -33,6 +34,7 @@ interface ReservedRow {
   chain_name: string;
   proposal: string;
   reference_block: string;
+  count: number;
   computation: bigint;
   fees: bigint;
   budgets: string[];
@@ -55,7 +57,7 @@ export async function lockBudgets(tx: Sql, reservations: readonly Reservation[])
     SELECT chain_name, proposal, '', 0, 0, '{}', 0, 0, 0
     FROM json_to_recordset(${asked}::json) AS t(chain_name text, proposal text) ORDER BY chain_name, proposal
     ON CONFLICT (chain_name, proposal) DO UPDATE SET proposal = EXCLUDED.proposal
-    RETURNING chain_name, proposal, reference_block, computation, fees, budgets, settled_at`;
+    RETURNING chain_name, proposal, reference_block, count, computation, fees, budgets, settled_at`;
   const used = await tx.$queryRaw<UsedRow[]>`
     INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
     SELECT chain_name, budget, ends_at, 0, 0, 0
@@ -70,7 +72,7 @@ export async function lockBudgets(tx: Sql, reservations: readonly Reservation[])
         .map((row) => [
           reservationId({ chainName: row.chain_name, proposal: row.proposal }),
           {
-            amounts: { count: 1, computation: Number(row.computation), fees: Number(row.fees) },
+            amounts: { count: row.count, computation: Number(row.computation), fees: Number(row.fees) },
             referenceBlock: row.reference_block,
             windowIds: new Set(row.budgets),
             settled: row.settled_at !== null,

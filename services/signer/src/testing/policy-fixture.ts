@@ -8,7 +8,7 @@ import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/service-kit
 import { afterAll, beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";
-import { createReserve } from "../budget/reserve.ts";
+import { createCreationReserve, createReserve } from "../budget/reserve.ts";
 import { createDecide } from "../domain/decide.ts";
 import type { BindingStore, EphemeralUses } from "../domain/ports.ts";
 import { signCreation } from "../domain/sign-creation.ts";
@@ -148,7 +148,13 @@ export const paymaster = signPaymaster({
   paymasters: new Set([policy.paymaster.address, otherPaymaster]),
   passkeys: { relyingPartiesOf: (appId) => (appId === token.appId ? [TEST_RELYING_PARTY] : []) },
 });
-export const creation = signCreation({ decide, bindings: store, vault, chain });
+export const creation = signCreation({
+  decide,
+  bindings: store,
+  vault,
+  chain,
+  reserve: createCreationReserve(clock),
+});
 
 beforeEach(() => {
   state.records = [];
