@@ -19,6 +19,7 @@ export interface NetworkEntry {
   evmContract: string;
   creator: { address: string; keyCount: number };
   paymaster: { address: string; keyId: number };
+  referenceSeconds: number;
   explorerTransactionUrl: string;
 }
 
@@ -124,6 +125,8 @@ export async function setUpNetwork(options: {
     evmContract: serviceAddress,
     creator: { address: creator, keyCount: creatorKeyCount },
     paymaster: { address: paymaster, keyId: 0 },
+    // The emulator makes a block for each transaction.
+    referenceSeconds: 2,
     explorerTransactionUrl: `${accessNode}/v1/transaction_results/{id}`,
   };
   const others = networks.filter((each) => each.chainName !== chainName);

@@ -10,8 +10,10 @@ import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
 
 const SCRIPT = "transaction { prepare(account: &Account) {} }";
+/** The emulator's price of a transaction: less than the policy's price of an inclusion is not believed. */
+const PRICES = { "flow-emulator": { inclusionFlow: 0.00001, computationFlow: 0.00004 } };
 /** What a transaction with a gas limit of 1000 reserves, in 10⁻⁸ FLOW, and a budget with room for two of them. */
-const RESERVED = 4_010_000;
+const RESERVED = 4_001_000;
 const BUDGET_FLOW = 0.1;
 const MONTH = 31 * 86_400;
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
@@ -27,6 +29,7 @@ beforeAll(async () => {
     caps: { gasLimit: 9999 },
     switches: { authorizer: true, paymaster: true, creation: true },
     budgets: { account: [{ windowSeconds: MONTH, feesFlow: BUDGET_FLOW }] },
+    prices: PRICES,
   };
   const file = join(dir, "policy.json");
   writeFileSync(file, JSON.stringify(policy));

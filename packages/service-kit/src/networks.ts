@@ -46,6 +46,8 @@ const plainNetwork = z.strictObject({
   }),
   /** The version of their server keys that accounts are brought to; see docs/vaults.md. Default 1. */
   serverKeyVersion: z.int().positive().optional(),
+  /** Seconds for which the signer takes a reference block to be good, whatever heights it is told; see docs/budgets.md. Default 900. */
+  referenceSeconds: z.int().nonnegative().max(86_400).optional(),
   /** `{id}` stands for the transaction's id. */
   explorerTransactionUrl: z.string().includes("{id}"),
 });

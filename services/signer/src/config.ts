@@ -74,11 +74,13 @@ export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "SIGNER_" });
   const chains = new Map<string, ChainPolicy>();
   for (const [chainName, network] of loadNetworks(settings.CS_NETWORKS_FILE)) {
-    const { paymaster, creator, evmContract, serverKeyVersion, hybridCustody: contract, hybridCustodySetUp } = network;
+    const { paymaster, creator, evmContract, hybridCustody: contract, hybridCustodySetUp } = network;
+    const { serverKeyVersion, referenceSeconds } = network;
     // Without a set-up it is read only: the templates are no templates then.
     const hybridCustody = contract !== undefined && hybridCustodySetUp && { contract, ...hybridCustodySetUp };
     const custody = hybridCustody && { hybridCustody };
-    chains.set(chainName, { chainName, paymaster, creator, evmContract, serverKeyVersion, ...custody });
+    const ours = { serverKeyVersion, referenceSeconds };
+    chains.set(chainName, { chainName, paymaster, creator, evmContract, ...ours, ...custody });
   }
   return {
     listen: settings.SIGNER_LISTEN,

@@ -198,6 +198,7 @@ await runService({
       store: prismaSettlementStore(prisma),
       now: () => clock.now(),
       chain,
+      inclusionFees: (chainName: string) => policies.current().pricesOf(chainName).inclusion,
       onUnderestimated: budgetMetrics.onUnderestimated,
     };
     const transaction = signTransaction(signing);

@@ -26,10 +26,14 @@ function give(returned: Returned, windowIds: readonly string[], computation: num
   }
 }
 
-/** What the chain took of each: never more than was reserved, which is what was held against the limits. */
+/** What a transaction takes at the least, whatever is told of it. */
+export type Floor = Pick<Amounts, "computation" | "fees">;
+
+/** What the chain took of each: never more than was reserved, which is what was held against the limits, and of that no less than `floor`. */
 export function settle(
   open: readonly OpenReservation[],
   executed: readonly Executed[],
+  floor: Floor,
 ): { settled: OpenReservation[]; returned: Returned; underestimated: number } {
   const byProposal = new Map(executed.map((each) => [each.proposal, each]));
   const returned: Returned = new Map();
@@ -38,8 +42,8 @@ export function settle(
     const took = byProposal.get(reservation.proposal);
     if (!took) return [];
     if (took.fees > reservation.fees || took.computation > reservation.computation) underestimated += 1;
-    const computation = Math.min(took.computation, reservation.computation);
-    const fees = Math.min(took.fees, reservation.fees);
+    const computation = Math.min(Math.max(took.computation, floor.computation), reservation.computation);
+    const fees = Math.min(Math.max(took.fees, floor.fees), reservation.fees);
     give(returned, reservation.windowIds, reservation.computation - computation, reservation.fees - fees);
     return [{ ...reservation, computation, fees }];
   });

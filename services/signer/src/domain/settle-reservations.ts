@@ -1,6 +1,6 @@
-import type { Executed } from "../budget/settlement.ts";
+import type { Executed, Floor } from "../budget/settlement.ts";
 import { faultPoint } from "../fault-points.ts";
-import type { ChainPolicy } from "../policy/transaction.ts";
+import { type ChainPolicy, referenceSeconds } from "../policy/transaction.ts";
 
 /** Reservations that wait for their chain. */
 export interface SettlementStore {
@@ -10,12 +10,13 @@ export interface SettlementStore {
   settle(
     chainName: string,
     executed: readonly Executed[],
+    floor: Floor,
     now: Date,
   ): Promise<{ settled: number; underestimated: number }>;
   /** Gives reservations until `mark` the height that no reference block of theirs is above. */
   see(chainName: string, mark: Date, height: bigint): Promise<void>;
-  /** Releases open reservations seen below this height. Gives how many. */
-  release(chainName: string, seenBelow: bigint): Promise<number>;
+  /** Releases open reservations seen below this height that were made or renewed so many seconds ago, by the database's clock. Gives how many. */
+  release(chainName: string, seenBelow: bigint, seconds: number): Promise<number>;
 }
 
 /** What was read of the chain; see proto signer.v1.Budgets/SettleReservations. */
@@ -31,6 +32,8 @@ export interface SettleOptions {
   readonly store: SettlementStore;
   readonly now: () => Date;
   chain(name: string): ChainPolicy;
+  /** What an inclusion costs on a chain, in 10⁻⁸ FLOW. */
+  inclusionFees(chainName: string): number;
   /** Told how many took more than was reserved: the policy's prices are too low. */
   readonly onUnderestimated?: (count: number) => void;
 }
@@ -47,17 +50,19 @@ export const beginSettlement =
 
 /**
  * Settles what executed, then releases what cannot any more. In this order: what executed up to the sealed height must be settled before anything is released by it.
- * Whatever of it is done again changes nothing. Errors: UnknownChain.
+ * Whatever of it is done again changes nothing. Whoever tells it is not believed without end: nothing is released before a reference block can be too old by our own
+ * clock, and what executed has taken an inclusion at the least. Errors: UnknownChain.
  */
 export const settleReservations =
-  ({ store, chain, now, onUnderestimated = () => undefined }: SettleOptions) =>
+  ({ store, chain, now, inclusionFees, onUnderestimated = () => undefined }: SettleOptions) =>
   async (settlement: Settlement): Promise<{ settled: number; released: number }> => {
     const { chainName, executed, mark, latestHeight, sealedHeight } = settlement;
-    chain(chainName);
-    const { settled, underestimated } = await store.settle(chainName, executed, now());
+    const seconds = referenceSeconds(chain(chainName));
+    const floor = { computation: 1, fees: inclusionFees(chainName) };
+    const { settled, underestimated } = await store.settle(chainName, executed, floor, now());
     if (settled > 0) await faultPoint("reservations settled");
     if (underestimated > 0) onUnderestimated(underestimated);
     await store.see(chainName, mark, latestHeight);
-    const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY - NODE_LAG);
+    const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY - NODE_LAG, seconds);
     return { settled, released };
   };

@@ -20,6 +20,8 @@ export interface ChainPolicy {
   };
   /** The version of server keys that accounts are brought to. Default 1. */
   readonly serverKeyVersion?: number | undefined;
+  /** For how long a reference block is taken to be good, whatever heights we are told. Default 900. */
+  readonly referenceSeconds?: number | undefined;
   /** 16 hex digits. */
   readonly evmContract: string;
   /** What the templates of links through HybridCustody name; without it there are none. */
@@ -70,6 +72,12 @@ export const isServerKeyIndex = ({ serverKeyIndex, retired = [] }: Binding, keyI
 
 /** The version of server keys that a chain's accounts are brought to. */
 export const wantedServerKeyVersion = ({ serverKeyVersion }: ChainPolicy): number => serverKeyVersion ?? 1;
+
+/** 600 blocks of mainnet take eight minutes, and more where it is slow. */
+const REFERENCE_SECONDS = 900;
+
+/** Seconds for which what was signed is taken to be good, by our own clock. */
+export const referenceSeconds = ({ referenceSeconds: own }: ChainPolicy): number => own ?? REFERENCE_SECONDS;
 
 /** The version of the paymaster's key that stands at its index. */
 export const paymasterVersion = ({ paymaster }: ChainPolicy): number => paymaster.keyVersion ?? 1;

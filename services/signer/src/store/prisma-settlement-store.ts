@@ -47,7 +47,7 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
       return row!;
     },
 
-    async settle(chainName, executed, now) {
+    async settle(chainName, executed, floor, now) {
       if (executed.length === 0) return { settled: 0, underestimated: 0 };
       return prisma.$transaction(async (tx) => {
         const proposals = JSON.stringify(executed.map(({ proposal }) => ({ proposal })));
@@ -56,7 +56,7 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
           WHERE chain_name = ${chainName} AND settled_at IS NULL
             AND proposal IN (SELECT proposal FROM json_to_recordset(${proposals}::json) AS t(proposal text))
           ORDER BY chain_name, proposal FOR UPDATE`;
-        const { settled, returned, underestimated } = settle(open.map(toOpen), executed);
+        const { settled, returned, underestimated } = settle(open.map(toOpen), executed, floor);
         if (settled.length === 0) return { settled: 0, underestimated: 0 };
         const rows = JSON.stringify(
           settled.map(({ proposal, computation, fees }) => ({ proposal, computation, fees })),
@@ -82,12 +82,13 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
         WHERE r.chain_name = t.chain_name AND r.proposal = t.proposal`;
     },
 
-    async release(chainName, seenBelow) {
+    async release(chainName, seenBelow, seconds) {
       for (let total = 0; ; ) {
         const count = await prisma.$transaction(async (tx) => {
           const open = await tx.$queryRaw<OpenRow[]>`
             SELECT proposal, computation, fees, budgets FROM budget_reservation
             WHERE chain_name = ${chainName} AND settled_at IS NULL AND computation > 0 AND seen_height < ${seenBelow}
+              AND renewed_at <= now() - make_interval(secs => ${seconds}::double precision)
             LIMIT ${RELEASED_AT_ONCE} FOR UPDATE SKIP LOCKED`;
           if (open.length === 0) return 0;
           await tx.budgetReservation.deleteMany({

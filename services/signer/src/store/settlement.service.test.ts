@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type Reservation, windowsAt } from "../budget/budget.ts";
 import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";
-import type { ChainPolicy } from "../policy/transaction.ts";
+import { type ChainPolicy, referenceSeconds } from "../policy/transaction.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
@@ -28,17 +28,27 @@ afterAll(async () => {
 
 const newLog = (prisma: PrismaClient) =>
   createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute: 10_000 });
-const settlerOf = (prisma: PrismaClient, onUnderestimated?: (count: number) => void) =>
+const settlerOf = (
+  prisma: PrismaClient,
+  onUnderestimated?: (count: number) => void,
+  { referenceSeconds = 0, inclusion = 0 }: Believing = {},
+) =>
   settleReservations({
     store: prismaSettlementStore(prisma),
     now: () => clock.now(),
-    chain: () => ({}) as ChainPolicy,
+    chain: () => ({ referenceSeconds }) as ChainPolicy,
+    inclusionFees: () => inclusion,
     ...(onUnderestimated && { onUnderestimated }),
   });
 
+interface Believing {
+  referenceSeconds?: number;
+  inclusion?: number;
+}
+
 /** A chain of its own for each test: one account on it, with a budget for so many transactions at their full price. */
 let chains = 0;
-function newWorld(room = 2) {
+function newWorld(room = 2, believing: Believing = {}) {
   const chainName = `chain-${chains++}`;
   const accountId = uuidv7(clock);
   const [one, other] = replicas as [PrismaClient, PrismaClient];
@@ -67,7 +77,7 @@ function newWorld(room = 2) {
     const { executed = [], took = 100, sealedHeight = 10n, latestHeight = sealedHeight } = change;
     const { mark } = await prismaSettlementStore(prisma).begin(chainName);
     const told = executed.map((sequence) => ({ proposal: `aa/1/${sequence}`, computation: took, fees: took }));
-    return settlerOf(prisma)({ chainName, mark, sealedHeight, latestHeight, executed: told });
+    return settlerOf(prisma, undefined, believing)({ chainName, mark, sealedHeight, latestHeight, executed: told });
   };
   const used = async () => {
     const rows = await one.budgetUsage.findMany({ where: { chainName }, orderBy: { budget: "asc" } });
@@ -146,6 +156,44 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([1, 0, 0]);
     expect(await sign(1)).toBe("signed");
     expect(await used()).toEqual([2, 999, FEES]);
+  });
+
+  it("an account service that is broken into frees nothing with made-up heights before its time", async () => {
+    const { chainName, sign, report, used } = newWorld(1, { referenceSeconds: 600 });
+    const passed = (seconds: number) =>
+      replicas[0]!
+        .$executeRaw`UPDATE budget_reservation SET renewed_at = renewed_at - make_interval(secs => ${seconds}::double precision)
+        WHERE chain_name = ${chainName}`;
+    const lie = () => report({ sealedHeight: 2n ** 53n - 1n, latestHeight: 2n ** 53n - 1n });
+    const claim = () => report({ sealedHeight: 1n });
+    await sign(1);
+    await claim();
+    expect(await lie()).toEqual({ settled: 0, released: 0 });
+    await passed(590);
+    await claim();
+    expect(await lie()).toEqual({ settled: 0, released: 0 });
+    expect(await sign(2)).toBe("BudgetExceeded");
+    // With a newer reference block it is good for as long again.
+    await sign(1, { referenceBlock: "block 2" });
+    await claim();
+    await passed(590);
+    expect(await lie()).toEqual({ settled: 0, released: 0 });
+    await passed(11);
+    expect(await lie()).toEqual({ settled: 0, released: 1 });
+    expect(await used()).toEqual([1, 0, 0]);
+    // Where the operator says nothing, a quarter of an hour.
+    expect(referenceSeconds({} as ChainPolicy)).toBe(900);
+  });
+
+  it("what is told of as executed has cost an inclusion at the least, and nothing of its count comes back", async () => {
+    const { sign, report, used } = newWorld(2, { inclusion: 10_000 });
+    await sign(1);
+    expect(await report({ executed: [1], took: 0 })).toEqual({ settled: 1, released: 0 });
+    expect(await used()).toEqual([1, 1, 10_000]);
+    // Never more than was reserved: a server key's signature alone costs nothing.
+    await sign(2, { amounts: { count: 1, computation: 0, fees: 0 } });
+    await report({ executed: [2], took: 0 });
+    expect(await used()).toEqual([2, 1, 10_000]);
   });
 
   it("knows whether anything waits: a server key's signature alone does not", async () => {
