@@ -24,6 +24,14 @@ export interface EphemeralUses {
 
 /** Sequence numbers of server keys for which something was signed. */
 export interface SignedTemplates {
-  note(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint, now: Date): Promise<void>;
+  /**
+   * Remembers a number, before the signature leaves. False, and nothing remembered, where `most` other numbers of this key were signed for since then and are not known to be used up; over all replicas.
+   */
+  note(
+    account: Pick<Binding, "accountId" | "chainName" | "address" | "serverKeyIndex">,
+    number: bigint,
+    now: Date,
+    open: { readonly most: number; readonly since: Date },
+  ): Promise<boolean>;
   has(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint): Promise<boolean>;
 }

@@ -19,6 +19,7 @@ import {
   type ChainPolicy,
   checkAuthorizerKind,
   checkTransaction,
+  referenceSeconds,
   wantedServerKeyVersion,
 } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
@@ -74,9 +75,7 @@ export const signTransaction = (options: SignOptions) => {
         else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
         await checkHistory(options, decoded, template, token, account);
         await countEphemeralUse(options, token, "transaction");
-        // Before the signature leaves: a freeze voids what was signed.
-        if (template)
-          await options.signedTemplates.note(account, decoded.proposalKey.sequenceNumber, options.clock.now());
+        if (template) await noteTemplate(options, decoded, account, own);
         const { chainName: name, accountId } = account;
         const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
         const reservation = options.reserve(decoded, spender, deciding.policy);
@@ -111,6 +110,25 @@ export async function checkRotation(
   const versions = account.retired ?? [];
   const retired = versions.map(({ version }) => vault.publicKey({ ...serverKeyOf(account), version }));
   checkNotRotatedAway(template, decoded, account, await Promise.all(retired));
+}
+
+/**
+ * How many sequence numbers of a server key may be signed for and not used up while their reference blocks are good. A freeze voids each of them, which we pay for; people need one, since
+ * the next number is the chain's only after the one before.
+ */
+export const OPEN_TEMPLATES = 16;
+
+/** Before the signature leaves: a freeze voids what was signed. Errors: SigningRefused (TooManyOpenTemplates). */
+async function noteTemplate(
+  { signedTemplates, clock }: Pick<SignOptions, "signedTemplates" | "clock">,
+  { proposalKey }: DecodedMessage,
+  account: Binding,
+  chain: ChainPolicy,
+): Promise<void> {
+  const now = clock.now();
+  const since = new Date(now.getTime() - referenceSeconds(chain) * 1000);
+  const noted = await signedTemplates.note(account, proposalKey.sequenceNumber, now, { most: OPEN_TEMPLATES, since });
+  if (!noted) refuse("TooManyOpenTemplates", `${OPEN_TEMPLATES} sequence numbers of the server key are signed for`);
 }
 
 /** What a template asks for must leave server, creator and paymaster keys where they are, but for a rotation. */

@@ -10,6 +10,7 @@ import {
   clock,
   decide,
   policy,
+  refusal,
   server,
   signedTemplates,
   state,
@@ -18,6 +19,7 @@ import {
   tx,
   verifies,
 } from "../testing/policy-fixture.ts";
+import { OPEN_TEMPLATES } from "./sign-transaction.ts";
 import { signVoid } from "./sign-void.ts";
 
 let frozen: boolean;
@@ -64,6 +66,20 @@ it("signs the empty transaction of that number, and pays for it", async () => {
     { operation: "transaction", verdict: "signed", caller: "account", accountId: account.accountId },
     { operation: "paymaster", verdict: "signed", caller: "account", accountId: account.accountId },
   ]);
+});
+
+it("a thief with a token has us pay for few voids: a server key has no more numbers open than it may", async () => {
+  const first = command.sequenceNumber;
+  for (let n = 1n; n < BigInt(OPEN_TEMPLATES); n++)
+    await transaction(asked(payloadMessage(addition(undefined, at(first + n)))));
+  state.records = [];
+  const more = BigInt(OPEN_TEMPLATES) + first;
+  expect(await refusal(transaction(asked(payloadMessage(addition(undefined, at(more))))))).toBe("TooManyOpenTemplates");
+  // The one that is next on chain, made anew, is signed as ever.
+  await transaction(asked(payloadMessage(addition())));
+  let voids = 0;
+  for (let number = first; await sign({ ...command, sequenceNumber: number }); number++) voids += 1;
+  expect(voids).toBe(OPEN_TEMPLATES);
 });
 
 it("is signed again when it is asked for again", async () => {

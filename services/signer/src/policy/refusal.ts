@@ -26,6 +26,7 @@ export type RefusalReason =
   | "SwitchedOff"
   | "OutsideEphemeralScope"
   | "BadTemplateArguments"
+  | "TooManyOpenTemplates"
   | "BadCreation"
   | "BindingConflict"
   | "NotFrozen";

@@ -2,12 +2,20 @@ import type { SignedTemplates } from "../domain/ports.ts";
 
 /** Sequence numbers in memory. */
 export function memorySignedTemplates(): SignedTemplates & { clear(): void } {
-  const numbers = new Set<string>();
-  const idOf: (...of: Parameters<SignedTemplates["has"]>) => string = (account, number) =>
-    `${account.accountId}/${account.chainName}/${account.serverKeyIndex}/${number}`;
+  const numbers = new Map<string, Date>();
+  type Account = Parameters<SignedTemplates["has"]>[0];
+  const keyOf = ({ accountId, chainName, serverKeyIndex }: Account) => `${accountId}/${chainName}/${serverKeyIndex}/`;
+  const idOf = (account: Account, number: bigint) => keyOf(account) + number;
   return {
     clear: () => numbers.clear(),
-    note: async (account, number) => void numbers.add(idOf(account, number)),
+    async note(account, number, now, { most, since }) {
+      const id = idOf(account, number);
+      const others = [...numbers].filter(
+        ([other, at]) => other.startsWith(keyOf(account)) && other !== id && at > since,
+      );
+      if (others.length < most) numbers.set(id, now);
+      return others.length < most;
+    },
     has: async (account, number) => numbers.has(idOf(account, number)),
   };
 }
