@@ -204,6 +204,12 @@ it("a server key changes while its account signs: nobody is refused, and recover
     await expect(direct).rejects.toMatchObject({ reason: "BadTemplateArguments" });
   }
 
+  // Who comes now has the new version from the beginning.
+  const newcomer = await newPerson(2);
+  expect(await serverKeysOf(newcomer)).toMatchObject([{ publicKey: await derived(newcomer, version), revoked: false }]);
+  expect(await newcomer.client.serverKeyRotations()).toEqual([]);
+  await send(newcomer);
+
   const listed = (await person.client.keys()).map(({ type, keyIndex }) => `${type} ${keyIndex}`);
   expect(listed.sort()).toEqual(["recover-key 2", "user-key 1"]);
   await send(other);

@@ -67,6 +67,7 @@ import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
 import { prismaRevokedKeys } from "./store/prisma-revoked-keys.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
+import { prismaSignedCreations } from "./store/prisma-signed-creations.ts";
 import { prismaSignedTemplates, pruneSignedTemplates } from "./store/prisma-signed-templates.ts";
 import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
 import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
@@ -194,6 +195,7 @@ await runService({
       reserve: createReserve(peers.backend, clock),
       checkBackend: createBackendCheck(peers.backend, clock),
     };
+    const creating = { decide, bindings, signedCreations: prismaSignedCreations(prisma), clock, chain };
     const settling = {
       store: prismaSettlementStore(prisma),
       now: () => clock.now(),
@@ -222,8 +224,8 @@ await runService({
       })
       .add(CreationService, {
         deriveServerKeys: deriveServerKeysRpc(deriveServerKeys({ vault, chain })),
-        signCreation: signCreationRpc(signCreation({ decide, bindings, vault, chain, reserve: createCreationReserve(clock) })),
-        bindAddress: bindAddressRpc(bindAddress({ bindings, clock, chain })),
+        signCreation: signCreationRpc(signCreation({ ...creating, vault, reserve: createCreationReserve(clock) })),
+        bindAddress: bindAddressRpc(bindAddress(creating)),
       })
       .add(FreezingService, {
         signVoid: signVoidRpc(signVoid({ decide, bindings, signedTemplates, freezes: tokenState, clock, chain })),

@@ -11,8 +11,6 @@ import type { RotationSigner } from "../domain/server-key-rotation.ts";
 import type { BudgetSigner } from "../domain/settle-budgets.ts";
 import type { VoidSigner } from "../domain/void-templates.ts";
 
-const FIRST_KEY_VERSION = 1;
-
 /** signer.v1.Creation as the creation saga sees it. */
 export const creationSigner = (client: RpcClient<CreationService>): CreationSigner => ({
   async deriveServerKeys(chainName, accountIds) {
@@ -20,7 +18,9 @@ export const creationSigner = (client: RpcClient<CreationService>): CreationSign
       { chainName, accountIds: [...accountIds] },
       { idempotent: true },
     );
-    return serverKeys.map(({ publicKey }) => publicKeyFromProto(publicKey));
+    const version = serverKeys[0]?.version ?? 0;
+    if (serverKeys.some((key) => key.version !== version)) throw new Error("server keys of several versions");
+    return { version, publicKeys: serverKeys.map(({ publicKey }) => publicKeyFromProto(publicKey)) };
   },
   async signCreation(chainName, message, accountIds) {
     const { signature } = await client.signCreation({
@@ -30,14 +30,14 @@ export const creationSigner = (client: RpcClient<CreationService>): CreationSign
     });
     return compositeSignature(signature);
   },
-  async bindAddress({ accountId, chainName, address, serverKeyIndex }) {
+  async bindAddress({ accountId, chainName, address, serverKeyIndex, serverKeyVersion }) {
     await client.bindAddress(
       {
         accountId,
         chainName,
         address: Buffer.from(hexToBytes(address)),
         serverKeyIndex,
-        serverKeyVersion: FIRST_KEY_VERSION,
+        serverKeyVersion,
       },
       { idempotent: true },
     );

@@ -24,6 +24,7 @@ const creation = (change: Partial<Creation> = {}): Creation => ({
   state: "assigned",
   accountIds: ids,
   serverKeys: [],
+  serverKeyVersion: 1,
   userKeys: ids.map(() => generateKeyPair().publicKey),
   transaction: undefined,
   transactionId: "",
@@ -39,6 +40,8 @@ interface Script {
   found?: DeployedAccount[];
   leaseLostAt?: "signed" | "sealed";
   refuse?: AppError;
+  /** The version that the signer wants, time after time. */
+  versions?: number[];
 }
 
 /** Runs a creation against a chain that plays its part, and tells what happened. */
@@ -53,6 +56,9 @@ async function play(script: Script, start: Creation = creation()) {
   const next = <T>(list: T[]): T => (list.length > 1 ? list.shift()! : list[0]!);
   const outcomes = [...script.outcomes];
   const heights = [...(script.heights ?? [100n])];
+  const versions = [...(script.versions ?? [1])];
+  const boundWith: number[] = [];
+  const committedWith: number[] = [];
   const chain: Chain = {
     chainName: "flow",
     evmChainId: 646,
@@ -71,17 +77,21 @@ async function play(script: Script, start: Creation = creation()) {
     transactionUrl: () => "",
   };
   const signer: CreationSigner = {
-    deriveServerKeys: async () => serverKeys,
+    deriveServerKeys: async () => ({ version: next(versions), publicKeys: serverKeys }),
     signCreation: async () => {
       if (script.refuse) throw script.refuse;
       log.push("sign");
       return { address: chain.creator.address, keyId: 2, signature: "00".repeat(64) };
     },
-    bindAddress: async ({ accountId, address }) => void bound.push(`${accountId}=${address}`),
+    async bindAddress({ accountId, address, serverKeyVersion }) {
+      bound.push(`${accountId}=${address}`);
+      boundWith.push(serverKeyVersion);
+    },
   };
   const store: Pick<CreationStore, "signed" | "replace" | "sealed" | "failed"> = {
-    async signed(_id, _owner, { sequenceNumber }: SignedCreation) {
+    async signed(_id, _owner, { sequenceNumber, serverKeyVersion }: SignedCreation) {
       log.push("commit");
+      committedWith.push(serverKeyVersion);
       signedWith.push(sequenceNumber);
       return script.leaseLostAt !== "signed";
     },
@@ -103,7 +113,7 @@ async function play(script: Script, start: Creation = creation()) {
   const pause = async (ms: number) => clock.advance(ms);
   const run = createAccounts({ store: store as CreationStore, signer, clock, owner: "me", pause });
   await run(start, chain, new AbortController().signal);
-  return { log, signedWith, submitted, bound, sealed, plan };
+  return { log, signedWith, submitted, bound, boundWith, committedWith, sealed, plan };
 }
 
 const unknown: Outcome = { status: "unknown" };
@@ -152,6 +162,21 @@ describe("a creation", () => {
     expect(signedWith).toEqual([5n, 5n]);
   });
 
+  it("binds the version that its bytes were made with, whichever is wanted by then", async () => {
+    const first = await play({ outcomes: [unknown, sealedOutcome], versions: [1, 2] });
+    expect([first.committedWith, new Set(first.boundWith)]).toEqual([[1], new Set([1])]);
+    const { log, committedWith, boundWith } = await play({
+      outcomes: [unknown, sealedOutcome],
+      heights: [100n, 900n, 900n],
+      versions: [1, 2, 3],
+    });
+    expect(log).toEqual(["sign", "commit", "replace", "sign", "commit", "sealed"]);
+    expect([committedWith, new Set(boundWith)]).toEqual([[1, 2], new Set([2])]);
+    // After a crash it is the version that was committed.
+    const taken = await play({ outcomes: [sealedOutcome], versions: [3] }, { ...signedLongAgo, serverKeyVersion: 2 });
+    expect(new Set(taken.boundWith)).toEqual(new Set([2]));
+  });
+
   const signedLongAgo = creation({
     state: "signed",
     transaction: {} as FlowTransaction,
@@ -187,6 +212,11 @@ describe("a creation", () => {
 
   it("that a budget refuses stays as it is and is taken up again", async () => {
     const refuse = new AppError("SigningRefused", { metadata: { reason: "BudgetExceeded" } });
+    await expect(play({ outcomes: [unknown], refuse })).rejects.toBe(refuse);
+  });
+
+  it("whose server keys are of a version that is not wanted any more stays as it is and is taken up again", async () => {
+    const refuse = new AppError("MessageRenewed");
     await expect(play({ outcomes: [unknown], refuse })).rejects.toBe(refuse);
   });
 

@@ -35,13 +35,14 @@ const held = (done: boolean): void => {
 
 /**
  * Brings a creation to its end, from whatever state it is in: signs, commits the bytes, submits, watches, binds, commits the addresses. Each step may be repeated;
- * bytes that were committed are submitted again and never signed anew while they could still execute.
+ * bytes that were committed are submitted again and never signed anew while they could still execute. Whenever it is signed, the server keys are of the version that is wanted then, and that version is
+ * bound; where another one is wanted between deriving and signing (MessageRenewed), it is thrown and taken up again.
  */
 export function createAccounts({ store, signer, clock, owner, pause }: CreateAccountsOptions) {
   async function sign(creation: Creation, chain: Chain, signal: AbortSignal): Promise<SignedCreation> {
     const { chainName, accountIds, keyIndex } = creation;
     const { address } = chain.creator;
-    const [serverKeys, block, sequenceNumber] = await Promise.all([
+    const [{ version: serverKeyVersion, publicKeys: serverKeys }, block, sequenceNumber] = await Promise.all([
       signer.deriveServerKeys(chainName, accountIds),
       chain.latestBlock(signal),
       creation.sequenceNumber ?? chain.sequenceNumber(keyIndex, signal),
@@ -66,6 +67,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       sequenceNumber,
       referenceHeight: block.height,
       serverKeys: serverKeys.map((key) => key.publicKey),
+      serverKeyVersion,
     };
   }
 
@@ -73,7 +75,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
   async function finish(
     creation: Creation,
     chain: Chain,
-    serverKeys: readonly string[],
+    { serverKeys, serverKeyVersion }: Pick<SignedCreation, "serverKeys" | "serverKeyVersion">,
     deployed: readonly DeployedAccount[],
     signal: AbortSignal,
   ) {
@@ -93,7 +95,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       serverKeyIndex,
       evmAddress: evm[i]!,
     }));
-    await Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName: chain.chainName })));
+    const { chainName } = chain;
+    await Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
     await faultPoint("address bound");
     held(await store.sealed(creation.id, owner, created, { evmChainId: chain.evmChainId, now: clock.now() }));
     await faultPoint("events committed");
@@ -118,8 +121,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       return false;
     }
     const deployed = await chain.findDeployed(signed.serverKeys, signed.referenceHeight, height, signal);
-    if (deployed.length === creation.accountIds.length)
-      await finish(creation, chain, signed.serverKeys, deployed, signal);
+    if (deployed.length === creation.accountIds.length) await finish(creation, chain, signed, deployed, signal);
     else await fail(creation, "the sequence number was consumed without the accounts", true);
     return true;
   }
@@ -137,7 +139,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       const outcome = await chain.outcome(signed.transactionId, signal);
       if (outcome.status === "sealed") {
         await faultPoint("sealed");
-        await finish(creation, chain, signed.serverKeys, outcome.accounts, signal);
+        await finish(creation, chain, signed, outcome.accounts, signal);
         return true;
       }
       if (outcome.status === "failed") {
@@ -190,8 +192,9 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
 
 /** What was committed as signed, if anything was. */
 function committed(creation: Creation): SignedCreation | undefined {
-  const { state, transaction, transactionId: id, sequenceNumber, referenceHeight, serverKeys } = creation;
+  const { state, transaction, transactionId: id, sequenceNumber, referenceHeight } = creation;
   if (state !== "signed" || !transaction || sequenceNumber === undefined || referenceHeight === undefined)
     return undefined;
-  return { transaction, transactionId: id, sequenceNumber, referenceHeight, serverKeys };
+  const { serverKeys, serverKeyVersion } = creation;
+  return { transaction, transactionId: id, sequenceNumber, referenceHeight, serverKeys, serverKeyVersion };
 }

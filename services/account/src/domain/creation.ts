@@ -17,6 +17,8 @@ export interface Creation {
   readonly accountIds: readonly string[];
   /** In the order of accountIds; empty until signed. */
   readonly serverKeys: readonly string[];
+  /** Of the serverKeys: the one that is bound, whatever is wanted by then. */
+  readonly serverKeyVersion: number;
   readonly userKeys: readonly PublicKey[];
   readonly transaction: FlowTransaction | undefined;
   readonly transactionId: string;

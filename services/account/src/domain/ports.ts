@@ -48,11 +48,17 @@ export interface SignedCreation {
   readonly sequenceNumber: bigint;
   readonly referenceHeight: bigint;
   readonly serverKeys: readonly string[];
+  /** Of all of them, as they were derived. */
+  readonly serverKeyVersion: number;
 }
 
 /** What the account service asks of the signer. */
 export interface CreationSigner {
-  deriveServerKeys(chainName: string, accountIds: readonly string[]): Promise<PublicKey[]>;
+  /** In the order of the ids; of the version that new accounts get at this moment. */
+  deriveServerKeys(
+    chainName: string,
+    accountIds: readonly string[],
+  ): Promise<{ readonly version: number; readonly publicKeys: readonly PublicKey[] }>;
   signCreation(
     chainName: string,
     message: Uint8Array,
@@ -63,5 +69,6 @@ export interface CreationSigner {
     chainName: string;
     address: string;
     serverKeyIndex: number;
+    serverKeyVersion: number;
   }): Promise<void>;
 }

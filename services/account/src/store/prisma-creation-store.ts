@@ -31,6 +31,7 @@ async function toCreation(tx: Tx, row: Row): Promise<Creation> {
     state: row.state as CreationState,
     accountIds,
     serverKeys: row.serverKeys,
+    serverKeyVersion: row.serverKeyVersion,
     userKeys: accountIds.map((accountId) => {
       const { userKeyAlgorithm, userKey } = keys.get(accountId)!;
       return { algorithm: userKeyAlgorithm as PublicKey["algorithm"], publicKey: userKey };

@@ -144,6 +144,7 @@ describe("creations", () => {
       sequenceNumber: 7n,
       referenceHeight: 9n,
       serverKeys: ["a", "b"],
+      serverKeyVersion: 2,
     };
     expect(await creations().signed(creation.id, owner, signed)).toBe(true);
     expect(await creations().signed(creation.id, owner, signed)).toBe(false);

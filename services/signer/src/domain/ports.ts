@@ -16,6 +16,13 @@ export interface BindingStore {
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
 }
 
+/** With which versions of server keys creations of accounts were signed. */
+export interface SignedCreations {
+  /** Before the signature leaves; the same again changes nothing. */
+  note(chainName: string, accountIds: readonly string[], version: number, now: Date): Promise<void>;
+  has(account: AccountOnChain, version: number): Promise<boolean>;
+}
+
 /** How often a token that is good for few uses was used. */
 export interface EphemeralUses {
   /** Counts one more use; false, and nothing counted, once there were `most`. */

@@ -1,11 +1,11 @@
+import type { Clock } from "@countersign/service-kit";
 import type { CreationReserve } from "../budget/reserve.ts";
-import { checkCreation, checkCreationAccounts } from "../policy/creation.ts";
+import { checkCreation, checkCreationAccounts, checkCreationVersion } from "../policy/creation.ts";
 import { refuse } from "../policy/refusal.ts";
-import { type ChainPolicy, creatorVersion } from "../policy/transaction.ts";
+import { type ChainPolicy, creatorVersion, wantedServerKeyVersion } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
-import { FIRST_SERVER_KEY_VERSION } from "./derive-server-keys.ts";
-import type { BindingStore } from "./ports.ts";
+import type { BindingStore, SignedCreations } from "./ports.ts";
 
 export interface SignCreationCommand {
   readonly chainName: string;
@@ -18,26 +18,37 @@ export interface SignCreationCommand {
 export interface SignCreationOptions {
   readonly decide: Decide;
   readonly bindings: BindingStore;
+  readonly signedCreations: SignedCreations;
   readonly vault: Vault;
+  readonly clock: Clock;
   readonly reserve: CreationReserve;
   chain(name: string): ChainPolicy;
 }
 
-/** The creator's signature over the creation of these accounts, counted in the service's budgets of creations; see policy/creation.ts for the rules. */
+/**
+ * The creator's signature over the creation of these accounts, counted in the service's budgets of creations; see policy/creation.ts for the rules. Their server keys are of the version that accounts
+ * are brought to, and no other is bound later than one signed here. Errors: SigningRefused, MessageRenewed where the keys are of another version: derived before it was wanted.
+ */
 export const signCreation =
-  ({ decide, bindings, vault, reserve, chain }: SignCreationOptions) =>
+  ({ decide, bindings, signedCreations, vault, clock, reserve, chain }: SignCreationOptions) =>
   ({ chainName, message, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
     const policy = chain(chainName);
     return decide("creation", message, { caller, accountId: "", sessionId: "" }, async (decoded, deciding) => {
       checkCreationAccounts(accountIds);
-      const serverKeys = await Promise.all(
-        accountIds.map((accountId) =>
-          vault.publicKey({ role: "server", chainName, accountId, version: FIRST_SERVER_KEY_VERSION }),
-        ),
-      );
-      checkCreation(decoded, serverKeys, policy, await ownPublicKeys(vault, chainName));
+      const version = wantedServerKeyVersion(policy);
+      const keysOf = (of: number) =>
+        Promise.all(
+          accountIds.map((accountId) => vault.publicKey({ role: "server", chainName, accountId, version: of })),
+        );
+      const serverKeys = await keysOf(version);
+      const otherVersions = vault.versions("server").filter((other) => other !== version);
+      const others = (await Promise.all(otherVersions.map(keysOf))).flat();
+      checkCreationVersion(decoded, others);
+      checkCreation(decoded, serverKeys, policy, [...others, ...(await ownPublicKeys(vault, chainName))]);
       const [bound] = await bindings.bound(chainName, accountIds);
       if (bound) refuse("BadCreation", "an account that is deployed already");
+      // Before the signature leaves: only what was signed here is bound.
+      await signedCreations.note(chainName, accountIds, version, clock.now());
       return {
         key: { role: "creator", chainName, version: creatorVersion(policy, decoded.proposalKey.keyId) },
         address: policy.creator.address,

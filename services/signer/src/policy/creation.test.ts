@@ -8,21 +8,33 @@ import {
 import { withPayloadSignature } from "@countersign/flow/node";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createCreationReserve } from "../budget/reserve.ts";
+import { createDecide } from "../domain/decide.ts";
+import { deriveServerKeys } from "../domain/derive-server-keys.ts";
+import { signCreation } from "../domain/sign-creation.ts";
 import {
   account,
+  audit,
   chainName,
+  clock,
   creation,
   device,
+  hex,
   P256_PRIME,
+  policies,
   policy,
   refusal,
+  scalar,
+  signedCreations,
   state,
+  store,
   stranger,
   tx,
   vault,
   verifies,
 } from "../testing/policy-fixture.ts";
+import { createKeystoreVault } from "../vault/index.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 
 describe("the creator", () => {
@@ -84,6 +96,85 @@ describe("the creator", () => {
     state.policy = { ...DEFAULT_POLICY, budgets: { ...DEFAULT_POLICY.budgets, creation: [] } };
     await create(await message());
     expect(state.reserved).toEqual([]);
+  });
+
+  describe("after a rotation of server keys", () => {
+    const rotated = createKeystoreVault({
+      rootSecret: hex(32),
+      laterRoots: [
+        { version: 2, secret: hex(32) },
+        { version: 3, secret: hex(32) },
+      ],
+      chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
+    });
+    let wanted = 2;
+    const options = {
+      bindings: store,
+      signedCreations,
+      vault: rotated,
+      clock,
+      chain: () => ({ ...policy, serverKeyVersion: wanted }),
+      reserve: createCreationReserve(clock),
+      decide: createDecide({ vault: rotated, audit, clock, policies }),
+    };
+    const derive = deriveServerKeys(options);
+    const sign = (bytes: Uint8Array) =>
+      signCreation(options)({ chainName, message: bytes, accountIds: ids, caller: "account" });
+    const keyOf = (accountId: string, version: number) =>
+      rotated.publicKey({ role: "server", chainName, accountId, version });
+    const withKeys = (serverKeys: readonly PublicKey[], userKeys: readonly PublicKey[] = users) =>
+      message({
+        arguments: createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: userKeys[i]! }))),
+      });
+    const signedWith = async (version: number) =>
+      Promise.all(ids.map((accountId) => signedCreations.has({ accountId, chainName }, version)));
+    beforeEach(() => {
+      wanted = 2;
+    });
+
+    it("new accounts begin with the version that accounts are brought to", async () => {
+      const { version, publicKeys } = await derive(chainName, ids);
+      expect(version).toBe(2);
+      expect(publicKeys).toEqual(await Promise.all(ids.map((id) => keyOf(id, 2))));
+      await sign(await withKeys(publicKeys));
+      expect([await signedWith(1), await signedWith(2), await signedWith(3)]).toEqual([
+        [false, false],
+        [true, true],
+        [false, false],
+      ]);
+    });
+
+    it("what was derived under another version is to be derived anew, and leaves nothing that could be bound", async () => {
+      for (const [derived, then] of [
+        [2, 3],
+        [2, 1],
+      ] as const) {
+        state.records = [];
+        wanted = derived;
+        const { publicKeys } = await derive(chainName, ids);
+        wanted = then;
+        expect(await refusal(sign(await withKeys(publicKeys)))).toBe("MessageRenewed");
+        expect(await signedWith(derived)).toEqual([false, false]);
+        const again = await derive(chainName, ids);
+        expect(again.version).toBe(then);
+        await sign(await withKeys(again.publicKeys));
+        expect(await signedWith(then)).toEqual([true, true]);
+      }
+    });
+
+    it("an account service that is broken into gets no old version, no mixture, and no server key as a user's", async () => {
+      const [one, two] = ids as [string, string];
+      expect(await refusal(sign(await withKeys([await keyOf(one, 1), await keyOf(two, 1)])))).toBe("MessageRenewed");
+      state.records = [];
+      expect(await refusal(sign(await withKeys([await keyOf(one, 2), await keyOf(two, 1)])))).toBe("MessageRenewed");
+      for (const version of [1, 2, 3]) {
+        state.records = [];
+        const keys = [await keyOf(one, 2), await keyOf(two, 2)];
+        expect(await refusal(sign(await withKeys(keys, [await keyOf(one, version), users[1]!])))).toBe("BadCreation");
+      }
+      expect(await signedWith(1)).toEqual([false, false]);
+      expect(await signedWith(2)).toEqual([false, false]);
+    });
   });
 
   it("signs ten accounts at once, and not eleven", async () => {

@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import {
   type AccountToCreate,
   createAccountsArguments,
@@ -39,8 +40,18 @@ export function checkCreationAccounts(accountIds: readonly string[]): void {
 }
 
 /**
+ * The server keys are not of a version that accounts are not brought to (`others`): they were derived before it was wanted, and are to be derived anew. Errors: MessageRenewed.
+ */
+export function checkCreationVersion({ arguments: [named] }: DecodedMessage, others: readonly PublicKey[]): void {
+  if (others.length === 0) return;
+  const keys = new Set(others.map(({ publicKey }) => publicKey));
+  if (listOf(named).some((key) => typeof key === "string" && keys.has(key)))
+    throw new AppError("MessageRenewed", { retryAfterSeconds: 1, detail: "server keys of another version are wanted" });
+}
+
+/**
  * The message is exactly the creation template: the creator alone proposes, authorizes and pays; account i gets `serverKeys[i]`, the key that
- * the vault derives for its id, and one user key, which is none of ours (`ownKeys`: creator and paymaster). Arguments are compared byte for byte with our own encoding of what they say.
+ * the vault derives for its id, and one user key, which is none of ours (`ownKeys`: creator, paymaster, server keys of other versions). Arguments are compared byte for byte with our own encoding of what they say.
  */
 export function checkCreation(
   message: DecodedMessage,

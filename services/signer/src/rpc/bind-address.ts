@@ -4,7 +4,6 @@ import { bytesToHex } from "@countersign/keys";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import type { Handler } from "@countersign/service-kit";
 import type { bindAddress } from "../domain/bind-address.ts";
-import { FIRST_SERVER_KEY_VERSION } from "../domain/derive-server-keys.ts";
 import { requireAccountIds } from "./account-ids.ts";
 
 /** signer.v1.Creation/BindAddress */
@@ -12,8 +11,8 @@ export const bindAddressRpc =
   (command: ReturnType<typeof bindAddress>): Handler<CreationService["bindAddress"]> =>
   async ({ accountId, chainName, address, serverKeyIndex, serverKeyVersion }, call) => {
     requireAccountIds([accountId], "/accountId");
-    const isFirst = serverKeyIndex === KEY_ROLES.server.initialIndex && serverKeyVersion === FIRST_SERVER_KEY_VERSION;
-    if (address.length !== 8 || !isFirst) {
+    const isNew = serverKeyIndex === KEY_ROLES.server.initialIndex && serverKeyVersion > 0;
+    if (address.length !== 8 || !isNew) {
       throw new AppError("InvalidRequest", { detail: "an address has 8 bytes, a new account its first server key" });
     }
     const binding = { accountId, chainName, address: bytesToHex(address), serverKeyIndex, serverKeyVersion };

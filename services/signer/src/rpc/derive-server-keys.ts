@@ -1,6 +1,6 @@
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { type Handler, publicKeyToProto } from "@countersign/service-kit";
-import { type deriveServerKeys, FIRST_SERVER_KEY_VERSION } from "../domain/derive-server-keys.ts";
+import type { deriveServerKeys } from "../domain/derive-server-keys.ts";
 import { requireAccountIds } from "./account-ids.ts";
 
 /** signer.v1.Creation/DeriveServerKeys */
@@ -8,12 +8,12 @@ export const deriveServerKeysRpc =
   (command: ReturnType<typeof deriveServerKeys>): Handler<CreationService["deriveServerKeys"]> =>
   async ({ chainName, accountIds }) => {
     requireAccountIds(accountIds, "/accountIds");
-    const keys = await command(chainName, accountIds);
+    const { version, publicKeys } = await command(chainName, accountIds);
     return {
-      serverKeys: keys.map((key, i) => ({
+      serverKeys: publicKeys.map((key, i) => ({
         accountId: accountIds[i]!,
         publicKey: publicKeyToProto(key),
-        version: FIRST_SERVER_KEY_VERSION,
+        version,
       })),
     };
   };

@@ -19,6 +19,7 @@ import { PrismaClient } from "./generated/client.ts";
 import { withPlainQueries } from "./plain-prisma.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
+import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
@@ -52,7 +53,20 @@ describe("bindings", () => {
     paymaster: { address: "f3fcd2c1a78f5eee" },
     creator: { address: "e03daebed8ca0615" },
   } as ChainPolicy;
-  const bind = () => bindAddress({ bindings: prismaBindingStore(prisma), clock, chain: () => policy });
+  const signedCreations = () => prismaSignedCreations(prisma);
+  /** Binds an account whose creation was signed. */
+  const bind = () => {
+    const command = bindAddress({
+      bindings: prismaBindingStore(prisma),
+      signedCreations: signedCreations(),
+      clock,
+      chain: () => policy,
+    });
+    return async (binding: Binding, requestId: string) => {
+      await signedCreations().note(chainName, [binding.accountId], binding.serverKeyVersion, clock.now());
+      return command(binding, requestId);
+    };
+  };
   const conflict = { reason: "SigningRefused", metadata: { reason: "BindingConflict" } };
 
   it("are written once, however often and by however many", async () => {
@@ -71,6 +85,30 @@ describe("bindings", () => {
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const [bound] = await prismaBindingStore(prisma).find(one.accountId);
     await expect(bind()(someBinding({ address: bound!.address }), "")).rejects.toMatchObject(conflict);
+  });
+
+  it("have a version of the server key with which a creation of the account was signed, whatever the account service says", async () => {
+    const binding = someBinding({ serverKeyVersion: 2 });
+    const command = bindAddress({
+      bindings: prismaBindingStore(prisma),
+      signedCreations: signedCreations(),
+      clock,
+      chain: () => policy,
+    });
+    await expect(command(binding, "")).rejects.toMatchObject(conflict);
+    const other = someBinding();
+    await signedCreations().note(chainName, [binding.accountId, other.accountId], 1, clock.now());
+    await signedCreations().note("another-chain", [binding.accountId], 2, clock.now());
+    await expect(command(binding, "")).rejects.toMatchObject(conflict);
+    // The first one was too old to run, and was made anew after the rotation.
+    await Promise.all([1, 2].map(() => signedCreations().note(chainName, [binding.accountId], 2, clock.now())));
+    await expect(command({ ...binding, serverKeyVersion: 3 }, "")).rejects.toMatchObject(conflict);
+    await command(binding, "");
+    await command(binding, "");
+    await expect(command({ ...binding, serverKeyVersion: 1 }, "")).rejects.toMatchObject(conflict);
+    const found = await prismaBindingStore(prisma).find(binding.accountId);
+    expect(found).toMatchObject([{ serverKeyIndex: 0, serverKeyVersion: 2 }]);
+    expect(found[0]).not.toHaveProperty("retired");
   });
 
   it("never name the paymaster or the creator", async () => {
@@ -119,6 +157,7 @@ describe("rotations of a server key", () => {
     // The account is bound as it was: what created it may say so again.
     const again = bindAddress({
       bindings: store(),
+      signedCreations: { note: async () => undefined, has: async () => true },
       clock,
       chain: () => ({ paymaster: { address: "" }, creator: { address: "" } }) as ChainPolicy,
     });

@@ -22,6 +22,7 @@ import { createKnownScripts } from "../policy/script/known-scripts.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
 import { memoryRevokedKeys } from "./memory-revoked-keys.ts";
+import { memorySignedCreations } from "./memory-signed-creations.ts";
 import { memorySignedTemplates } from "./memory-signed-templates.ts";
 import { memoryRecoveryKeys, memoryTimeLocks } from "./memory-time-locks.ts";
 
@@ -127,6 +128,7 @@ export const timeLocks = memoryTimeLocks();
 export const recoveryKeys = memoryRecoveryKeys();
 export const revokedKeys = memoryRevokedKeys();
 export const signedTemplates = memorySignedTemplates();
+export const signedCreations = memorySignedCreations();
 export const clock = new FixedClock();
 export const delay = requireDelay({ timeLocks, recoveryKeys, delays: DELAYS, clock, newId: () => uuidv7(clock) });
 export const signing = {
@@ -151,7 +153,9 @@ export const paymaster = signPaymaster({
 export const creation = signCreation({
   decide,
   bindings: store,
+  signedCreations,
   vault,
+  clock,
   chain,
   reserve: createCreationReserve(clock),
 });
@@ -166,6 +170,7 @@ beforeEach(() => {
   recoveryKeys.clear();
   revokedKeys.clear();
   signedTemplates.clear();
+  signedCreations.clear();
 });
 
 export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({
