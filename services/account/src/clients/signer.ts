@@ -2,7 +2,7 @@ import { bytesToHex, hexToBytes } from "@countersign/keys";
 import type { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
-import type { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
+import type { ServerKeysService, ServerKeyVersion } from "@countersign/proto/signer/v1/server_keys.ts";
 import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/service-kit";
 import type { KeyAdditionSigner } from "../domain/key-addition.ts";
@@ -50,11 +50,18 @@ export const rotationSigner = (
   signing: RpcClient<SigningService>,
 ): RotationSigner => ({
   ...keyAdditionSigner(signing),
-  async wantedRotation(accountId, chainName) {
-    const { current, next } = await client.getServerKeyRotation({ accountId, chainName }, { idempotent: true });
-    if (!next) return undefined;
-    const [oldKey, newKey] = [publicKeyFromProto(current?.publicKey), publicKeyFromProto(next.publicKey)];
-    return { version: next.version, oldKey: oldKey.publicKey, newKey: newKey.publicKey };
+  async serverKeys(accountId, chainName) {
+    const { current, next, retired } = await client.getServerKeyRotation(
+      { accountId, chainName },
+      { idempotent: true },
+    );
+    if (!current) throw new Error("the signer answered no server key");
+    const fromWire = ({ version, publicKey, keyIndex: index }: ServerKeyVersion) => ({
+      version,
+      index,
+      publicKey: publicKeyFromProto(publicKey).publicKey,
+    });
+    return { current: fromWire(current), next: next && fromWire(next), retired: retired.map(fromWire) };
   },
   async rotateBinding({ accountId, chainName, version: serverKeyVersion }, serverKeyIndex) {
     await client.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion }, { idempotent: true });

@@ -16,7 +16,12 @@ import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "./account-on-chain.ts";
 import type { UserCall } from "./key-addition.ts";
-import { type RotationOptions, rotationPayload, type ServerKeyRotation } from "./server-key-rotation.ts";
+import {
+  type RotationOptions,
+  rotationPayload,
+  type ServerKeyRotation,
+  wantedRotation,
+} from "./server-key-rotation.ts";
 import type { ApproverSignature } from "./submit-key-addition.ts";
 
 export interface RotateServerKeyCommand {
@@ -78,7 +83,7 @@ const rotateOnce =
     if (before?.state === "submitted")
       throw new AppError("MessageRenewed", { detail: "another rotation is under way" });
 
-    const wanted = await signer.wantedRotation(accountId, chainName);
+    const wanted = wantedRotation(await signer.serverKeys(accountId, chainName));
     if (!wanted) throw new AppError("MessageRenewed", { detail: "the server key is as it is to be" });
     const keys = await chain.accountKeys(address, signal);
     const user = userKeyOf(keys, userKey);

@@ -25,6 +25,8 @@ let keys: AccountKey[];
 let results: Map<string, KeyAdditionOutcome["status"]>;
 let rows: Map<string, ServerKeyRotation>;
 let bound: number;
+/** Where the signer has which version. */
+let places: Map<number, number>;
 let begun: number;
 let wanted: number;
 let signatures: number;
@@ -52,6 +54,7 @@ beforeEach(() => {
   keys = [serverKey(0, 1), key(1, device.publicKey.publicKey)];
   results = new Map();
   rows = new Map();
+  places = new Map([[1, 0]]);
   [bound, begun, wanted, signatures, calls] = [1, 1, 2, 0, 0];
   diesAt = Number.POSITIVE_INFINITY;
   seals = true;
@@ -124,17 +127,31 @@ const sign = (by: string, keyId: number) => () =>
 const signer: RotationSigner = {
   signTransaction: sign(address, 0),
   signPaymaster: sign(paymaster, 0),
-  wantedRotation: () =>
-    alive(() =>
-      bound < wanted ? { version: bound + 1, oldKey: serverKeys[bound]!, newKey: serverKeys[bound + 1]! } : undefined,
-    ),
+  serverKeys: () =>
+    alive(() => {
+      const placed = (version: number) => ({ version, index: places.get(version)!, publicKey: serverKeys[version]! });
+      return {
+        current: placed(bound),
+        next: bound < wanted ? { version: bound + 1, publicKey: serverKeys[bound + 1]! } : undefined,
+        retired: [...places.keys()].filter((version) => version < bound).map(placed),
+      };
+    }),
   rotateBinding: ({ version }, index) =>
     alive(() => {
-      if (version === bound) return;
+      if (version === bound) {
+        places.set(version, index);
+        return;
+      }
+      if (version === bound - 1 && places.get(version) === index) {
+        places.delete(bound);
+        bound = version;
+        return;
+      }
       // What the real one cannot see: the key is on chain, and the one before is not.
       const isThere = keys[index]?.publicKey === serverKeys[version] && keys[index]?.revoked === false;
       if (version !== bound + 1 || begun !== version || !isThere) throw new AppError("SigningRefused");
       bound = version;
+      places.set(version, index);
     }),
 };
 const account = { id: accountId, profileImageUrl: "", createdAt: new Date(), updatedAt: new Date(), parents: [] };
@@ -172,6 +189,61 @@ const settleOpen = async () => {
   for (const rotation of await rotations.open(9)) await settle(rotation, signal);
 };
 const activeServerKeys = () => keys.filter(({ revoked, weight }) => !revoked && weight === 999);
+
+describe("what the signer was told wrongly in our name is told right, when a device asks for rotations", () => {
+  it("another index", async () => {
+    await rotate(await prepared());
+    await settleOpen();
+    places.set(2, 9);
+    expect(await list()).toEqual([]);
+    expect([bound, places.get(2)]).toEqual([2, 2]);
+    // Nothing more to mend.
+    const before = calls;
+    await list();
+    expect(places.get(2)).toBe(2);
+    expect(calls).toBeGreaterThan(before);
+  });
+
+  it("a rotation that was signed and never ran", async () => {
+    seals = false;
+    await rotate(await prepared());
+    height += 700;
+    await settleOpen();
+    [bound, places] = [2, new Map([...places, [2, 2]])];
+    expect(await list()).toEqual([]);
+    expect([bound, places.get(2)]).toEqual([1, undefined]);
+    // And now it comes.
+    seals = true;
+    await rotate(await prepared());
+    await settleOpen();
+    expect([bound, places.get(2)]).toEqual([2, 2]);
+  });
+
+  it("that nothing was rotated where it was", async () => {
+    await rotate(await prepared());
+    await settleOpen();
+    [bound, places] = [1, new Map([[1, 0]])];
+    expect(await list()).toEqual([]);
+    expect([bound, places.get(2)]).toEqual([2, 2]);
+  });
+
+  it("but a node that lags behind takes nothing back that we have seen", async () => {
+    const old = keys;
+    await rotate(await prepared());
+    await settleOpen();
+    const seen = keys;
+    keys = old;
+    expect(await list()).toEqual([]);
+    expect(bound).toBe(2);
+    height += 650;
+    await list();
+    expect(bound).toBe(2);
+    keys = seen;
+    height += 1;
+    await list();
+    expect(bound).toBe(2);
+  });
+});
 
 describe("a rotation", () => {
   it("is prepared where the account is behind: proposed by the old key, paid by the paymaster", async () => {
@@ -304,6 +376,7 @@ it("killed before or after any call, a rotation is done or nothing has happened,
   let kills = 0;
   for (let at = 1; ; at++) {
     [height, bound, begun, signatures, calls] = [1000, 1, 1, 0, 0];
+    places = new Map([[1, 0]]);
     keys = [serverKey(0, 1), key(1, device.publicKey.publicKey)];
     rows.clear();
     results.clear();

@@ -39,10 +39,30 @@ export interface WantedRotation {
   readonly newKey: string;
 }
 
+/** A server key of an account as the signer has it: 128 hex digits, and where it was told that the key stands. */
+export interface BoundServerKey {
+  readonly version: number;
+  readonly index: number;
+  readonly publicKey: string;
+}
+
+/** The server keys of an account as the signer has them. */
+export interface BoundServerKeys {
+  /** The one that signs. */
+  readonly current: BoundServerKey;
+  /** Undefined where the account has the one that the operator wants. */
+  readonly next: Omit<BoundServerKey, "index"> | undefined;
+  /** Those before, the oldest first. */
+  readonly retired: readonly BoundServerKey[];
+}
+
+/** What is to be rotated, if anything is. */
+export const wantedRotation = ({ current, next }: BoundServerKeys): WantedRotation | undefined =>
+  next && { version: next.version, oldKey: current.publicKey, newKey: next.publicKey };
+
 export interface RotationSigner extends KeyAdditionSigner {
-  /** Undefined where the account has the server key that the operator wants. */
-  wantedRotation(accountId: string, chainName: string): Promise<WantedRotation | undefined>;
-  /** The new key stands on chain at `index`. The same again changes nothing. */
+  serverKeys(accountId: string, chainName: string): Promise<BoundServerKeys>;
+  /** The key of this version stands on chain at `index`, and is the account's. The same again changes nothing; what was told wrongly before is mended by it. */
   rotateBinding(rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">, index: number): Promise<void>;
 }
 

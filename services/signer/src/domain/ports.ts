@@ -12,6 +12,10 @@ export interface BindingStore {
   beginRotation(account: AccountOnChain, version: number, now: Date): Promise<void>;
   /** Appends the version that a rotation brought, where one was begun; of two for one version the first stays. Answers what stands there now. */
   appendVersion(account: AccountOnChain, place: ServerKeyPlace, now: Date): Promise<Binding | undefined>;
+  /** The newest version stands elsewhere than it was told. Answers what stands there now. */
+  moveVersion(account: AccountOnChain, place: ServerKeyPlace): Promise<Binding | undefined>;
+  /** The newest version is not on chain. Answers what stands there now. */
+  takeBackVersion(account: AccountOnChain, version: number): Promise<Binding | undefined>;
   /** Which of these accounts are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
 }

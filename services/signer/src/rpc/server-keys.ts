@@ -1,13 +1,14 @@
 import { AppError } from "@countersign/errors";
 import type { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
-import type { getServerKeyRotation, ServerKeyState } from "../domain/get-server-key-rotation.ts";
+import type { BoundServerKey, getServerKeyRotation } from "../domain/get-server-key-rotation.ts";
 import type { rotateBinding } from "../domain/rotate-binding.ts";
 import { requireAccountIds } from "./account-ids.ts";
 
-const toWire = ({ version, publicKey }: Pick<ServerKeyState, "version" | "publicKey">) => ({
+const toWire = ({ version, publicKey, index = 0 }: Omit<BoundServerKey, "index"> & { index?: number }) => ({
   version,
   publicKey: publicKeyToProto(publicKey),
+  keyIndex: index,
 });
 
 /** signer.v1.ServerKeys */
@@ -17,8 +18,8 @@ export const serverKeyRpcs = (
 ): Handlers<ServerKeysService> => ({
   async getServerKeyRotation({ accountId, chainName }) {
     requireAccountIds([accountId], "/accountId");
-    const { next, ...current } = await describe({ accountId, chainName });
-    return { current: toWire(current), next: next && toWire(next) };
+    const { next, retired, ...current } = await describe({ accountId, chainName });
+    return { current: toWire(current), next: next && toWire(next), retired: retired.map(toWire) };
   },
   async rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion }) {
     requireAccountIds([accountId], "/accountId");

@@ -121,6 +121,20 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
       return findOne(accountId, chainName);
     },
 
+    async moveVersion({ accountId, chainName }, { index, version }) {
+      await prisma.$executeRaw`
+        UPDATE binding_version SET server_key_index = ${index}
+        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}`;
+      forget(accountId);
+      return findOne(accountId, chainName);
+    },
+
+    async takeBackVersion({ accountId, chainName }, serverKeyVersion) {
+      await prisma.bindingVersion.deleteMany({ where: { accountId, chainName, serverKeyVersion } });
+      forget(accountId);
+      return findOne(accountId, chainName);
+    },
+
     async bound(chainName, accountIds) {
       const rows = await prisma.binding.findMany({
         where: { chainName, accountId: { in: [...accountIds] } },

@@ -85,6 +85,8 @@ export const store: BindingStore = {
     state.bindings = state.bindings.map((binding) => ({ ...binding, rotatingTo: version }));
   },
   appendVersion: async () => state.bindings[0],
+  moveVersion: async () => state.bindings[0],
+  takeBackVersion: async () => state.bindings[0],
   bound: async (_, ids) => state.bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
 };
 export const audit = {
