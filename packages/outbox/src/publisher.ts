@@ -1,4 +1,11 @@
-import { backoffMs, type Logger, listenPostgres, type Metrics, sleepUntil } from "@countersign/service-kit";
+import {
+  backoffMs,
+  connectionSettings,
+  type Logger,
+  listenPostgres,
+  type Metrics,
+  sleepUntil,
+} from "@countersign/service-kit";
 import type { JetStreamClient } from "nats";
 import pg from "pg";
 import { faultPoint } from "./fault-points.ts";
@@ -56,9 +63,8 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   const metrics = createOutboxMetrics(options.metrics);
   const stop = new AbortController();
   const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
+    ...connectionSettings(options.databaseUrl),
     max: 1,
-    connectionTimeoutMillis: 5_000,
     application_name: "outbox",
   });
   pool.on("error", (err) => logger.warn({ err }, "lost Postgres"));

@@ -32,10 +32,12 @@ export {
   type TokenScope,
 } from "./peers.ts";
 export {
+  connectionSettings,
   createPlainQueries,
   createPrismaAdapter,
   type ListenOptions,
   listenPostgres,
+  type Patience,
   type PlainQueries,
   type PostgresListener,
 } from "./postgres.ts";
@@ -71,7 +73,7 @@ export { backoffMs, sleepUntil } from "./rpc/retry.ts";
 export { createRpcServer, type RpcServer } from "./rpc/server.ts";
 export type { RpcServerOptions } from "./rpc/server-options.ts";
 export { childTrace, type TraceParent, traceFrom, traceHeader } from "./rpc/trace.ts";
-export { internalName, loadTls, loadTlsFromEnv, type TlsMaterial, type TlsPaths } from "./tls.ts";
+export { INTERNAL_DOMAIN, internalName, loadTls, loadTlsFromEnv, type TlsMaterial, type TlsPaths } from "./tls.ts";
 export { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type AccessTokenClaims } from "./token/claims.ts";
 export { createTokenState, MAX_STATE_AGE_MS, type TokenState, type WritableTokenState } from "./token/state.ts";
 export {

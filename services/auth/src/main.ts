@@ -10,6 +10,7 @@ import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import {
+  connectionSettings,
   createPrismaAdapter,
   createRpcClient,
   createRpcServer,
@@ -181,7 +182,7 @@ async function start(service: ServiceProcess) {
 
   // Counts may be lost with the machine; waiting for the disk would cost each request more than the count.
   const limiters = new pg.Pool({
-    connectionString: databaseUrl,
+    ...connectionSettings(databaseUrl),
     max: 2,
     application_name: "limits",
     options: "-c synchronous_commit=off",

@@ -10,6 +10,8 @@ export interface ListenOptions {
   logger: Logger;
   /** Milliseconds before a lost connection is tried again. Default 500. */
   retryMs?: number;
+  /** Milliseconds between two looks whether Postgres is still there, and for its answer. Default 5,000. */
+  aliveMs?: number;
 }
 
 export interface PostgresListener {
@@ -20,7 +22,7 @@ export interface PostgresListener {
 
 /** Listens on a channel of Postgres for as long as it takes; connections that are lost are made anew. */
 export function listenPostgres(options: ListenOptions): PostgresListener {
-  const { channel, logger } = options;
+  const { channel, logger, aliveMs = 5_000 } = options;
   const stop = new AbortController();
   let client: pg.Client | undefined;
   let connected = false;
@@ -30,6 +32,7 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
       connectionString: options.databaseUrl,
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
+      query_timeout: aliveMs,
       application_name: `listen ${channel}`,
     });
     client = connection;
@@ -42,7 +45,11 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
     await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`);
     connected = true;
     options.onNotify("");
-    await lost;
+    // Silence is what a listener hears of a server that is gone without a word, too.
+    const looking = setInterval(() => {
+      connection.query("SELECT 1").catch(() => void connection.end());
+    }, aliveMs);
+    await lost.finally(() => clearInterval(looking));
   };
 
   const run = async (): Promise<void> => {

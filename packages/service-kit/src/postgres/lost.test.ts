@@ -21,6 +21,8 @@ describe("Postgres is lost", () => {
     ["the server's shutdown", withCode("57P01")],
     ["a connection that failed", withCode("08006")],
     ["pg's pool", new Error("timeout exceeded when trying to connect")],
+    ["the server's patience with a transaction", withCode("25P03")],
+    ["a connection that we ended", new Error("Client was closed and is not queryable")],
     ["pg's patience", new Error("Query read timeout")],
     ["a cause further down", new Error("outside", { cause: new Error("Connection terminated unexpectedly") })],
   ])("by %s", (_, error) => {

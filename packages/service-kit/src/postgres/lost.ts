@@ -1,12 +1,12 @@
 /** Prisma: not reachable, timed out, connection closed, no connection free in time, no transaction begun in time. */
 const PRISMA = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028"]);
 const SOCKET = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EHOSTUNREACH", "EAI_AGAIN"]);
-/** SQLSTATE: class 08 (connection), shutdown and start of the server, too many connections. */
-const SQLSTATE = /^(08...|57P0[1-3]|53300)$/;
+/** SQLSTATE: class 08 (connection), shutdown and start of the server, too many connections, too long idle in a transaction. */
+const SQLSTATE = /^(08...|57P0[1-3]|53300|25P03)$/;
 const ADAPTER = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections"]);
 // pg gives these no code.
 const PG =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Query read timeout)/;
 const MAX_DEPTH = 5;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");

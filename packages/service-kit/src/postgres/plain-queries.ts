@@ -1,4 +1,5 @@
 import pg from "pg";
+import { connectionSettings, type Patience } from "./connections.ts";
 
 /** Statements by tagged template, as Prisma's `$queryRaw` takes them. */
 export interface PlainQueries {
@@ -20,20 +21,9 @@ const types = {
 export function createPlainQueries(
   databaseUrl: string,
   onError: (error: unknown) => void,
-  { connections = 2, queryTimeoutMs = 12_000 }: { connections?: number; queryTimeoutMs?: number } = {},
+  { connections = 2, patience }: { connections?: number; patience?: Patience } = {},
 ): PlainQueries {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: connections,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
-    keepAlive: true,
-    statement_timeout: 10_000,
-    // A server that is gone without a word answers nothing, not even that: what waits for the statement would stand for TCP's quarter of an hour.
-    query_timeout: queryTimeoutMs,
-    application_name: "countersign",
-    types,
-  });
+  const pool = new pg.Pool({ ...connectionSettings(databaseUrl, patience), max: connections, types });
   // A connection that breaks while it waits; the next query makes a new one.
   pool.on("error", onError);
   const statements = new WeakMap<TemplateStringsArray, { name: string; text: string }>();

@@ -1,4 +1,5 @@
 import { PrismaPg } from "@prisma/adapter-pg";
+import { connectionSettings, type Patience } from "./connections.ts";
 
 /** Statements beyond this are parsed each time: lists of varying length make endless many. */
 const MAX_STATEMENTS = 300;
@@ -18,19 +19,12 @@ function createStatementNames() {
 }
 
 /**
- * The adapter for `new PrismaClient({ adapter })`: a pool of 5 connections, 5 s to get one, 10 s for a statement. Statements are prepared: a pooler between us and
- * Postgres must keep a session's statements apart.
+ * The adapter for `new PrismaClient({ adapter })`: a pool of 5 connections, 5 s to get one, 10 s for a statement, 12 s for a server that is gone without a word. Statements
+ * are prepared: a pooler between us and Postgres must keep a session's statements apart.
  */
-export function createPrismaAdapter(databaseUrl: string, pool = 5): PrismaPg {
+export function createPrismaAdapter(databaseUrl: string, pool = 5, patience?: Patience): PrismaPg {
   return new PrismaPg(
-    {
-      connectionString: databaseUrl,
-      max: pool,
-      connectionTimeoutMillis: 5_000,
-      idleTimeoutMillis: 60_000,
-      statement_timeout: 10_000,
-      application_name: "countersign",
-    },
+    { ...connectionSettings(databaseUrl, patience), max: pool },
     { statementNameGenerator: createStatementNames() },
   );
 }

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type MuteProxy, startMuteProxy } from "@countersign/dev/testing/mute-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createLogger, createPrismaAdapter, listenPostgres, toAppError } from "@countersign/service-kit";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { PrismaClient } from "./generated/client.ts";
+
+/** Postgres is gone without a word: nothing is refused, nothing is answered, and no connection ends. */
+let database: TestDatabase;
+let proxy: MuteProxy;
+let prisma: PrismaClient;
+const queryMs = 600;
+
+beforeAll(async () => {
+  database = await createTestDatabase("auth");
+  proxy = await startMuteProxy(database.url);
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(proxy.url, 1, { connectMs: 400, queryMs }) });
+});
+afterEach(() => proxy.speak());
+afterAll(async () => {
+  await proxy.close();
+  await prisma.$disconnect();
+  await database.drop();
+});
+
+const works = async () => expect(await prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
+
+/** What a caller would be told, and after how many milliseconds. */
+async function told(work: Promise<unknown>): Promise<{ reason: string; ms: number }> {
+  const started = performance.now();
+  const error = await work.then(
+    () => new Error("it worked"),
+    (cause: unknown) => cause,
+  );
+  return { reason: toAppError(error).reason, ms: performance.now() - started };
+}
+
+it("a query of Prisma's ends as Unavailable, and the next one goes over another connection", async () => {
+  await works();
+  proxy.mute();
+  const { reason, ms } = await told(prisma.session.findMany());
+  expect(reason).toBe("Unavailable");
+  expect(ms).toBeLessThan(3 * queryMs);
+  proxy.speak();
+  await works();
+});
+
+it("whoever waits for a connection behind it is told, too, and so is whoever makes a new one", async () => {
+  await works();
+  proxy.mute();
+  const answers = await Promise.all([1, 2, 3].map(() => told(prisma.session.findMany())));
+  expect(answers.map(({ reason }) => reason)).toEqual(["Unavailable", "Unavailable", "Unavailable"]);
+  const { reason, ms } = await told(prisma.session.count());
+  expect(reason).toBe("Unavailable");
+  expect(ms).toBeLessThan(3 * queryMs);
+  proxy.speak();
+  await works();
+});
+
+it("a transaction leaves no connection behind on which the next one waits", async () => {
+  await works();
+  const { reason, ms } = await told(
+    prisma.$transaction(async (tx) => {
+      await tx.session.count();
+      proxy.mute();
+      await tx.session.count();
+    }),
+  );
+  expect(reason).toBe("Unavailable");
+  expect(ms).toBeLessThan(4 * queryMs);
+  proxy.speak();
+  const started = performance.now();
+  await works();
+  expect(performance.now() - started).toBeLessThan(queryMs);
+});
+
+it("whoever stands still in a transaction is ended by Postgres, and holds no locks for ever", async () => {
+  const [row] = await prisma.$queryRaw<
+    { value: string }[]
+  >`SELECT current_setting('idle_in_transaction_session_timeout') AS value`;
+  expect(row).toEqual({ value: "30s" });
+});
+
+it("a listener finds out, and hears again what is told later", async () => {
+  const heard: string[] = [];
+  const listener = listenPostgres({
+    databaseUrl: proxy.url,
+    channel: "token_state",
+    onNotify: (payload) => heard.push(payload),
+    logger: createLogger({ name: "test", level: "silent" }),
+    aliveMs: 200,
+    retryMs: 50,
+  });
+  const teller = new pg.Client({ connectionString: database.url });
+  await teller.connect();
+  try {
+    await expect.poll(() => heard).toEqual([""]);
+    proxy.mute();
+    await expect.poll(() => listener.connected(), { timeout: 5_000 }).toBe(false);
+    proxy.speak();
+    // Whoever listens again is told so: what happened in between was not heard.
+    await expect.poll(() => listener.connected(), { timeout: 10_000 }).toBe(true);
+    expect(heard).toEqual(["", ""]);
+    await teller.query("SELECT pg_notify('token_state', 'later')");
+    await expect.poll(() => heard).toEqual(["", "", "later"]);
+    await sleep(500);
+    expect(listener.connected()).toBe(true);
+  } finally {
+    await listener.close();
+    await teller.end();
+  }
+});
