@@ -1,24 +1,43 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { DURABLES, FEED_CONSUMERS, inboxPrefix } from "@countersign/outbox/consumers.ts";
 import { dnsName, type TlsFiles, tlsFiles } from "./certificates.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 import { services } from "./paths.ts";
 
-/** What a client asks JetStream: that the stream of events exists, consumers of its own, messages, and to acknowledge. */
 const stream = "CS_EVENTS";
-const jetStreamApi = [
-  "$JS.API.INFO",
-  `$JS.API.STREAM.INFO.${stream}`,
-  `$JS.API.STREAM.CREATE.${stream}`,
-  `$JS.API.CONSUMER.CREATE.${stream}.>`,
-  `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.>`,
-  `$JS.API.CONSUMER.INFO.${stream}.>`,
-  `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`,
-  "$JS.ACK.>",
-  "$JS.FC.>",
+
+/** The names that nats-server has in the subjects of acknowledgements, of their second form, for JetStream without a domain and the account without a name. */
+const ackPlaces = ["", `_.${accountHash("$G")}.`];
+
+/** As nats-server shortens an account's name: bytes of its SHA-256, each as a digit of 62. */
+function accountHash(account: string): string {
+  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const hash = createHash("sha256").update(account).digest().subarray(0, 8);
+  return Array.from(hash, (byte) => digits[byte % digits.length]).join("");
+}
+
+/** What every service asks JetStream. An existing stream is not changed by CREATE; UPDATE is the operator's. */
+const everybody = ["$JS.API.INFO", `$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.CREATE.${stream}`];
+
+/** A consumer of its own: make and look at it, fetch, acknowledge. */
+const ownConsumer = (durable: string): string[] => [
+  `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${durable}`,
+  `$JS.API.CONSUMER.INFO.${stream}.${durable}`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`,
+  ...ackPlaces.map((place) => `$JS.ACK.${place}${stream}.${durable}.>`),
+];
+
+/** A feed's consumer, that comes and goes with a process and is not acknowledged to. */
+const feedConsumer = (name: string): string[] => [
+  `$JS.API.CONSUMER.CREATE.${stream}.${name}.>`,
+  `$JS.API.CONSUMER.INFO.${stream}.${name}`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`,
+  `$JS.API.CONSUMER.DELETE.${stream}.${name}`,
 ];
 
 interface Permissions {
@@ -26,17 +45,21 @@ interface Permissions {
   subscribe: string[];
 }
 
-/** Who may do what, by the DNS name of the certificate. The gateway has no business here: broken in, it would acknowledge alerts and freezes that services wait for. */
+/**
+ * Who may do what, by the DNS name of the certificate. Each service has its own subjects, consumers and answers, so that one that is broken in swallows nothing
+ * that others wait for. The gateway has no business here.
+ */
 export function natsUsers(): Record<string, Permissions> {
   const users: Record<string, Permissions> = {};
   for (const service of services) {
     users[dnsName(service)] = {
-      publish: [`cs.v1.${service}.>`, ...jetStreamApi],
-      subscribe: ["cs.v1.>", "_INBOX.>"],
+      publish: [`cs.v1.${service}.>`, ...everybody, ...DURABLES[service].flatMap(ownConsumer)],
+      subscribe: [`${inboxPrefix(service)}.>`],
     };
   }
-  // Reads an account's past one by one, for streams that resume.
-  users[dnsName("device")]?.publish.push(`$JS.API.STREAM.MSG.GET.${stream}`);
+  // Follows the stream with each process, and reads an account's past one by one, for streams that resume.
+  const feeds = FEED_CONSUMERS.flatMap(feedConsumer);
+  users[dnsName("device")]?.publish.push(`$JS.API.STREAM.MSG.GET.${stream}`, ...feeds);
   // Sets streams up and looks into them, and is nobody's at run time.
   users[dnsName("operator")] = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
   return users;

@@ -1,8 +1,9 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { type Logger, sleepUntil } from "@countersign/service-kit";
 import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, type NatsConnection, ReplayPolicy } from "nats";
+import type { Durable } from "./consumers.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
-import { EVENTS_STREAM, ensureEventsStream } from "./stream.ts";
+import { EVENTS_STREAM, ensureEventsStream, hasCode } from "./stream.ts";
 
 export interface DeliveredEvent {
   subject: string;
@@ -15,7 +16,7 @@ export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
   /** Default CS_EVENTS. */
   stream?: string;
   /** Shared by the replicas of a service: each event goes to one of them. For example "auth-key-revoked". */
-  durable: string;
+  durable: Durable;
   /** Subjects, for example "cs.v1.key.*.key-revoked". */
   filter: string | readonly string[];
   /** Must bear the same event twice. What it throws lets the event come again later. */
@@ -34,6 +35,8 @@ export interface EventConsumer {
 }
 
 const SECOND_NS = 1_000_000_000;
+// JetStream API error: the consumer exists with other settings.
+const EXISTS = 10148;
 const ACK_WAIT_MS = 30_000;
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
@@ -57,7 +60,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const ensureConsumer = async (connection: NatsConnection): Promise<void> => {
     const manager = await connection.jetstreamManager();
     if (stream === EVENTS_STREAM) await ensureEventsStream(manager);
-    await manager.consumers.add(stream, {
+    const config = {
       durable_name: durable,
       ack_policy: AckPolicy.Explicit,
       ack_wait: (ackWaitMs / 1000) * SECOND_NS,
@@ -65,7 +68,14 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       replay_policy: ReplayPolicy.Instant,
       max_deliver: maxDeliver,
       filter_subjects: typeof options.filter === "string" ? [options.filter] : [...options.filter],
-    });
+    };
+    try {
+      await manager.consumers.add(stream, config);
+    } catch (error) {
+      // An earlier version of the service made it; where it stands it stays.
+      if (!hasCode(error, EXISTS)) throw error;
+      await manager.consumers.update(stream, durable, config);
+    }
   };
 
   const handle = async (message: JsMsg): Promise<void> => {

@@ -10,7 +10,7 @@ import type { Child } from "../../../dev/src/child.ts";
 import { startNats } from "../../../dev/src/nats.ts";
 import { cacheDir } from "../../../dev/src/paths.ts";
 import { freePort } from "../../../dev/src/ports.ts";
-import { EVENTS_STREAM, type EventFeed, type FedEvent, startEventFeed } from "./index.ts";
+import { DEVICE_FEED, EVENTS_STREAM, type EventFeed, type FedEvent, startEventFeed } from "./index.ts";
 
 const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
@@ -35,6 +35,7 @@ function connectAs(name: string): Promise<NatsConnection> {
   return connect({
     servers: `tls://127.0.0.1:${port}`,
     tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
+    inboxPrefix: `_INBOX.${name}`,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 200,
   });
@@ -53,7 +54,7 @@ async function startFeed() {
     natsUrl: `tls://127.0.0.1:${port}`,
     tls: tlsOf("device"),
     logger,
-    name: "test-feed",
+    name: DEVICE_FEED,
     onEvent: (event) => void seen.push(event),
     onBreak: () => void breaks.push(seen.length),
   });

@@ -1,9 +1,18 @@
 import { AppError } from "@countersign/errors";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { sleepUntil, uuidv4 } from "@countersign/service-kit";
-import { AckPolicy, type ConsumerMessages, DeliverPolicy, Events, type NatsConnection, ReplayPolicy } from "nats";
+import {
+  AckPolicy,
+  type ConsumerMessages,
+  DeliverPolicy,
+  Events,
+  type JetStreamManager,
+  type NatsConnection,
+  ReplayPolicy,
+} from "nats";
+import { type DEVICE_FEED, FEED_CONSUMERS } from "./consumers.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
-import { EVENTS_STREAM, EVENTS_SUBJECTS, ensureEventsStream } from "./stream.ts";
+import { EVENTS_STREAM, EVENTS_SUBJECTS, ensureEventsStream, hasCode } from "./stream.ts";
 
 /** An event at its place in the stream. */
 export interface StoredEvent {
@@ -24,6 +33,7 @@ export interface FedEvent {
 }
 
 export interface FeedOptions extends NatsOptions {
+  name: typeof DEVICE_FEED;
   /** Every event from the feed's start on, in order and without a gap. Must not throw. */
   onEvent(event: FedEvent): void;
   /** The stream began anew: what was between is unknown. */
@@ -44,6 +54,8 @@ const SECOND_NS = 1_000_000_000;
 const REQUEST_MS = 2_000;
 // JetStream API error: no message found.
 const NO_MESSAGE = 10037;
+// JetStream API error: the consumer exists with other settings.
+const NAME_TAKEN = 10148;
 
 interface MessageAnswer {
   error?: { err_code: number; description: string };
@@ -58,8 +70,11 @@ export function startEventFeed(options: FeedOptions): EventFeed {
   const logger = options.logger.child({ component: "event-feed" });
   const stop = new AbortController();
   const nats = linkNats({ ...options, logger });
+  const owner = uuidv4();
   let messages: ConsumerMessages | undefined;
   let position: number | undefined;
+  /** The name of this process's consumer. */
+  let held: string | undefined;
 
   const startingPoint = (last: number): number => {
     if (position !== undefined && position <= last) return position;
@@ -67,22 +82,48 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     return last;
   };
 
+  /** Gives the name back that this process has; NATS does so by itself when a process died. */
+  const release = async (connection: NatsConnection | undefined): Promise<void> => {
+    if (held === undefined || connection === undefined) return;
+    const name = held;
+    held = undefined;
+    const manager = await connection.jetstreamManager({ checkAPI: false, timeout: REQUEST_MS });
+    await manager.consumers.delete(EVENTS_STREAM, name);
+  };
+
+  /** Makes a consumer of this process's own under the first free name. */
+  const addConsumer = async (manager: JetStreamManager, from: number): Promise<string> => {
+    for (const name of FEED_CONSUMERS) {
+      try {
+        await manager.consumers.add(EVENTS_STREAM, {
+          name,
+          // Another process's consumer differs in this at least, and is then no success.
+          metadata: { owner },
+          ack_policy: AckPolicy.None,
+          deliver_policy: DeliverPolicy.StartSequence,
+          opt_start_seq: from,
+          replay_policy: ReplayPolicy.Instant,
+          filter_subject: EVENTS_SUBJECTS,
+          inactive_threshold: 30 * SECOND_NS,
+          mem_storage: true,
+          num_replicas: 1,
+        });
+        held = name;
+        return name;
+      } catch (error) {
+        if (!hasCode(error, NAME_TAKEN)) throw error;
+      }
+    }
+    throw new Error("no name is free for a consumer");
+  };
+
   const follow = async (connection: NatsConnection): Promise<void> => {
     const manager = await connection.jetstreamManager();
     await ensureEventsStream(manager);
+    await release(connection).catch(() => undefined);
     const { state } = await manager.streams.info(EVENTS_STREAM);
     position = startingPoint(state.last_seq);
-    const { name } = await manager.consumers.add(EVENTS_STREAM, {
-      name: `${options.name}-${uuidv4()}`,
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: position + 1,
-      replay_policy: ReplayPolicy.Instant,
-      filter_subject: EVENTS_SUBJECTS,
-      inactive_threshold: 60 * SECOND_NS,
-      mem_storage: true,
-      num_replicas: 1,
-    });
+    const name = await addConsumer(manager, position + 1);
     const consumer = await connection.jetstream().consumers.get(EVENTS_STREAM, name);
     messages = await consumer.consume({
       max_messages: 500,
@@ -170,6 +211,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
       stop.abort();
       await messages?.close().catch(() => undefined);
       await finished;
+      await release(nats.current()).catch(() => undefined);
       await nats.close();
     },
   };

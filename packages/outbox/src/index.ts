@@ -1,4 +1,5 @@
 export { type ConsumerOptions, type DeliveredEvent, type EventConsumer, startConsumer } from "./consumer.ts";
+export { DEVICE_FEED, type Durable } from "./consumers.ts";
 export { type EventFeed, type FedEvent, type FeedOptions, type StoredEvent, startEventFeed } from "./feed.ts";
 export type { NatsOptions } from "./nats.ts";
 export { type OutboxRow, type OutboxRowInput, outboxRow } from "./outbox-row.ts";

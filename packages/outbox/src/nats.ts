@@ -1,5 +1,7 @@
-import { type Logger, sleepUntil, type TlsMaterial } from "@countersign/service-kit";
+import { X509Certificate } from "node:crypto";
+import { INTERNAL_DOMAIN, type Logger, sleepUntil, type TlsMaterial } from "@countersign/service-kit";
 import { connect, Events, type NatsConnection } from "nats";
+import { inboxPrefix } from "./consumers.ts";
 
 export interface NatsOptions {
   /** For example "tls://127.0.0.1:4222"; several with commas. */
@@ -21,6 +23,15 @@ export interface NatsLink {
 
 const RETRY_MS = 1_000;
 const CLOSE_MS = 4_000;
+const INTERNAL_NAME = new RegExp(`DNS:([a-z0-9-]+)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}`);
+
+function tlsOptions({ ca, cert, key }: TlsMaterial) {
+  const service = INTERNAL_NAME.exec(new X509Certificate(cert).subjectAltName ?? "")?.[1];
+  return {
+    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
+    ...(service === undefined ? {} : { inboxPrefix: inboxPrefix(service) }),
+  };
+}
 
 /** Keeps a connection to NATS for as long as it takes; NATS being away is normal. */
 export function linkNats(options: NatsOptions): NatsLink {
@@ -38,9 +49,7 @@ export function linkNats(options: NatsOptions): NatsLink {
       maxReconnectAttempts: -1,
       pingInterval: 10_000,
       maxPingOut: 2,
-      ...(tls === undefined
-        ? {}
-        : { tls: { ca: tls.ca.toString(), cert: tls.cert.toString(), key: tls.key.toString() } }),
+      ...(tls === undefined ? {} : tlsOptions(tls)),
     });
 
   const follow = async (made: NatsConnection): Promise<void> => {

@@ -12,7 +12,14 @@ import { startNats } from "../../../dev/src/nats.ts";
 import { cacheDir } from "../../../dev/src/paths.ts";
 import { freePort } from "../../../dev/src/ports.ts";
 import { createTestDatabase, type TestDatabase } from "../../../dev/src/testing/postgres.ts";
-import { type DeliveredEvent, EVENTS_STREAM, outboxRow, startConsumer, startOutboxPublisher } from "./index.ts";
+import {
+  type DeliveredEvent,
+  type Durable,
+  EVENTS_STREAM,
+  outboxRow,
+  startConsumer,
+  startOutboxPublisher,
+} from "./index.ts";
 
 const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
 const accountId = "019a0000-0000-7000-8000-000000000001";
@@ -104,7 +111,7 @@ function publisher(changes: { pollMs?: number } = {}): void {
   closers.push(started.close);
 }
 
-function consumer(durable: string, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
+function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
   const filter = "cs.v1.device.*.device-updated";
   const started = startConsumer({
     natsUrl: `tls://127.0.0.1:${port}`,
@@ -158,7 +165,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
   test("two replicas publish every row, each once", async () => {
     const ids = await insert(350);
     const seen: string[] = [];
-    consumer("two-replicas", async ({ event }) => {
+    consumer("auth-device-removed", async ({ event }) => {
       if (ids.includes(event.id)) seen.push(event.id);
     });
     publisher();
@@ -224,7 +231,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     publisher();
     const [first] = await insert(1);
     const attempts: number[] = [];
-    const close = consumer("failing", async ({ event, attempt }) => {
+    const close = consumer("auth-key-events", async ({ event, attempt }) => {
       if (event.id !== first) return;
       attempts.push(attempt);
       if (attempt < 3) throw new Error("not yet");
@@ -233,7 +240,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     await close();
     const [second] = await insert(1);
     const seen: string[] = [];
-    consumer("failing", async ({ event }) => void seen.push(event.id));
+    consumer("auth-key-events", async ({ event }) => void seen.push(event.id));
     await vi.waitFor(() => expect(seen).toEqual([second]), { timeout: 10_000 });
   });
 

@@ -18,7 +18,8 @@ const config = {
 const NOT_FOUND = 10059;
 const IN_USE = 10058;
 
-function hasCode(error: unknown, code: number): boolean {
+/** Whether it is this error of JetStream's API. */
+export function hasCode(error: unknown, code: number): boolean {
   return error instanceof NatsError && error.api_error?.err_code === code;
 }
 
