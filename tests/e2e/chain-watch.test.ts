@@ -6,9 +6,19 @@ import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { runAsOwner } from "./chain-owner.ts";
 import { holdsOf, lookAt } from "./operator.ts";
-import { call, chain, chainName, logIn, newPhone, type Person, problemOf, signUpPerson } from "./person.ts";
+import {
+  call,
+  chain,
+  chainName,
+  logIn,
+  network,
+  newPhone,
+  type Person,
+  problemOf,
+  secondPhone,
+  signUpPerson,
+} from "./person.ts";
 
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const patience = { timeout: 20_000, interval: 50 };
 const FREEZES_WITHIN_MS = 5_000;
@@ -186,10 +196,7 @@ describe("what is ours, or nobody's business", () => {
     await change(person, { template: "revoke-recovery-key" });
     await change(person, { template: "add-user-key", newKey: added });
     await change(person, { template: "revoke-user-key", oldKey: added.publicKey });
-    const phone = newPhone();
-    const asked = await phone.client.requestTwoFactor({ login: await logIn(person.email), chainName });
-    await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
-    await phone.client.waitForTwoFactor(asked);
+    await secondPhone(person);
     await sendParentLink(person.client, { network, template: "publish-parent-link", other: parent.address });
     await sendParentLink(parent.client, { network, template: "claim-parent-link", other: person.address });
     await sendParentLink(person.client, { network, template: "remove-parent-link", other: parent.address });

@@ -1,33 +1,16 @@
 import { CountersignClient, signTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import {
-  createAccessApi,
-  encodeCadence,
-  type FlowTransaction,
-  type KeyChange,
-  keyChangeArguments,
-  keyTemplateScript,
-  MAX_COMPUTATION,
-} from "@countersign/flow";
+import { createAccessApi, type FlowTransaction, type KeyChange } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
-import { chain, chainName, logIn, newPhone, type Person, problemOf, signUpPerson, stack } from "./person.ts";
+import { keyChangePayload } from "../faults/key-change.ts";
+import { chain, chainName, type Person, problemOf, secondPhone, signUpPerson, stack } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const sequenceOf = async ({ address }: Person) => (await access.accountKey(address, 0)).sequenceNumber;
 
 /** A template with all of its signatures, kept instead of sent; `after`: how many numbers later it could run. */
 async function kept({ client, address }: Person, change: KeyChange, after: bigint): Promise<FlowTransaction> {
-  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 0)]);
-  const payload = {
-    script: keyTemplateScript(change.template),
-    arguments: keyChangeArguments(change).map(encodeCadence),
-    referenceBlockId: block.id,
-    gasLimit: MAX_COMPUTATION,
-    proposalKey: { address, keyId: 0, sequenceNumber: key.sequenceNumber + after },
-    payer: chain.paymaster.slice(2),
-    authorizers: [address],
-  };
-  return signTransaction(client, payload, chainName, 1);
+  return signTransaction(client, await keyChangePayload(stack, address, change, after), chainName, 1);
 }
 
 const adding = (): KeyChange => {
@@ -61,10 +44,7 @@ describe("a freeze", () => {
 
   it("uses up nothing where nothing was signed, and after it is lifted templates run again", async () => {
     const person = await signUpPerson();
-    const second = newPhone();
-    const asked = await second.client.requestTwoFactor({ login: await logIn(person.email), chainName });
-    await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: second.client.matchingCode });
-    await second.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
+    const second = await secondPhone(person);
     const before = await sequenceOf(person);
     await person.client.freeze();
     const { deviceKey, client } = second;

@@ -1,32 +1,8 @@
-import { CountersignClient, type Key, sendKeyChange, type WantedKeyChange } from "@countersign/client";
+import { CountersignClient, type Key } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import type { PublicKey } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
-import {
-  call,
-  chain,
-  chainName,
-  logIn,
-  newPhone,
-  type Person,
-  type Phone,
-  problemOf,
-  signUpPerson,
-  stack,
-} from "./person.ts";
-
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
-const change = ({ client }: Phone, wanted: WantedKeyChange) => sendKeyChange(client, { network, change: wanted });
-const plain = ({ publicKey, algorithm }: PublicKey): PublicKey => ({ publicKey, algorithm });
-
-/** A second phone of a person, let in by the first. */
-async function secondPhone(person: Person): Promise<Phone> {
-  const phone = newPhone();
-  const asked = await phone.client.requestTwoFactor({ login: await logIn(person.email), chainName });
-  await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
-  await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
-  return phone;
-}
+import { change, plain } from "./key-changes.ts";
+import { call, chainName, logIn, newPhone, type Phone, problemOf, secondPhone, signUpPerson, stack } from "./person.ts";
 
 const keyOf = async ({ client }: Phone, { publicKey }: { publicKey: string }): Promise<Key | undefined> =>
   (await client.keys({ includeRevoked: true })).find((key) => key.publicKey === publicKey);

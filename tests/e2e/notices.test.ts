@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
-import { describe, expect, inject, it } from "vitest";
-import { call, chainName, logIn, newPhone, signUpPerson, stack } from "./person.ts";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { stateDir } from "../security/secrets.ts";
+import { call, chainName, logIn, newPhone, secondPhone, signUpPerson } from "./person.ts";
 
-const stateDir = isAbsolute(stack.stateDir) ? stack.stateDir : join(inject("stackDir"), stack.stateDir);
 const deviceLog = () => readFileSync(join(stateDir, "log", "device.log"), "utf8");
 
 /** What the device service pushed or mailed from this place of its log on: the development stack's adapters write lines. */
@@ -68,10 +68,7 @@ describe("people are told", () => {
     const { client, email } = await signUpPerson();
     await client.updateDevice({ pushToken: `token-of-${email}` });
     const start = deviceLog().length;
-    const phone = newPhone();
-    const asked = await phone.client.requestTwoFactor({ login: await logIn(email), chainName });
-    await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
-    await phone.client.waitForTwoFactor(asked);
+    await secondPhone({ client, email });
     const told = () => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`);
     const news = ["push: notice.new-device", "mail: A new device was added to your account"];
     const expected = [...news, "push: two-factor.approved", "push: two-factor.finished"];

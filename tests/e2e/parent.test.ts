@@ -2,9 +2,8 @@ import { acceptChild, offerToParent, removeParent } from "@countersign/client";
 import { cadenceAddress } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
 import { runAsOwner } from "./chain-owner.ts";
-import { call, chain, chainName, type Person, problemOf, signUpPerson } from "./person.ts";
+import { call, chainName, network, type Person, problemOf, signUpPerson } from "./person.ts";
 
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const patience = { timeout: 20_000, interval: 100 };
 const notLinked = { status: 409, error: "ParentNotLinked" };
 

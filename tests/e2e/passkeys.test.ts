@@ -19,10 +19,9 @@ import {
   newOwner,
   respond,
 } from "./passkey-owners.ts";
-import { call, chain, chainName, logIn, newPhone, problemOf, signUpPerson } from "./person.ts";
+import { call, chain, chainName, logIn, network, newPhone, problemOf, signUpPerson } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const NOTHING = "transaction { prepare(a: &Account) {} }";
 
 async function nothing({ address }: Member, keyId = 1): Promise<TransactionPayload> {

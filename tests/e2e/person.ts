@@ -7,15 +7,16 @@ import {
   type NodeDeviceKey,
 } from "@countersign/client/node";
 import type { Stack } from "@countersign/dev/stack-file.ts";
+import { ownStack } from "@countersign/dev/testing/own-stack.ts";
 import type { KeyAlgorithm } from "@countersign/keys";
-import "@countersign/dev/testing/provided.ts";
-import { inject } from "vitest";
 
 /** What the tests reach of the running stack. */
-export const stack: Stack = inject("stack");
+export const stack: Stack = await ownStack();
 export const chain = stack.chains[0]!;
 export const application = stack.identityProvider.clients[0]!;
 export const { chainName } = chain;
+/** As the client package wants it. */
+export const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 
 /** A fresh login of `email` at the identity provider, as an ID token. */
 export async function logIn(email: string): Promise<Login & { nonce: string }> {
@@ -60,6 +61,15 @@ export async function signUpPerson(phone: Phone = newPhone()): Promise<Person> {
   const signedUp = await phone.client.signUp({ login, chainName, device: { name: "Test phone", type: "mobile" } });
   const address = signedUp.account.addresses.find((entry) => entry.chainType === "cadence")!.address.slice(2);
   return { ...phone, email, login, signedUp, address };
+}
+
+/** A second phone of a person, let in by the first. */
+export async function secondPhone({ email, client }: Pick<Person, "email" | "client">): Promise<Phone> {
+  const phone = newPhone();
+  const asked = await phone.client.requestTwoFactor({ login: await logIn(email), chainName });
+  await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
+  await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
+  return phone;
 }
 
 /** A raw request to the gateway, for what the client package would not send. */

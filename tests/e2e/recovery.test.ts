@@ -1,13 +1,5 @@
-import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  CountersignClient,
-  type ProblemError,
-  recoverDevice,
-  sendKeyChange,
-  sendTransaction,
-  type WantedKeyChange,
-} from "@countersign/client";
+import { CountersignClient, type ProblemError, recoverDevice, sendTransaction } from "@countersign/client";
 import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
 import { ensureServiceKey } from "@countersign/dev/emulator.ts";
 import { ServiceAccount } from "@countersign/dev/service-account.ts";
@@ -19,13 +11,16 @@ import {
   type FlowTransaction,
   KEY_ROLES,
 } from "@countersign/flow";
-import { bytesToHex, type PublicKey } from "@countersign/keys";
-import { describe, expect, inject, it } from "vitest";
+import { bytesToHex } from "@countersign/keys";
+import { describe, expect, it } from "vitest";
+import { stateDir } from "../security/secrets.ts";
+import { change, plain } from "./key-changes.ts";
 import {
   call,
   chain,
   chainName,
   logIn,
+  network,
   newPhone,
   type Person,
   type Phone,
@@ -34,17 +29,13 @@ import {
   stack,
 } from "./person.ts";
 
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const NOTHING = "transaction { prepare(a: &Account) {} }";
 const patience = { timeout: 20_000, interval: 100 };
-const plain = ({ publicKey, algorithm }: PublicKey): PublicKey => ({ publicKey, algorithm });
 const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
   deviceKey,
   client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
 });
-
-const change = ({ client }: Phone, wanted: WantedKeyChange) => sendKeyChange(client, { network, change: wanted });
 
 /** What `work` gives once its delay is over; a delay must have been asked of it where `mustWait` says so. */
 async function afterDelay<T>(work: () => Promise<T>, { mustWait }: { mustWait: boolean }): Promise<T> {
@@ -80,8 +71,9 @@ const grownUp = ({ signedUp }: Person) =>
 const recoveryKeysOf = async ({ client }: Phone) =>
   (await client.keys({ includeRevoked: true })).filter(({ type }) => type === "recover-key");
 
-describe("a recovery key", () => {
-  it("is reported before the chain shows it, and listed with what the chain says then", async () => {
+// Most of the time each waits for a delay: together they wait once.
+describe.concurrent("a recovery key", () => {
+  it("is reported before the chain shows it, and listed with what the chain says then", async ({ expect }) => {
     const person = await signUpPerson();
     const backup = generateDeviceKey();
     const listed = await person.client.registerRecoveryKey(plain(backup), "ada@cloud.example");
@@ -111,7 +103,7 @@ describe("a recovery key", () => {
     ).rejects.toThrow("another heavy key is active");
   });
 
-  it("brings somebody back who lost every device: after a delay, and the lost ones are out", async () => {
+  it("brings somebody back who lost every device: after a delay, and the lost ones are out", async ({ expect }) => {
     const { person: lost, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, lost.email);
@@ -153,7 +145,7 @@ describe("a recovery key", () => {
     await expect.poll(async () => (await fresh.client.devices()).length, patience).toBe(1);
   });
 
-  it("lets nobody in whom an old device cancels", async () => {
+  it("lets nobody in whom an old device cancels", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, person.email);
@@ -174,7 +166,7 @@ describe("a recovery key", () => {
     expect(await person.client.keys()).toHaveLength(2);
   });
 
-  it("is replaced after a delay, with a login of now; the old one is out then", async () => {
+  it("is replaced after a delay, with a login of now; the old one is out then", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const old = clientOf(backup);
     await freshly(old, person.email);
@@ -198,7 +190,7 @@ describe("a recovery key", () => {
     expect((await freshly(now, person.email)).account.id).toBe(person.signedUp.account.id);
   });
 
-  it("lifts a freeze after its delay, and not before", async () => {
+  it("lifts a freeze after its delay, and not before", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, person.email);
@@ -236,7 +228,6 @@ describe("the user's exit", () => {
   it("recovery key and device key move the account without any server key; the service lets go", async () => {
     const { person, backup } = await withRecoveryKey();
     const { address, client } = person;
-    const stateDir = isAbsolute(stack.stateDir) ? stack.stateDir : join(inject("stackDir"), stack.stateDir);
     const funder = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
     await funder.run(FUND, [cadenceAddress(address), cadenceUFix64("1.00000000")]);
 

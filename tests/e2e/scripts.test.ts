@@ -22,11 +22,10 @@ import {
 } from "../../services/signer/src/policy/script/testing/collection.ts";
 import { stateDir } from "../security/secrets.ts";
 import { runAsOwner } from "./chain-owner.ts";
-import { chain, chainName, type Person, problemOf, signUpPerson } from "./person.ts";
+import { chain, network, type Person, problemOf, signUpPerson } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 
 const DEPLOY = `transaction(name: String, code: String) {
   prepare(account: auth(AddContract) &Account) { account.contracts.add(name: name, code: code.utf8) }

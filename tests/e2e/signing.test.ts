@@ -8,7 +8,7 @@ import {
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { beforeAll, describe, expect, it } from "vitest";
-import { chain, chainName, newPhone, type Person, problemOf, signUpPerson, stack } from "./person.ts";
+import { chain, chainName, network, newPhone, type Person, problemOf, signUpPerson, stack } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const paymaster = chain.paymaster.replace("0x", "");
@@ -45,7 +45,6 @@ const sign = async (payload: TransactionPayload, by: Person = person) => ({
 
 describe("signing", () => {
   it("a co-signed and sponsored transaction is sealed", async () => {
-    const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
     const { id, result } = await sendTransaction(person.client, {
       network,
       cadence: SAVE,

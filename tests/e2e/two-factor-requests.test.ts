@@ -1,8 +1,8 @@
 import { sendKeyAddition, sendTransaction } from "@countersign/client";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, newPhone, problemOf } from "./person.ts";
-import { ask, finish, idOf, letIn, NOTHING, network, owner, raw, stranger } from "./two-factor-newcomers.ts";
+import { call, network, newPhone, problemOf } from "./person.ts";
+import { ask, finish, idOf, letIn, NOTHING, owner, raw, stranger } from "./two-factor-newcomers.ts";
 
 // A second phone, which may be asked instead.
 beforeAll(async () => {

@@ -6,19 +6,8 @@ import {
   sendKeyAddition,
 } from "@countersign/client";
 import { describe, expect, it } from "vitest";
-import { chainName, logIn, newPhone, problemOf } from "./person.ts";
-import {
-  access,
-  ask,
-  attributes,
-  expectIn,
-  finish,
-  idOf,
-  letIn,
-  network,
-  owner,
-  stranger,
-} from "./two-factor-newcomers.ts";
+import { chainName, logIn, network, newPhone, problemOf } from "./person.ts";
+import { access, ask, attributes, expectIn, finish, idOf, letIn, owner, stranger } from "./two-factor-newcomers.ts";
 
 describe("a new device", () => {
   it("is let in by the signature of an old one", async () => {

@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { addAuthenticator, openBrowser } from "./browser.ts";
+import { stack } from "./person.ts";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -9,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 it("a person signs up on the example page with a passkey, and sees a transaction sealed", async () => {
-  const { webWallet } = inject("stack");
+  const { webWallet } = stack;
   if (webWallet === undefined) throw new Error("the stack serves no web wallet");
   const context = await browser.newContext();
   const page = await context.newPage();

@@ -8,28 +8,39 @@ import {
   keyChangeArguments,
   keyTemplateScript,
   MAX_COMPUTATION,
+  type TransactionPayload,
 } from "@countersign/flow";
 
-/** A template, signed by everybody and not sent; `after`: how many others run before it. */
+/** A template before anybody has signed it; `after`: how many others run before it. */
+export async function keyChangePayload(
+  { chains: [chain] }: Stack,
+  address: string,
+  change: KeyChange,
+  after: bigint,
+): Promise<TransactionPayload> {
+  const { accessNode, paymaster } = chain!;
+  const access = createAccessApi({ baseUrl: accessNode });
+  const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 0)]);
+  return {
+    script: keyTemplateScript(change.template),
+    arguments: keyChangeArguments(change).map(encodeCadence),
+    referenceBlockId: block.id,
+    gasLimit: MAX_COMPUTATION,
+    proposalKey: { address, keyId: 0, sequenceNumber: key.sequenceNumber + after },
+    payer: paymaster.slice(2),
+    authorizers: [address],
+  };
+}
+
+/** The same, signed by everybody and not sent. */
 export async function signedKeyChange(
   stack: Stack,
   client: CountersignClient,
   change: KeyChange,
   after: bigint,
 ): Promise<FlowTransaction> {
-  const chain = stack.chains[0]!;
-  const access = createAccessApi({ baseUrl: chain.accessNode });
   const { addresses } = await client.me();
   const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-  const [block, keys] = await Promise.all([access.latestSealedBlock(), access.accountKeys(address)]);
-  const payload = {
-    script: keyTemplateScript(change.template),
-    arguments: keyChangeArguments(change).map(encodeCadence),
-    referenceBlockId: block.id,
-    gasLimit: MAX_COMPUTATION,
-    proposalKey: { address, keyId: 0, sequenceNumber: keys[0]!.sequenceNumber + after },
-    payer: chain.paymaster.slice(2),
-    authorizers: [address],
-  };
-  return signTransaction(client, payload, chain.chainName, 1);
+  const payload = await keyChangePayload(stack, address, change, after);
+  return signTransaction(client, payload, stack.chains[0]!.chainName, 1);
 }

@@ -68,15 +68,6 @@ export const signed = async ({ deviceKey }: Phone, message: string): Promise<str
 export const approve = async (by: Person, { id, message }: Pick<Asker, "id" | "message">): Promise<Answer> =>
   exchange("approveTwoFactor", { token: tokenOf(by), name: id, body: { signature: await signed(by, message) } });
 
-/** A second phone of a person, let in by the first. */
-export async function secondPhone(person: Person): Promise<Phone> {
-  const phone = newPhone();
-  const asked = await phone.client.requestTwoFactor({ login: await logIn(person.email), chainName });
-  await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
-  await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
-  return phone;
-}
-
 /** Does `work` while the requests per minute of this address are used up. */
 export async function exhausted<T>(limit: "sign-up" | "challenge" | "two-factor", work: () => Promise<T>): Promise<T> {
   const key = `${limit}:127.0.0.1`;

@@ -1,7 +1,8 @@
 import { decodeMessage, readAddUserKey } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { address, chain, key, newcomer, options, prepare, signal, target, world } from "../testing/key-additions.ts";
+import { address, key, signal } from "../testing/chain-account.ts";
+import { chain, newcomer, options, prepare, target, world } from "../testing/key-additions.ts";
 import { prepareKeyAddition } from "./prepare-key-addition.ts";
 
 describe("the prepared message", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { key, newcomer, settle, submit, world } from "../testing/key-additions.ts";
+import { key } from "../testing/chain-account.ts";
+import { newcomer, settle, submit, world } from "../testing/key-additions.ts";
 import type { KeyAdditionOutcome } from "./key-addition.ts";
 
 describe("settling", () => {

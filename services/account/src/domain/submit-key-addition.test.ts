@@ -3,7 +3,8 @@ import { challengeOf, type PublicKey } from "@countersign/keys";
 import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
-import { address, approver, key, plain, prepare, submit, world } from "../testing/key-additions.ts";
+import { address, key } from "../testing/chain-account.ts";
+import { approver, plain, prepare, submit, world } from "../testing/key-additions.ts";
 
 describe("submitting", () => {
   it("commits what all three signed, and submits it", async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { address, key, newcomer, options, prepare, signal, target, world } from "../testing/key-additions.ts";
+import { address, key, signal } from "../testing/chain-account.ts";
+import { newcomer, options, prepare, target, world } from "../testing/key-additions.ts";
 import type { KeyAdditionEvent } from "./key-addition.ts";
 import { verifyKeyAddition } from "./verify-key-addition.ts";
 

@@ -13,27 +13,22 @@ import type {
 import { prepareKeyAddition } from "../domain/prepare-key-addition.ts";
 import { settleKeyAddition } from "../domain/settle-key-addition.ts";
 import { submitKeyAddition } from "../domain/submit-key-addition.ts";
+import {
+  accountId,
+  accounts,
+  address,
+  block,
+  chainName,
+  key,
+  paymaster,
+  serverKeyAt,
+  signal,
+} from "./chain-account.ts";
 
-export const chainName = "flow-emulator";
-export const accountId = "01900000-0000-7000-8000-000000000001";
 export const attemptId = "01900000-0000-7000-8000-00000000000a";
-export const address = "01cf0e2f2f715450";
-export const signal = new AbortController().signal;
 export const approver = generateKeyPair();
 export const newcomer = generateKeyPair().publicKey;
 export const target = { accountId, chainName, userKey: newcomer };
-const block = (height: number) => height.toString(16).padStart(64, "0");
-
-export const key = (index: number, publicKey: string, change: Partial<AccountKey> = {}): AccountKey => ({
-  index,
-  publicKey,
-  weight: 1,
-  signatureAlgorithm: "ECDSA_P256",
-  hashAlgorithm: "SHA2_256",
-  sequenceNumber: 0n,
-  revoked: false,
-  ...change,
-});
 
 /** What stands on the chain and in the store, and what was asked for; made anew for each test. */
 export const world = {
@@ -47,7 +42,7 @@ export const world = {
 
 export const chain: KeyAdditionChain = {
   chainName,
-  paymaster: "f3fcd2c1a78f5eee",
+  paymaster,
   maxReferenceAge: 650n,
   latestBlock: async () => ({ id: block(world.height), height: BigInt(world.height) }),
   blockHeight: async (id) => BigInt(`0x${id}`),
@@ -69,20 +64,10 @@ export const additions: KeyAdditionStore = {
 };
 const composite = (keyId: number) => async () => {
   world.signatures += 1;
-  return { address: keyId === 0 ? address : chain.paymaster, keyId, signature: "ab".repeat(64) };
+  return { address: keyId === 0 ? address : paymaster, keyId, signature: "ab".repeat(64) };
 };
-const account = { id: accountId, profileImageUrl: "", createdAt: new Date(), updatedAt: new Date() };
 export const options = {
-  accounts: {
-    find: async () => ({
-      account: {
-        ...account,
-        parents: [],
-        addresses: [{ chainName, chainType: "cadence" as const, address, chainId: 646 }],
-      },
-      deployment: undefined,
-    }),
-  },
+  accounts,
   chains: new Map([[chainName, chain]]),
   additions,
   signer: { signTransaction: composite(0), signPaymaster: composite(0) },
@@ -113,10 +98,7 @@ export const settle = (of = accountId) => settleKeyAddition(options)(attemptId, 
 
 beforeEach(() => {
   world.height = 1000;
-  world.keys = [
-    key(0, "cd".repeat(64), { weight: 999, hashAlgorithm: "SHA3_256", sequenceNumber: 5n }),
-    key(1, approver.publicKey.publicKey),
-  ];
+  world.keys = [serverKeyAt(0, "cd".repeat(64)), key(1, approver.publicKey.publicKey)];
   world.outcome = { status: "unknown", events: [] };
   world.submitted = 0;
   world.signatures = 0;

@@ -1,18 +1,16 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { AppError } from "@countersign/errors";
 import { hexToBytes, type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, sha256, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { uuidv7 } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Answerer, issueChallenge } from "../domain/issue-challenge.ts";
 import type { Login } from "../domain/login.ts";
 import type { SignInKey } from "../domain/ports.ts";
 import { respondChallenge } from "../domain/respond-challenge.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { app, clock, prisma } from "../testing/store-fixture.ts";
 import { prismaChallengeStore } from "./prisma-challenge-store.ts";
 
-const clock = new FixedClock("2026-11-20T10:00:00Z");
 const login: Login = {
   method: "id_token_channel",
   token: "t",
@@ -27,19 +25,9 @@ const profile = {
   email: "ada@example.com",
   name: "",
   picture: "",
-  app: { appId: "demo", appName: "Demo" },
+  app,
   authTime: clock.now(),
 };
-let database: TestDatabase;
-let prisma: PrismaClient;
-beforeAll(async () => {
-  database = await createTestDatabase("auth");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await database.drop();
-});
 
 type Passkey = ReturnType<typeof simulatedPasskey>;
 let accountId: string;

@@ -1,9 +1,8 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { PrismaClient } from "./generated/client.ts";
+import { FixedClock, uuidv7 } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import { prisma } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
@@ -13,19 +12,9 @@ const clock = new FixedClock("2026-11-21T10:00:00Z");
 const [deviceKey, otherKey] = ["aa", "bb"].map(
   (byte): PublicKey => ({ algorithm: "ES256", publicKey: byte.repeat(64) }),
 ) as [PublicKey, PublicKey];
-let database: TestDatabase;
-let prisma: PrismaClient;
 let accountId: string;
-beforeAll(async () => {
-  database = await createTestDatabase("auth");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-});
 beforeEach(() => {
   accountId = uuidv7(clock);
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await database.drop();
 });
 
 const alert = () => ({

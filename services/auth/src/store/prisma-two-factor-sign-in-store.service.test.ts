@@ -1,41 +1,25 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { uuidv4, uuidv7 } from "@countersign/service-kit";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import { createPollLimit } from "../rpc/limits.ts";
+import { app, clock, database, eventsOf, now, prisma, times } from "../testing/store-fixture.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
-import { PrismaClient } from "./generated/client.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
-const clock = new FixedClock("2026-11-20T10:00:00Z");
-const now = clock.now();
-const app = { appId: "demo", appName: "Demo" };
-const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
-
-let database: TestDatabase;
-let prisma: PrismaClient;
 let accountId: string;
 
-beforeAll(async () => {
-  database = await createTestDatabase("auth");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await database.drop();
-});
 beforeEach(() => {
   accountId = uuidv7(clock);
 });
 
-const eventsOf = (event: string) => prisma.outbox.count({ where: { subject: `cs.v1.auth.${accountId}.${event}` } });
+const told = (event: string) => eventsOf(accountId, event);
 const stateOf = async () => {
   const rows = await prismaTokenStateStore(prisma).changedSince(0n);
   return rows.filter(({ frozenAccountId }) => frozenAccountId === accountId).map(({ active }) => active);
@@ -103,7 +87,7 @@ describe("new devices that ask to be let in", () => {
     const finished = await Promise.all(times(8, finish));
     expect(finished.filter(Boolean)).toHaveLength(1);
     expect(await prisma.session.count({ where: { accountId } })).toBe(1);
-    expect(await eventsOf("session-created")).toBe(1);
+    expect(await told("session-created")).toBe(1);
     expect((await store().find(accountId, signIn.id))?.finishedAt).toEqual(now);
   });
 
@@ -171,14 +155,14 @@ describe("freezing", () => {
     const first = of();
     await Promise.all(times(4, () => freezes().freeze(first)));
     await freezes().freeze(of());
-    expect(await eventsOf("account-frozen")).toBe(1);
+    expect(await told("account-frozen")).toBe(1);
     expect(await stateOf()).toEqual([true]);
     expect(await freezes().unfreeze(first)).toBe("same-device");
     expect(await stateOf()).toEqual([true]);
     const second = of();
     const lifted = await Promise.all(times(4, () => freezes().unfreeze(second)));
     expect(lifted.sort()).toEqual(["lifted", "not-frozen", "not-frozen", "not-frozen"]);
-    expect(await eventsOf("account-unfrozen")).toBe(1);
+    expect(await told("account-unfrozen")).toBe(1);
     expect(await stateOf()).toEqual([false]);
     await freezes().freeze(second);
     expect(await stateOf()).toEqual([true]);

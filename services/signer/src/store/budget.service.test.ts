@@ -1,31 +1,12 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createLogger, createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuditLog } from "../audit/audit-log.ts";
+import { uuidv7 } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
 import { genesisHash } from "../audit/record.ts";
 import { type Reservation, windowsAt } from "../budget/budget.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { clock, FEES, newLog, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
 
-const clock = new FixedClock("2026-11-21T10:00:00Z");
-const logger = createLogger({ name: "test", level: "silent" });
-let database: TestDatabase;
-/** Two replicas, each with connections of its own. */
-let replicas: PrismaClient[];
-beforeAll(async () => {
-  database = await createTestDatabase("signer");
-  replicas = [1, 2].map(() => new PrismaClient({ adapter: createPrismaAdapter(database.url, 5) }));
-});
-afterAll(async () => {
-  await Promise.all(replicas.map((prisma) => prisma.$disconnect()));
-  await database.drop();
-});
-
-const newLog = (prisma: PrismaClient) =>
-  createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute: 10_000 });
 const entry = (accountId: string) => auditEntry({ accountId });
-const FEES = 4_006_000;
 
 let sequences = 0;
 /** A transaction of an account; service and app have room for all of them. */
@@ -57,7 +38,7 @@ const verdictOf = (work: Promise<unknown>) =>
     (error) => error.metadata?.reason ?? error.reason ?? String(error),
   );
 async function usedOf(accountId: string) {
-  const rows = await replicas[0]!.budgetUsage.findMany({ where: { budget: { startsWith: `account/${accountId}/` } } });
+  const rows = await prisma.budgetUsage.findMany({ where: { budget: { startsWith: `account/${accountId}/` } } });
   return rows.map(({ count, computation, fees }) => ({
     count: Number(count),
     computation: Number(computation),
@@ -76,12 +57,12 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(verdicts.filter((verdict) => verdict === "signed")).toHaveLength(10);
     expect(verdicts.filter((verdict) => verdict === "BudgetExceeded")).toHaveLength(110);
     expect(await usedOf(accountId)).toEqual([{ count: 10, computation: 9990, fees: 10 * FEES }]);
-    const recorded = await replicas[0]!.auditRecord.groupBy({ by: ["verdict"], where: { accountId }, _count: true });
+    const recorded = await prisma.auditRecord.groupBy({ by: ["verdict"], where: { accountId }, _count: true });
     expect(Object.fromEntries(recorded.map(({ verdict, _count }) => [verdict, _count]))).toEqual({
       signed: 10,
       BudgetExceeded: 110,
     });
-    expect(await replicas[0]!.budgetReservation.count({ where: { budgets: { isEmpty: true } } })).toBe(0);
+    expect(await prisma.budgetReservation.count({ where: { budgets: { isEmpty: true } } })).toBe(0);
   });
 
   it("several accounts with budgets of their own, in any order, share the app's", async () => {
@@ -118,7 +99,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("a transaction that is kept alive with newer reference blocks counts in each new window", async () => {
     const accountId = uuidv7(clock);
-    const log = newLog(replicas[0]!);
+    const log = newLog(prisma);
     const first = wish(accountId);
     await log.append(entry(accountId), first);
     clock.advance(3600_000);
@@ -128,7 +109,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     await log.append(entry(accountId), { ...first, windows, referenceBlock: "block 2" });
     const whole = { count: 1, computation: 999, fees: FEES };
     expect(await usedOf(accountId)).toEqual([whole, whole]);
-    const day = await replicas[0]!.budgetReservation.findFirstOrThrow({ where: { proposal: first.proposal } });
+    const day = await prisma.budgetReservation.findFirstOrThrow({ where: { proposal: first.proposal } });
     expect(day).toMatchObject({ referenceBlock: "block 2", addedCount: 0, budgets: windows.map(({ id }) => id) });
   });
 
@@ -141,7 +122,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
       ...change,
     });
     const used = async () => {
-      const [row] = await replicas[0]!.budgetUsage.findMany({ where: { budget: windows[0]!.id } });
+      const [row] = await prisma.budgetUsage.findMany({ where: { budget: windows[0]!.id } });
       return Number(row?.count);
     };
     const logs = replicas.map(newLog);
@@ -167,13 +148,13 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("a commit that is refused leaves neither counts nor reservations", async () => {
     const accountId = uuidv7(clock);
-    const store = prismaAuditStore(replicas[0]!);
+    const store = prismaAuditStore(prisma);
     const chainId = uuidv7(clock);
     const head = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     const counted = { minute: clock.now(), counts: new Map([[accountId, 1]]), limit: 100 };
     const charge = { counted, reservations: [wish(accountId, {}, { count: 0, fees: FEES })] };
     expect(await store.commit(head, [{ ...entry(accountId), ...head, previousHash: "" }], charge)).toBe(false);
     expect(await usedOf(accountId)).toEqual([]);
-    expect(await replicas[0]!.signatureCount.count({ where: { accountId } })).toBe(0);
+    expect(await prisma.signatureCount.count({ where: { accountId } })).toBe(0);
   });
 });

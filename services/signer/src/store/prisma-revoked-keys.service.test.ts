@@ -1,22 +1,9 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { uuidv7 } from "@countersign/service-kit";
+import { expect, it } from "vitest";
 import type { RevokedKeys } from "../domain/revoked-keys.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { clock, replicas } from "../testing/store-fixture.ts";
 import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
-
-const clock = new FixedClock();
-let database: TestDatabase;
-let replicas: PrismaClient[];
-beforeAll(async () => {
-  database = await createTestDatabase("signer");
-  replicas = [1, 2].map(() => new PrismaClient({ adapter: createPrismaAdapter(database.url) }));
-});
-afterAll(async () => {
-  await Promise.all(replicas.map((prisma) => prisma.$disconnect()));
-  await database.drop();
-});
 
 it("what one replica remembers the others know, by account and chain, whichever y", async () => {
   const [one, other] = replicas.map(prismaRevokedKeys) as [RevokedKeys, RevokedKeys];

@@ -1,20 +1,7 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { PrismaClient } from "./generated/client.ts";
+import { uuidv7 } from "@countersign/service-kit";
+import { expect, it } from "vitest";
+import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaSignedTemplates, pruneSignedTemplates } from "./prisma-signed-templates.ts";
-
-const clock = new FixedClock();
-let database: TestDatabase;
-let prisma: PrismaClient;
-beforeAll(async () => {
-  database = await createTestDatabase("signer");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await database.drop();
-});
 
 const newAccount = () => ({
   accountId: uuidv7(clock),
@@ -48,14 +35,12 @@ it("a number that no account ever reaches is none", async () => {
 
 it("many at once, on several replicas, never pass the most that may be open", async () => {
   const account = newAccount();
-  const replicas = [prisma, new PrismaClient({ adapter: createPrismaAdapter(database.url, 5) })];
   const open = { most: 16, since: new Date(clock.now().getTime() - 60_000) };
   const noted = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>
       prismaSignedTemplates(replicas[i % 2]!).note(account, BigInt(i % 30), clock.now(), open),
     ),
   );
-  await replicas[1]!.$disconnect();
   const rows = await prisma.signedTemplate.findMany({ where: { accountId: account.accountId } });
   expect(rows).toHaveLength(16);
   // Both requests of a number that is open were signed, and none of another.

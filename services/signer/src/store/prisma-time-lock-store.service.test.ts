@@ -1,22 +1,9 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { uuidv7 } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
 import type { TimeLock } from "../domain/time-locks.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { clock, prisma } from "../testing/store-fixture.ts";
 import { prismaRecoveryKeys, prismaTimeLockStore } from "./prisma-time-lock-store.ts";
-
-const clock = new FixedClock();
-let database: TestDatabase;
-let prisma: PrismaClient;
-beforeAll(async () => {
-  database = await createTestDatabase("signer");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-});
-afterAll(async () => {
-  await prisma.$disconnect();
-  await database.drop();
-});
 
 const later = (ms: number) => new Date(clock.now().getTime() + ms);
 const wish = (accountId: string, requestHash = "a"): TimeLock => ({

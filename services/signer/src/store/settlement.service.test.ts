@@ -1,33 +1,15 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createLogger, createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuditLog } from "../audit/audit-log.ts";
+import { uuidv7 } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
 import { type Reservation, windowsAt } from "../budget/budget.ts";
 import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/transaction.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
-import { PrismaClient } from "./generated/client.ts";
-import { prismaAuditStore } from "./prisma-audit-store.ts";
+import { clock, FEES, newLog, replicas } from "../testing/store-fixture.ts";
+import type { PrismaClient } from "./generated/client.ts";
 import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 
-const clock = new FixedClock("2026-11-21T10:00:00Z");
-const logger = createLogger({ name: "test", level: "silent" });
 const EXPIRED = REFERENCE_EXPIRY + NODE_LAG;
-const FEES = 4_006_000;
-let database: TestDatabase;
-let replicas: PrismaClient[];
-beforeAll(async () => {
-  database = await createTestDatabase("signer");
-  replicas = [1, 2].map(() => new PrismaClient({ adapter: createPrismaAdapter(database.url, 5) }));
-});
-afterAll(async () => {
-  await Promise.all(replicas.map((prisma) => prisma.$disconnect()));
-  await database.drop();
-});
-
-const newLog = (prisma: PrismaClient) =>
-  createAuditLog({ store: prismaAuditStore(prisma), clock, logger, signaturesPerMinute: 10_000 });
 const settlerOf = (
   prisma: PrismaClient,
   onUnderestimated?: (count: number) => void,
@@ -51,7 +33,7 @@ let chains = 0;
 function newWorld(room = 2, believing: Believing = {}) {
   const chainName = `chain-${chains++}`;
   const accountId = uuidv7(clock);
-  const [one, other] = replicas as [PrismaClient, PrismaClient];
+  const [one, other] = replicas;
   const logs = [newLog(one), newLog(other)];
   const rule = (fees?: number) => [{ windowSeconds: 3600, count: undefined, computation: undefined, fees }];
   const wish = (sequence: number, change: Partial<Reservation> = {}): Reservation => ({
@@ -114,7 +96,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     const { chainName, sign, used } = newWorld(1);
     await sign(1);
     let told = 0;
-    const settle = settlerOf(replicas[0]!, (count) => {
+    const settle = settlerOf(replicas[0], (count) => {
       told += count;
     });
     const executed = [{ proposal: "aa/1/1", computation: 1_000, fees: 9 * FEES }];
@@ -161,7 +143,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
   it("an account service that is broken into frees nothing with made-up heights before its time", async () => {
     const { chainName, sign, report, used } = newWorld(1, { referenceSeconds: 600 });
     const passed = (seconds: number) =>
-      replicas[0]!
+      replicas[0]
         .$executeRaw`UPDATE budget_reservation SET renewed_at = renewed_at - make_interval(secs => ${seconds}::double precision)
         WHERE chain_name = ${chainName}`;
     const lie = () => report({ sealedHeight: 2n ** 53n - 1n, latestHeight: 2n ** 53n - 1n });
@@ -198,7 +180,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
 
   it("knows whether anything waits: a server key's signature alone does not", async () => {
     const { chainName, sign } = newWorld();
-    const open = async () => (await prismaSettlementStore(replicas[1]!).begin(chainName)).open;
+    const open = async () => (await prismaSettlementStore(replicas[1]).begin(chainName)).open;
     await sign(1, { amounts: { count: 1, computation: 0, fees: 0 } });
     expect(await open()).toBe(false);
     await sign(1);
@@ -220,7 +202,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     });
     expect(new Set(await Promise.all(signing))).toEqual(new Set(["signed"]));
     await Promise.all(reporting);
-    const rows = await replicas[0]!.budgetReservation.findMany({ where: { chainName } });
+    const rows = await replicas[0].budgetReservation.findMany({ where: { chainName } });
     const sum = (key: "computation" | "fees") => rows.reduce((total, row) => total + Number(row[key]), 0);
     const taken = await used();
     // All in one window: what rows are left with, and besides it what was settled of rows that are gone: none are.
@@ -233,10 +215,10 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     await sign(2);
     await report({ executed: [1] });
     const later = new Date(Date.now() + 1_000);
-    await pruneBudgets(replicas[0]!, later);
-    const left = await replicas[0]!.budgetReservation.findMany({ where: { chainName } });
+    await pruneBudgets(replicas[0], later);
+    const left = await replicas[0].budgetReservation.findMany({ where: { chainName } });
     expect(left.map(({ proposal }) => proposal)).toEqual(["aa/1/2"]);
-    const use = await commonBudgetUse(replicas[0]!, new Date(0));
+    const use = await commonBudgetUse(replicas[0], new Date(0));
     expect(use.every(({ windowId }) => windowId.startsWith("service/"))).toBe(true);
   });
 });

@@ -2,14 +2,13 @@ import { randomUUID } from "node:crypto";
 import { sendParentLink } from "@countersign/client";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { chain, chainName, type Person, signUpPerson } from "../../person.ts";
+import { chainName, network, type Person, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
 import { account, accountWithParents, address, delay } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const owner = once(signUpPerson);
 const freezer = once(signUpPerson);
 const asOwner = async (operationId: string) => exchange(operationId, { token: tokenOf(await owner()) });

@@ -1,16 +1,15 @@
 import { sendKeyChange } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { z } from "zod";
-import { chain, chainName, newPhone, signUpPerson } from "../../person.ts";
+import { network, newPhone, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { once, secondPhone, tokenOf, undeployed } from "../people.ts";
+import { once, tokenOf, undeployed } from "../people.ts";
 import { key } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const CHAIN_AWAY = seenIn("tests/e2e/names.test.ts");
-const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 const owner = once(signUpPerson);
 const accountName = "ada@cloud.example";
 

@@ -2,21 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Reason } from "@countersign/errors";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { logIn, newEmail, newPhone, type Person, signUpPerson } from "../../person.ts";
+import { logIn, newEmail, newPhone, type Person, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { type Answer, exchange } from "../exchange.ts";
-import {
-  approve,
-  ask,
-  asking,
-  exhausted,
-  once,
-  secondPhone,
-  signed,
-  tokenOf,
-  undeployed,
-  userKeyOf,
-} from "../people.ts";
+import { approve, ask, asking, exhausted, once, signed, tokenOf, undeployed, userKeyOf } from "../people.ts";
 import { signedIn, twoFactorAuth } from "../resources.ts";
 import { type Provoked, type Rows, seenIn, unprovoked } from "../rows.ts";
 
@@ -26,6 +15,7 @@ const OPENING = seenIn("services/device/src/domain/open-two-factor.test.ts");
 const FINISHING = seenIn("services/auth/src/domain/finish-two-factor.test.ts");
 const APPROVING = seenIn("services/device/src/domain/approve-two-factor.test.ts");
 const ATTACKS = seenIn("tests/e2e/two-factor-attacks.test.ts");
+const MESSAGES = seenIn("tests/e2e/two-factor-messages.test.ts");
 const RECOVERY = seenIn("tests/e2e/recovery.test.ts");
 
 const owner = once(signUpPerson);
@@ -149,7 +139,7 @@ export const newDevice: Rows = {
       },
       TwoFactorAuthExpired: seenIn("tests/e2e/ephemeral-token.test.ts"),
       TwoFactorAuthFinished: seenIn("tests/e2e/new-device.test.ts"),
-      TwoFactorAuthFailed: ATTACKS,
+      TwoFactorAuthFailed: MESSAGES,
       RateLimited: async () => {
         const { asker } = await fresh();
         const answers = await Promise.all([1, 2, 3, 4].map(() => finish(asker.ephemeral, asker.id)));
@@ -249,7 +239,7 @@ export const twoFactor: Rows = {
         return approve(person, waiting);
       },
       RateLimited: ATTACKS,
-      SigningRefused: ATTACKS,
+      SigningRefused: MESSAGES,
       UnsupportedKey: unprovoked("an account key on Flow is never of Ed25519"),
       TooManyDevices: APPROVING,
       TooManyKeys: APPROVING,

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { list, prepared, rotate, settleOpen, world } from "../testing/server-key-rotations.ts";
+
+describe("what the signer was told wrongly in our name is told right, when a device asks for rotations", () => {
+  it("another index", async () => {
+    await rotate(await prepared());
+    await settleOpen();
+    world.places.set(2, 9);
+    expect(await list()).toEqual([]);
+    expect([world.bound, world.places.get(2)]).toEqual([2, 2]);
+    // Nothing more to mend.
+    const before = world.calls;
+    await list();
+    expect(world.places.get(2)).toBe(2);
+    expect(world.calls).toBeGreaterThan(before);
+  });
+
+  it("a rotation that was signed and never ran", async () => {
+    world.seals = false;
+    await rotate(await prepared());
+    world.height += 700;
+    await settleOpen();
+    [world.bound, world.places] = [2, new Map([...world.places, [2, 2]])];
+    expect(await list()).toEqual([]);
+    expect([world.bound, world.places.get(2)]).toEqual([1, undefined]);
+    // And now it comes.
+    world.seals = true;
+    await rotate(await prepared());
+    await settleOpen();
+    expect([world.bound, world.places.get(2)]).toEqual([2, 2]);
+  });
+
+  it("that nothing was rotated where it was", async () => {
+    await rotate(await prepared());
+    await settleOpen();
+    [world.bound, world.places] = [1, new Map([[1, 0]])];
+    expect(await list()).toEqual([]);
+    expect([world.bound, world.places.get(2)]).toEqual([2, 2]);
+  });
+
+  it("but a node that lags behind takes nothing back that we have seen", async () => {
+    const old = world.keys;
+    await rotate(await prepared());
+    await settleOpen();
+    const seen = world.keys;
+    world.keys = old;
+    expect(await list()).toEqual([]);
+    expect(world.bound).toBe(2);
+    world.height += 650;
+    await list();
+    expect(world.bound).toBe(2);
+    world.keys = seen;
+    world.height += 1;
+    await list();
+    expect(world.bound).toBe(2);
+  });
+});
