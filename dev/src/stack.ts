@@ -46,6 +46,8 @@ export interface StackOptions {
   throwAway: boolean;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
   replicas?: number;
+  /** Services and gateway that are started. Default: all. */
+  programs?: readonly ProgramName[];
   /** Routes a hop through something else, for tests. */
   addressOf?: AddressOf;
   /** Further variables of a service's or gateway's process, for tests. */
@@ -67,6 +69,7 @@ export interface RunningStack {
   stop(): Promise<void>;
 }
 
+const allPrograms: readonly ProgramName[] = ["signer", "account", "device", "key", "auth", "gateway"];
 const infrastructureTier = 0;
 const serviceTier = 1;
 const gatewayTier = 2;
@@ -239,10 +242,8 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     addressOf,
     extraEnvironment,
   };
-  const programs = (["signer", "account", "device", "key", "auth", "gateway"] as const).filter((name) =>
-    existsSync(entryPoint(name)),
-  );
-  say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
+  const programs = (options.programs ?? allPrograms).filter((name) => existsSync(entryPoint(name)));
+  if (programs.length > 0) say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
   await Promise.all(
     programs.flatMap((name) =>
       replicas.map((_, replica) =>

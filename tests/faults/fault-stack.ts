@@ -3,11 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "@countersign/dev/paths.ts";
-import { postgresHome } from "@countersign/dev/postgres.ts";
 import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
+import { beginWith, removeState } from "@countersign/dev/testing/stack-template.ts";
+import { inject } from "vitest";
 import { type Controller, startController } from "./controller.ts";
 
 const RESTARTS = 15;
+/** Signers start often here, and have few scripts to read at once: each reader more is most of a second. */
+export const QUICK_START = { SIGNER_PARSER_WORKERS: "1" };
 
 /** The programs that have replicas, as processes are named. */
 export const programs = ["gateway", "auth", "device", "key", "account", "signer"] as const;
@@ -35,9 +38,10 @@ export const replicasOf = (program: Program): [string, string] => [program, `${p
 /** A stack of its own for a file of tests: `replicas` of every program, all of their fault points reporting to us. */
 export async function startFaultStack(settings: Record<string, string> = {}, replicas = 2): Promise<FaultStack> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
+  await beginWith(inject("stackTemplate"), stateDir);
   const controller = await startController(join(stateDir, "faults.sock"));
   // A program refuses settings that begin with its own name and are unknown, and does not see those of others.
-  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path, ...settings });
+  const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path, ...QUICK_START, ...settings });
   const say = (line: string) => console.log(`stack: ${line}`);
   const running = await startStack({
     stateDir,
@@ -107,7 +111,7 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
     async stop() {
       await running.stop();
       controller.close();
-      for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+      removeState(stateDir);
     },
   };
 }

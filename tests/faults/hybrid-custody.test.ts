@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { acceptChild, type ClientNetwork, offerToParent, removeParent, sendHybridCustody } from "@countersign/client";
 import { ensureServiceKey, serviceAddress } from "@countersign/dev/emulator.ts";
-import { postgresHome } from "@countersign/dev/postgres.ts";
 import { ServiceAccount } from "@countersign/dev/service-account.ts";
 import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
+import { beginWith, removeState } from "@countersign/dev/testing/stack-template.ts";
 import {
   type AccessApi,
   cadenceAddress,
@@ -18,7 +18,7 @@ import {
   type TransactionPayload,
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import {
   BECOME_HOSTILE,
   deployHybridCustody,
@@ -62,6 +62,7 @@ const network = (factory = ours, filter = ours) => {
 
 beforeAll(async () => {
   const say = (line: string) => console.log(`stack: ${line}`);
+  await beginWith(inject("stackTemplate"), stateDir);
   running = await startStack({ stateDir, freePorts: true, throwAway: true, say });
   const { accessNode } = running.stack.chains[0]!;
   access = createAccessApi({ baseUrl: accessNode });
@@ -74,7 +75,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(async () => {
   await running?.stop();
-  for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+  removeState(stateDir);
 }, 60_000);
 
 interface Person extends Phone {

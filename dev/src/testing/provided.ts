@@ -1,11 +1,14 @@
-import type { Stack } from "../stack-file.ts";
+// A module, so that the declaration adds to vitest's.
+export {};
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Superuser's connection string of the run's Postgres, in the `service` project. */
     postgresUrl: string;
-    /** The content of stack.json, in the `e2e` project. */
-    stack: Stack;
+    /** The socket that tells each worker its stack, in the `e2e` project: see own-stack.ts. */
+    stackServer: string;
+    /** The state that stacks begin with, in the `faults` project. */
+    stackTemplate: string;
     /** The directory that relative paths of stack.json start from. */
     stackDir: string;
   }

@@ -2,10 +2,12 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, type ServiceName, services } from "@countersign/dev/paths.ts";
-import { postgresHome } from "@countersign/dev/postgres.ts";
 import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
 import type { Stack } from "@countersign/dev/stack-file.ts";
+import { beginWith, removeState } from "@countersign/dev/testing/stack-template.ts";
 import pg from "pg";
+import { inject } from "vitest";
+import { QUICK_START } from "../fault-stack.ts";
 import { createNetwork, type Network } from "./network.ts";
 
 /** A stack of its own, whose processes reach each other only through proxies; the tests reach all of them directly. */
@@ -29,6 +31,7 @@ export async function startProxiedStack(
   environment: Record<string, string> = {},
 ): Promise<ProxiedStack> {
   const stateDir = mkdtempSync(join(tmpdir(), `countersign-${name}-`));
+  await beginWith(inject("stackTemplate"), stateDir);
   const network = createNetwork(stateDir, seed);
   const pools = new Map<ServiceName, pg.Pool>();
   const clean = async () => {
@@ -36,13 +39,13 @@ export async function startProxiedStack(
     await network.close();
     rmSync(logsOf(name), { recursive: true, force: true });
     cpSync(join(stateDir, "log"), logsOf(name), { recursive: true });
-    for (const path of [stateDir, postgresHome(stateDir)]) rmSync(path, { recursive: true, force: true });
+    removeState(stateDir);
   };
   let running: RunningStack;
   try {
     const { addressOf } = network;
     const say = (line: string) => console.log(`stack: ${line}`);
-    const extraEnvironment = () => environment;
+    const extraEnvironment = () => ({ ...QUICK_START, ...environment });
     running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, extraEnvironment, say });
   } catch (error) {
     await clean();
