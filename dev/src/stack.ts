@@ -243,7 +243,8 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     extraEnvironment,
   };
   const programs = (options.programs ?? allPrograms).filter((name) => existsSync(entryPoint(name)));
-  if (programs.length > 0) say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
+  if (programs.length > 0)
+    say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
   await Promise.all(
     programs.flatMap((name) =>
       replicas.map((_, replica) =>
