@@ -63,6 +63,8 @@ export interface RunningStack {
   supervisor: Supervisor;
   /** Kills a process (by its name in stack.json) and its group with SIGKILL, and waits until it is gone. */
   kill(name: string): Promise<void>;
+  /** Asks a process to end, as a deployment does, and waits until it has: SIGTERM, by force after a time. */
+  end(name: string): Promise<void>;
   /** Starts a dead process again, as it was, and waits until it is ready; stack.json tells the new pid. */
   restart(name: string): Promise<void>;
   /** Ends every process and removes stack.json. */
@@ -169,7 +171,9 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       tell();
     };
     if (options.bringBack) bringBack = createBringBack({ restart, say });
-    return { stack, stackFile, supervisor, kill: (name) => supervisor.killOne(name), restart, stop };
+    const kill = (name: string) => supervisor.killOne(name);
+    const end = (name: string) => supervisor.stopOne(name);
+    return { stack, stackFile, supervisor, kill, end, restart, stop };
   } catch (error) {
     await stop();
     throw error;

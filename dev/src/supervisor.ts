@@ -63,11 +63,20 @@ export class Supervisor {
   }
 
   /** Kills one child outright because somebody wants to see what happens: nothing is said about it. */
-  async killOne(name: string): Promise<void> {
+  killOne(name: string): Promise<void> {
+    return this.#endOne(name, (child) => child.kill());
+  }
+
+  /** Asks one child to end, as a deployment does, and waits until it has. */
+  stopOne(name: string): Promise<void> {
+    return this.#endOne(name, (child) => child.stop());
+  }
+
+  async #endOne(name: string, end: (child: Child) => Promise<void>): Promise<void> {
     const child = this.find(name);
-    if (!child) throw new Failure(`there is no process ${name} to kill.`);
+    if (!child) throw new Failure(`there is no process ${name} to end.`);
     this.#condemned.add(child);
-    await child.kill();
+    await end(child);
     this.#remove(child);
   }
 

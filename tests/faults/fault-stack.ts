@@ -22,6 +22,8 @@ export interface FaultStack extends RunningStack {
   isUp(name: string): boolean;
   /** Kills a process and starts it again in the background, after `downMs`. Resolves once it is dead. */
   bounce(name: string, downMs?: number): Promise<void>;
+  /** Restarts a process as a deployment does: it ends in its own time. Resolves once it serves again. */
+  roll(name: string): Promise<void>;
   /** Once every process that was killed is up again. */
   allUp(): Promise<void>;
   /** Stops a process and all of its own processes where they stand, until the result is called. */
@@ -87,6 +89,11 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
         // It stays in the set: allUp tells.
         () => undefined,
       );
+    },
+    async roll(name) {
+      down.add(name);
+      await running.end(name);
+      await bringBack(name, 0);
     },
     async allUp() {
       while (restarts.size > 0) await Promise.all(restarts);

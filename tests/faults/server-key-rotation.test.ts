@@ -1,119 +1,51 @@
-import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
-import {
-  type ClientNetwork,
-  CountersignClient,
-  ProblemError,
-  recoverDevice,
-  rotateServerKeys,
-  sendKeyChange,
-  sendTransaction,
-} from "@countersign/client";
+import { CountersignClient, ProblemError, recoverDevice, sendKeyChange, sendTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import { createAccessApi, decodeMessage, payloadMessage } from "@countersign/flow";
+import { decodeMessage } from "@countersign/flow";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createKeystoreVault, readKeystore } from "../../services/signer/src/vault/index.ts";
-import { type FaultStack, type Program, replicasOf, startFaultStack } from "./fault-stack.ts";
-import { AGAIN_MS, logIn, newPhone, PATIENCE_MS, type Phone, persist, settle, signUp } from "./phone.ts";
+import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
+import { query, readAudit } from "./books.ts";
+import { chainReader, signedMessages } from "./chain-reader.ts";
+import { type Cell, createExecutioner } from "./executioner.ts";
+import { faultPointsOf } from "./fault-points.ts";
+import { type FaultStack, type Program, startFaultStack } from "./fault-stack.ts";
+import { AGAIN_MS, logIn, type Phone, persist, tell } from "./phone.ts";
+import { seededRandom } from "./seed.ts";
+import { serverKeys } from "./server-keys.ts";
 
 /**
- * An account gets another server key while it signs, with two replicas of everything and with nobody refused.
+ * Accounts get other server keys while they sign: with two replicas of everything and nobody refused, and with account and signer killed at every place of the way.
  * What the chain refuses because the rotation overtook it, the client sends again.
  */
-const NOTHING = "transaction { prepare(account: &Account) {} }";
-const chainName = "flow-emulator";
+const TOGETHER = 4;
+const CROWD = process.env.FAULT_ALL === undefined ? 12 : 24;
 let stack: FaultStack;
-let access: ReturnType<typeof createAccessApi>;
-let network: ClientNetwork;
+let tools: ReturnType<typeof serverKeys>;
+/** Who rotates in the second test: a new account would have the wanted version from the beginning. */
+const crowd: Phone[] = [];
 beforeAll(async () => {
   stack = await startFaultStack();
-  const [chain] = stack.stack.chains;
-  network = { chainName, accessNode: chain!.accessNode, paymaster: chain!.paymaster };
-  access = createAccessApi({ baseUrl: network.accessNode });
-}, 180_000);
+  tools = serverKeys(stack);
+  for (let n = 0; n < CROWD; n += TOGETHER)
+    crowd.push(...(await Promise.all(Array.from({ length: TOGETHER }, (_, i) => tools.newPerson(n + i)))));
+}, 240_000);
 afterAll(() => stack?.stop(), 60_000);
-
-const keystoreFile = () => join(stack.stack.stateDir, "keys/signer-keystore.json");
-const passphraseFile = () => join(stack.stack.stateDir, "keys/signer-keystore.passphrase");
-
-async function restartBoth(program: Program): Promise<void> {
-  for (const name of replicasOf(program)) {
-    await stack.bounce(name);
-    await stack.allUp();
-  }
-}
-
-/** The operator's steps, as docs/vaults.md has them; gives the new version. */
-async function wantNextVersion(): Promise<number> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ["services/signer/src/cli.ts", "keys", "rotate", "--role", "server"],
-    {
-      env: {
-        PATH: process.env.PATH,
-        SIGNER_KEYSTORE_FILE: keystoreFile(),
-        SIGNER_KEYSTORE_PASSPHRASE_FILE: passphraseFile(),
-      },
-    },
-  );
-  const { version } = JSON.parse(stdout) as { version: number };
-  await restartBoth("signer");
-  const file = stack.stack.networksFile;
-  const { networks } = JSON.parse(readFileSync(file, "utf8"));
-  const changed = networks.map((entry: object) => ({ ...entry, serverKeyVersion: version }));
-  writeFileSync(file, JSON.stringify({ networks: changed }));
-  await restartBoth("signer");
-  return version;
-}
-
-async function newPerson(n: number): Promise<Phone> {
-  const phone = newPhone(stack.stack, n);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
-  await settle(phone);
-  return phone;
-}
-
-const addressOf = async ({ client }: Phone) =>
-  (await client.me()).addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-
-/** The server keys of an account on chain, by index. */
-const serverKeysOf = async (phone: Phone) =>
-  (await access.accountKeys(await addressOf(phone))).filter(({ hashAlgorithm }) => hashAlgorithm === "SHA3_256");
-
-const derived = async ({ accountId }: Phone, version: number): Promise<string> => {
-  const vault = createKeystoreVault(readKeystore(keystoreFile(), readFileSync(passphraseFile(), "utf8").trim()));
-  return (await vault.publicKey({ role: "server", chainName, accountId, version })).publicKey;
-};
 
 const isUnanswered = (error: unknown): boolean => error instanceof ProblemError && error.status >= 503;
 
-const send = (phone: Phone) => sendTransaction(phone.client, { network, cadence: NOTHING });
-
-/** Rotates as a client does that is told of failures: looks again, until there is nothing left to sign and the chain shows the version. */
-async function rotateTo(phone: Phone, version: number): Promise<void> {
-  const wanted = await derived(phone, version);
-  const end = performance.now() + PATIENCE_MS;
-  for (;;) {
-    await persist(phone, "rotation", async () => {
-      await rotateServerKeys(phone.client, { networks: [network] }).catch((error: unknown) => {
-        if (!(error instanceof ProblemError) || error.error !== "MessageRenewed") throw error;
-      });
-    });
-    const active = (await persist(phone, "keys on chain", () => serverKeysOf(phone))).filter(({ revoked }) => !revoked);
-    expect(active).toHaveLength(1);
-    if (active[0]!.publicKey === wanted) return;
-    if (performance.now() > end) throw new Error(`no rotation:\n${phone.story.join("\n")}`);
-    await sleep(AGAIN_MS);
-  }
+let raising: Promise<number> | undefined;
+/** The version that the operator wants, from whichever test comes first. */
+function wantedVersion(): Promise<number> {
+  raising ??= tools.wantNextVersion();
+  return raising;
 }
 
 it("a server key changes while its account signs: nobody is refused, and recovery works with the new one", {
   timeout: 400_000,
 }, async () => {
+  const { network, newPerson, addressOf, serverKeysOf, derived, send, rotateTo } = tools;
+  const { chainName } = network;
   const person = await newPerson(0);
   const backup = generateDeviceKey();
   const { publicKey, algorithm } = backup;
@@ -127,24 +59,11 @@ it("a server key changes while its account signs: nobody is refused, and recover
 
   let done = false;
   const answers: string[] = [];
-  /** Asks the signer for signatures, and for nothing else, as fast as it answers. */
   const askAll = async () => {
-    const address = await addressOf(person);
-    const keys = await access.accountKeys(address);
-    const { index: keyId } = keys.find((key) => key.publicKey === person.deviceKey.publicKey)!;
-    const { id: referenceBlockId } = await access.latestSealedBlock();
+    const ask = await tools.asker(person);
     while (!done) {
-      const payload = payloadMessage({
-        script: NOTHING,
-        arguments: [],
-        referenceBlockId,
-        gasLimit: 100n,
-        proposalKey: { address, keyId, sequenceNumber: 1_000_000n },
-        payer: network.paymaster.replace("0x", ""),
-        authorizers: [address],
-      });
-      await person.client.signTransaction(bytesToHex(payload), chainName).then(
-        ({ keyId: by }) => answers.push(`key ${by}`),
+      await ask().then(
+        (by) => answers.push(`key ${by}`),
         // A signer that was just started again may be out of the gateway's reach for a moment: that refuses nothing.
         (error: unknown) => isUnanswered(error) || answers.push((error as Error).message),
       );
@@ -160,7 +79,7 @@ it("a server key changes while its account signs: nobody is refused, and recover
       );
     }
   };
-  const version = await wantNextVersion();
+  const version = await wantedVersion();
   expect(version).toBe(2);
   const load = [askAll(), sendAll()];
   await expect.poll(() => answers.length > 10 && sent.length > 2, { timeout: 60_000 }).toBe(true);
@@ -229,5 +148,110 @@ it("a server key changes while its account signs: nobody is refused, and recover
   const [delay] = await person.client.delays();
   await sleep(Math.max(0, new Date(delay!.availableAt).getTime() - Date.now()) + 500);
   await comeBack();
-  await sendTransaction(device, { network, cadence: NOTHING });
+  await sendTransaction(device, { network, cadence: "transaction { prepare(account: &Account) {} }" });
+});
+
+const random = seededRandom("rotation of server keys");
+/** At each place the program that stands there dies, at a third of them the other one as well; with FAULT_ALL both everywhere. */
+const cells: Cell[] = faultPointsOf("rotateServerKey").flatMap((point): Cell[] => {
+  const [own, other] = (point.startsWith("signer/") ? ["signer", "account"] : ["account", "signer"]) as [
+    Program,
+    Program,
+  ];
+  const both = process.env.FAULT_ALL !== undefined || random.below(3) === 0;
+  return [{ point, victim: own }, ...(both ? [{ point, victim: other }] : [])];
+});
+const LIMIT_MS = 150_000;
+
+/** Rotates while it asks for signatures all the time; gives the keys that signed. Whoever is refused for good ends the test. */
+async function rotateUnderLoad(phone: Phone, version: number): Promise<Set<number>> {
+  const ask = await persist(phone, "account", () => tools.asker(phone));
+  const signedBy = new Set<number>();
+  let done = false;
+  const asking = (async () => {
+    while (!done) {
+      signedBy.add(await persist(phone, "signature", ask));
+      await sleep(AGAIN_MS);
+    }
+  })();
+  await Promise.all([tools.rotateTo(phone, version).finally(() => (done = true)), asking]);
+  return signedBy;
+}
+
+/** What stands on the chain without a record that verifies, of these accounts' server keys. */
+async function unrecorded(addresses: ReadonlySet<string>, after: bigint): Promise<string[]> {
+  const audit = await readAudit(stack.stack);
+  const broken = audit.map(({ head, records }) => verifyChain(records, head)).filter((wrong) => wrong !== "");
+  const signed = audit.flatMap(({ records }) => records.filter(({ verdict }) => verdict === "signed"));
+  const hashes = new Set(signed.map(({ messageHash }) => messageHash));
+  const transactions = await chainReader(tools.network.accessNode).transactions(after);
+  const missing = transactions.flatMap((transaction) =>
+    signedMessages(transaction)
+      .filter(({ address, keyId }) => addresses.has(address) && keyId !== 1)
+      .filter(({ message }) => !hashes.has(sha256(message)))
+      .map(({ address, keyId }) => `${transaction.id}: ${address}/${keyId}`),
+  );
+  return [...broken, ...missing];
+}
+
+it("account and signer are killed at every place of a rotation: it is done once and whole", {
+  timeout: LIMIT_MS + 120_000,
+}, async () => {
+  let version = await wantedVersion();
+  const after = await chainReader(tools.network.accessNode).height();
+  const started = performance.now();
+  const signedBy = new Set<number>();
+  const told = (line: string) => crowd.forEach((phone) => void tell(phone, `-- ${line}`));
+  const executioner = createExecutioner(stack, cells, [], random, told);
+  const open = async () =>
+    (
+      await query<{ n: number }>(
+        stack.stack,
+        "account",
+        "SELECT count(*)::int AS n FROM server_key_rotation WHERE state = 'submitted'",
+      )
+    )[0]!.n;
+  const rotateAll = async () => {
+    for (let n = 0; n < crowd.length; n += TOGETHER) {
+      stack.controller.judge = executioner.judge;
+      const people = crowd.slice(n, n + TOGETHER);
+      const keys = await Promise.all(people.map((phone) => rotateUnderLoad(phone, version)));
+      for (const key of keys.flatMap((used) => [...used])) signedBy.add(key);
+      // The last places are passed when the client has its answer already.
+      await expect.poll(open, { timeout: 60_000 }).toBe(0);
+      stack.controller.judge = undefined;
+      await stack.allUp();
+    }
+  };
+  await rotateAll();
+  // Whatever nobody came to is had with yet another version.
+  while (executioner.open() > 0 && performance.now() - started < LIMIT_MS) {
+    version = await tools.wantNextVersion();
+    await rotateAll();
+  }
+  await executioner.stop();
+  await stack.allUp();
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  console.log(
+    `rotation: ${cells.length} cells in ${executioner.kills()} kills, ${crowd.length} accounts to version ${version}, ${seconds} s`,
+  );
+  expect(cells.filter(({ killed }) => killed === undefined)).toEqual([]);
+  expect(signedBy.size).toBe(version);
+
+  const addresses = new Set<string>();
+  for (const phone of crowd) {
+    const story = phone.story.join("\n");
+    addresses.add(await persist(phone, "address", () => tools.addressOf(phone)));
+    const { result } = await persist(phone, "transaction", () => tools.send(phone));
+    expect(result.errorMessage, story).toBe("");
+    const onChain = await persist(phone, "keys on chain", () => tools.serverKeysOf(phone));
+    const versions = await Promise.all(onChain.map((_, i) => tools.derived(phone, i + 1)));
+    expect(onChain, story).toMatchObject(
+      versions.map((publicKey, i) => ({ publicKey, revoked: i + 1 !== version, weight: 999 })),
+    );
+    expect(onChain, story).toHaveLength(version);
+    expect(await persist(phone, "rotations", () => phone.client.serverKeyRotations()), story).toEqual([]);
+  }
+  expect(await unrecorded(addresses, after)).toEqual([]);
+  expect(stack.died()).toEqual([]);
 });

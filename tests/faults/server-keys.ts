@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { type ClientNetwork, ProblemError, rotateServerKeys, sendTransaction } from "@countersign/client";
+import { createAccessApi, payloadMessage } from "@countersign/flow";
+import { bytesToHex } from "@countersign/keys";
+import { expect } from "vitest";
+import { createKeystoreVault, readKeystore } from "../../services/signer/src/vault/index.ts";
+import { type FaultStack, type Program, replicasOf } from "./fault-stack.ts";
+import { AGAIN_MS, logIn, newPhone, PATIENCE_MS, type Phone, persist, settle, signUp } from "./phone.ts";
+
+const NOTHING = "transaction { prepare(account: &Account) {} }";
+
+/** What operators and clients do when an account's server key changes, on this stack. */
+export function serverKeys(stack: FaultStack) {
+  const [chain] = stack.stack.chains;
+  const { chainName, accessNode, paymaster } = chain!;
+  const network: ClientNetwork = { chainName, accessNode, paymaster };
+  const access = createAccessApi({ baseUrl: accessNode });
+  const keystoreFile = join(stack.stack.stateDir, "keys/signer-keystore.json");
+  const passphraseFile = join(stack.stack.stateDir, "keys/signer-keystore.passphrase");
+
+  async function restartBoth(program: Program): Promise<void> {
+    for (const name of replicasOf(program)) {
+      await stack.bounce(name);
+      await stack.allUp();
+    }
+  }
+
+  /** The operator's steps, as docs/vaults.md has them; gives the new version. */
+  async function wantNextVersion(): Promise<number> {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["services/signer/src/cli.ts", "keys", "rotate", "--role", "server"],
+      {
+        env: {
+          PATH: process.env.PATH,
+          SIGNER_KEYSTORE_FILE: keystoreFile,
+          SIGNER_KEYSTORE_PASSPHRASE_FILE: passphraseFile,
+        },
+      },
+    );
+    const { version } = JSON.parse(stdout) as { version: number };
+    await restartBoth("signer");
+    const file = stack.stack.networksFile;
+    const { networks } = JSON.parse(readFileSync(file, "utf8"));
+    const changed = networks.map((entry: object) => ({ ...entry, serverKeyVersion: version }));
+    writeFileSync(file, JSON.stringify({ networks: changed }));
+    await restartBoth("signer");
+    return version;
+  }
+
+  async function newPerson(n: number): Promise<Phone> {
+    const phone = newPhone(stack.stack, n);
+    await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
+    await settle(phone);
+    return phone;
+  }
+
+  const addressOf = async ({ client }: Phone) =>
+    (await client.me()).addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+
+  /** The server keys of an account on chain, by index. */
+  const serverKeysOf = async (phone: Phone) =>
+    (await access.accountKeys(await addressOf(phone))).filter(({ hashAlgorithm }) => hashAlgorithm === "SHA3_256");
+
+  const derived = async ({ accountId }: Phone, version: number): Promise<string> => {
+    const vault = createKeystoreVault(readKeystore(keystoreFile, readFileSync(passphraseFile, "utf8").trim()));
+    return (await vault.publicKey({ role: "server", chainName, accountId, version })).publicKey;
+  };
+
+  /** Sends a transaction that the server key signs, too. */
+  const send = (phone: Phone) => sendTransaction(phone.client, { network, cadence: NOTHING });
+
+  /** Asks the signer for a signature, and for nothing else; gives the index of the key that made it. The proposal key is the phone's, and its number of no use. */
+  async function asker(phone: Phone): Promise<() => Promise<number>> {
+    const address = await addressOf(phone);
+    const keys = await access.accountKeys(address);
+    const { index: keyId } = keys.find((key) => key.publicKey === phone.deviceKey.publicKey)!;
+    const { id: referenceBlockId } = await access.latestSealedBlock();
+    const payload = payloadMessage({
+      script: NOTHING,
+      arguments: [],
+      referenceBlockId,
+      gasLimit: 100n,
+      proposalKey: { address, keyId, sequenceNumber: 1_000_000n },
+      payer: paymaster.replace("0x", ""),
+      authorizers: [address],
+    });
+    return async () => (await phone.client.signTransaction(bytesToHex(payload), chainName)).keyId;
+  }
+
+  /** Rotates as a client does that is told of failures: looks again, until there is nothing left to sign and the chain shows the version. */
+  async function rotateTo(phone: Phone, version: number): Promise<void> {
+    const wanted = await derived(phone, version);
+    const end = performance.now() + PATIENCE_MS;
+    for (;;) {
+      await persist(phone, "rotation", async () => {
+        await rotateServerKeys(phone.client, { networks: [network] }).catch((error: unknown) => {
+          if (!(error instanceof ProblemError) || error.error !== "MessageRenewed") throw error;
+        });
+      });
+      const onChain = await persist(phone, "keys on chain", () => serverKeysOf(phone));
+      const active = onChain.filter(({ revoked }) => !revoked);
+      expect(active).toHaveLength(1);
+      if (active[0]!.publicKey === wanted) return;
+      if (performance.now() > end) throw new Error(`no rotation:\n${phone.story.join("\n")}`);
+      await sleep(AGAIN_MS);
+    }
+  }
+
+  return { network, wantNextVersion, newPerson, addressOf, serverKeysOf, derived, send, asker, rotateTo };
+}
