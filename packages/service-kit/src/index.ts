@@ -82,4 +82,4 @@ export {
   type TokenVerifierOptions,
   type VerifiedToken,
 } from "./token/verifier.ts";
-export { type WatchedTokenState, watchTokenState } from "./token/watch.ts";
+export { untilCurrent, type WatchedTokenState, watchTokenState } from "./token/watch.ts";

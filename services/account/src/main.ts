@@ -21,6 +21,7 @@ import {
   runService,
   type ServiceProcess,
   sleepUntil,
+  untilCurrent,
   watchTokenState,
 } from "@countersign/service-kit";
 import { createFlowChain } from "./chain/flow.ts";
@@ -295,6 +296,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       verifyKeyAddition: verifyKeyAdditionRpc(verifyKeyAddition(keyAdditions), transactionUrl),
     });
   onClose("rpc", () => server.stop(drainMs));
+  await untilCurrent(tokenState);
   await server.listen(config.listen);
 }
 

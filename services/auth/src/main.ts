@@ -22,6 +22,7 @@ import {
   runService,
   type ServiceDefinition,
   type ServiceProcess,
+  untilCurrent,
 } from "@countersign/service-kit";
 import pg from "pg";
 import { removeFromDeviceList } from "./clients/device-list.ts";
@@ -288,6 +289,7 @@ async function start(service: ServiceProcess) {
   const jwks = await startJwksServer({ listen: config.httpListen, tls, published: keys.published });
   onClose("jwks", () => jwks.close());
   onClose("rpc", () => server.stop(drainMs));
+  await untilCurrent(tokenState);
   await server.listen(config.listen);
 }
 

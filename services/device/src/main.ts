@@ -16,6 +16,7 @@ import {
   loadTls,
   runService,
   type ServiceProcess,
+  untilCurrent,
   watchTokenState,
 } from "@countersign/service-kit";
 import { delaysOfSigner } from "./clients/delays.ts";
@@ -152,6 +153,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     .add(DelaysService, delaysHandlers({ store, delays: delaysOfSigner(signer) }))
     .add(AccountEventsService, accountEventsHandlers(accountEvents));
   onClose("rpc", () => server.stop(drainMs));
+  await untilCurrent(tokenState);
   await server.listen(config.listen);
 }
 

@@ -12,6 +12,7 @@ import {
   loadTls,
   runService,
   type ServiceProcess,
+  untilCurrent,
   uuidv7,
   watchTokenState,
 } from "@countersign/service-kit";
@@ -106,6 +107,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     metrics,
   }).add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair }));
   onClose("rpc", () => server.stop(drainMs));
+  await untilCurrent(tokenState);
   await server.listen(config.listen);
 }
 

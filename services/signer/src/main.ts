@@ -19,6 +19,7 @@ import {
   loadPeers,
   loadTls,
   runService,
+  untilCurrent,
   uuidv7,
   watchTokenState,
 } from "@countersign/service-kit";
@@ -260,6 +261,7 @@ await runService({
     onClose("pruning", () => clearInterval(pruning));
     readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
     readyCheck("token-state", () => tokenState.current());
+    await untilCurrent(tokenState);
     await server.listen(config.listen);
     onClose("rpc", () => server.stop(drainMs));
   },

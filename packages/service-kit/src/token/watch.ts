@@ -19,6 +19,20 @@ export interface WatchTokenStateOptions {
   clock?: Clock;
 }
 
+const CURRENT_PATIENCE_MS = 5_000;
+const CURRENT_LOOK_MS = 10;
+
+/**
+ * Waits until a process knows whom to believe, before it listens: a replica that is dialled as soon as its port is open would refuse what others serve. Without auth it goes on after a
+ * while, and refuses.
+ */
+export async function untilCurrent(state: Pick<TokenState, "current">, signal?: AbortSignal): Promise<void> {
+  const end = performance.now() + CURRENT_PATIENCE_MS;
+  while (!state.current() && performance.now() < end) {
+    if (!(await sleepUntil(CURRENT_LOOK_MS, signal === undefined ? [] : [signal]))) return;
+  }
+}
+
 /** Follows auth.v1.TokenState/Watch for as long as it takes, resuming where it was. */
 export function watchTokenState(
   client: Pick<RpcClient<TokenStateService>, "watch">,
