@@ -1,18 +1,20 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DURABLES, FEED_CONSUMERS, inboxPrefix } from "@countersign/outbox/consumers.ts";
+import { setUpEvents } from "@countersign/outbox";
+import { API_PREFIX, DURABLES, FED_SUBJECTS } from "@countersign/outbox/consumers.ts";
+import { connect } from "nats";
 import { dnsName, type TlsFiles, tlsFiles } from "./certificates.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
-import { services } from "./paths.ts";
+import { type ServiceName, services } from "./paths.ts";
 
 const stream = "CS_EVENTS";
 
-/** The names that nats-server has in the subjects of acknowledgements, of their second form, for JetStream without a domain and the account without a name. */
-const ackPlaces = ["", `_.${accountHash("$G")}.`];
+/** NATS' account that the stream is in, with the operator and nobody else. */
+const eventsAccount = "EVENTS";
 
 /** As nats-server shortens an account's name: bytes of its SHA-256, each as a digit of 62. */
 function accountHash(account: string): string {
@@ -21,48 +23,75 @@ function accountHash(account: string): string {
   return Array.from(hash, (byte) => digits[byte % digits.length]).join("");
 }
 
-/** What every service asks JetStream. An existing stream is not changed by CREATE; UPDATE is the operator's. */
-const everybody = ["$JS.API.INFO", `$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.CREATE.${stream}`];
-
-/** A consumer of its own: make and look at it, fetch, acknowledge. */
-const ownConsumer = (durable: string): string[] => [
-  `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${durable}`,
-  `$JS.API.CONSUMER.INFO.${stream}.${durable}`,
-  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`,
-  ...ackPlaces.map((place) => `$JS.ACK.${place}${stream}.${durable}.>`),
-];
-
-/** A feed's consumer, that comes and goes with a process and is not acknowledged to. */
-const feedConsumer = (name: string): string[] => [
-  `$JS.API.CONSUMER.CREATE.${stream}.${name}.>`,
-  `$JS.API.CONSUMER.INFO.${stream}.${name}`,
-  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`,
-  `$JS.API.CONSUMER.DELETE.${stream}.${name}`,
-];
-
-interface Permissions {
-  publish: string[];
-  subscribe: string[];
+/** Subjects of the events' account that a service reaches. */
+interface Rights {
+  /** Questions with one answer, or none. */
+  ask: string[];
+  /** Questions with several answers. */
+  fetch: string[];
+  hear: string[];
 }
 
+/** What is between a service and the events: its own subjects, its own durable consumers to fetch from and acknowledge to, in both of NATS' forms. */
+function rightsOf(service: ServiceName): Rights {
+  const durables = Object.keys(DURABLES[service]);
+  const feeds = service === "device";
+  return {
+    ask: [
+      `cs.v1.${service}.>`,
+      ...durables.flatMap((durable) => [
+        `$JS.API.CONSUMER.INFO.${stream}.${durable}`,
+        `$JS.ACK.${stream}.${durable}.>`,
+        `$JS.ACK._.${accountHash(eventsAccount)}.${stream}.${durable}.>`,
+      ]),
+      // Follows the stream, and reads an account's past one by one, for streams that resume.
+      ...(feeds ? [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.GET.${stream}`] : []),
+    ],
+    fetch: durables.map((durable) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`),
+    hear: feeds ? [FED_SUBJECTS] : [],
+  };
+}
+
+/** The subject by which a service names it in its own account, which has no JetStream. */
+const localName = (subject: string): string => subject.replace(/^\$JS\.API\./, `${API_PREFIX}.`);
+
 /**
- * Who may do what, by the DNS name of the certificate. Each service has its own subjects, consumers and answers, so that one that is broken in swallows nothing
- * that others wait for. The gateway has no business here.
+ * Who may do what, by the DNS name of the certificate. Each service has an account of its own and reaches what is let in from the events' account: so NATS' answers stay with whoever asked,
+ * and cannot be led to what others may ask. The gateway has no business here.
  */
-export function natsUsers(): Record<string, Permissions> {
-  const users: Record<string, Permissions> = {};
+export function natsAccounts(): Record<string, object> {
+  const accounts: Record<string, object> = {};
+  const exported: object[] = [];
   for (const service of services) {
-    users[dnsName(service)] = {
-      publish: [`cs.v1.${service}.>`, ...everybody, ...DURABLES[service].flatMap(ownConsumer)],
-      subscribe: [`${inboxPrefix(service)}.>`],
+    const name = service.toUpperCase();
+    const { ask, fetch, hear } = rightsOf(service);
+    exported.push(
+      ...ask.map((subject) => ({ service: subject, accounts: [name] })),
+      ...fetch.map((subject) => ({ service: subject, response_type: "stream", accounts: [name] })),
+      ...hear.map((subject) => ({ stream: subject, accounts: [name] })),
+    );
+    const from = (subject: string) => ({ account: eventsAccount, subject });
+    accounts[name] = {
+      users: [
+        {
+          user: dnsName(service),
+          permissions: { publish: [...ask, ...fetch].map(localName), subscribe: ["_INBOX.>", ...hear] },
+        },
+      ],
+      imports: [
+        ...[...ask, ...fetch].map((subject) => ({ service: from(subject), to: localName(subject) })),
+        ...hear.map((subject) => ({ stream: from(subject) })),
+      ],
     };
   }
-  // Follows the stream with each process, and reads an account's past one by one, for streams that resume.
-  const feeds = FEED_CONSUMERS.flatMap(feedConsumer);
-  users[dnsName("device")]?.publish.push(`$JS.API.STREAM.MSG.GET.${stream}`, ...feeds);
-  // Sets streams up and looks into them, and is nobody's at run time.
-  users[dnsName("operator")] = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
-  return users;
+  // Sets the stream and its consumers up and looks into them, and is nobody's at run time.
+  const permissions = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
+  accounts[eventsAccount] = {
+    jetstream: "enabled",
+    users: [{ user: dnsName("operator"), permissions }],
+    exports: exported,
+  };
+  return accounts;
 }
 
 export interface NatsPlaces {
@@ -77,7 +106,6 @@ export interface NatsPlaces {
 
 /** The configuration of nats-server: JetStream on disk, mutual TLS with the certificate as the user. */
 export function natsConfig({ listen, tls, storeDir, monitor }: NatsPlaces): string {
-  const users = Object.entries(natsUsers()).map(([user, permissions]) => ({ user, permissions }));
   // NATS' own format takes JSON for values.
   return [
     `listen: ${JSON.stringify(listen)}`,
@@ -85,7 +113,7 @@ export function natsConfig({ listen, tls, storeDir, monitor }: NatsPlaces): stri
     `server_name: "countersign-dev"`,
     `jetstream: ${JSON.stringify({ store_dir: storeDir, max_mem: 67_108_864, max_file: 1_073_741_824 })}`,
     `tls: ${JSON.stringify({ cert_file: tls.cert, key_file: tls.key, ca_file: tls.ca, verify_and_map: true, timeout: 5 })}`,
-    `authorization: ${JSON.stringify({ users })}`,
+    `accounts: ${JSON.stringify(natsAccounts())}`,
     "",
   ].join("\n");
 }
@@ -104,7 +132,19 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Starts nats-server and waits until it greets. */
+/** Connects as the operator and sets up the stream and the consumers of all services. `url` is for example "tls://127.0.0.1:4222". */
+export async function setUpNats(url: string, { ca, cert, key }: TlsFiles): Promise<void> {
+  const read = (path: string) => readFileSync(path, "utf8");
+  const tls = { ca: read(ca), cert: read(cert), key: read(key) };
+  const operator = await connect({ servers: url, name: "set-up", tls, timeout: 5_000 });
+  try {
+    await setUpEvents(operator);
+  } finally {
+    await operator.close();
+  }
+}
+
+/** Starts nats-server, waits until it greets, and sets it up. */
 export async function startNats(options: {
   binary: string;
   stateDir: string;
@@ -128,5 +168,6 @@ export async function startNats(options: {
     if (!child.running()) throw new Failure(`nats-server ended while it started:\n${logTail(options.logFile)}`);
     await sleep(50);
   }
+  await setUpNats(`tls://127.0.0.1:${options.port}`, tlsFiles(stateDir, "operator"));
   return child;
 }

@@ -11,6 +11,8 @@ import { type Controller, startController } from "./controller.ts";
 const RESTARTS = 15;
 /** Signers start often here, and have few scripts to read at once: each reader more is most of a second. */
 export const QUICK_START = { SIGNER_PARSER_WORKERS: "1" };
+/** A deployment waits so long between two replicas (minReadySeconds), so that callers find the one that is back. */
+const FOUND_AGAIN_MS = 1_000;
 
 /** The programs that have replicas, as processes are named. */
 export const programs = ["gateway", "auth", "device", "key", "account", "signer"] as const;
@@ -94,6 +96,7 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
       down.add(name);
       await running.end(name);
       await bringBack(name, 0);
+      await sleep(FOUND_AGAIN_MS);
     },
     async allUp() {
       while (restarts.size > 0) await Promise.all(restarts);

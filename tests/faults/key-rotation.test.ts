@@ -191,7 +191,9 @@ it("paymaster and creator change their keys and nobody is refused", { timeout: 4
   await Promise.all(load);
   expect(failures).toEqual([]);
   // What a phone was told other than that it is done, and asked again for.
-  expect(everybody.flatMap(({ story }) => story.filter((line) => !line.endsWith(": done")))).toEqual([]);
+  const refused = everybody.flatMap(({ story }) => story.filter((line) => !line.endsWith(": done")));
+  if (refused.length > 0) console.log(`logs: ${stack.keepLogs()}`);
+  expect(refused).toEqual([]);
   expect(await keysUsed(before)).toEqual({ paymaster: ["1", "2"], creator: ["1", "2"] });
   console.log(`rotation: ${counts["sign-ups"]} sign-ups, ${counts.transactions} transactions`);
 

@@ -54,7 +54,7 @@ describe("docker-compose.yml", () => {
         expect(condition === "service_completed_successfully", where).toBe(oneShot.includes(needed));
       }
     }
-    expect(oneShot.toSorted()).toEqual(["chain", "databases", "set-up"]);
+    expect(oneShot.toSorted()).toEqual(["chain", "databases", "events", "set-up"]);
   });
 
   it("names networks and volumes that it defines, each volume used", () => {

@@ -42,6 +42,7 @@ async function prepare(): Promise<void> {
     if (name === "gateway" || name === "nats" || (services as readonly string[]).includes(name))
       handCertificate(own, name, name);
   }
+  handCertificate(own, "operator", "events");
 
   const password = ensureSecret(join(own, "keys", "postgres.password"));
   // Postgres runs as a user of its own: its volume, which only it and the databases' step have, is the protection.

@@ -1,9 +1,9 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { type Logger, sleepUntil } from "@countersign/service-kit";
-import { AckPolicy, type ConsumerMessages, DeliverPolicy, type JsMsg, type NatsConnection, ReplayPolicy } from "nats";
-import type { Durable } from "./consumers.ts";
+import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
+import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
-import { EVENTS_STREAM, ensureEventsStream, hasCode } from "./stream.ts";
+import { EVENTS_STREAM } from "./stream.ts";
 
 export interface DeliveredEvent {
   subject: string;
@@ -13,31 +13,19 @@ export interface DeliveredEvent {
 }
 
 export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
-  /** Default CS_EVENTS. */
-  stream?: string;
-  /** Shared by the replicas of a service: each event goes to one of them. For example "auth-key-revoked". */
+  /** Shared by the replicas of a service: each event goes to one of them. The operator's set-up has made it. */
   durable: Durable;
-  /** Subjects, for example "cs.v1.key.*.key-revoked". */
-  filter: string | readonly string[];
   /** Must bear the same event twice. What it throws lets the event come again later. */
   handler: (delivered: DeliveredEvent) => Promise<void>;
   logger: Logger;
   /** Events that are handled at once; more than one gives up their order. Default 1. */
   concurrency?: number;
-  /** After this time what a process that died had in hand is delivered again, in milliseconds. Default 30,000. */
-  ackWaitMs?: number;
-  /** Deliveries before an event is given up, loudly. Default 30, about two hours. */
-  maxDeliver?: number;
 }
 
 export interface EventConsumer {
   close(): Promise<void>;
 }
 
-const SECOND_NS = 1_000_000_000;
-// JetStream API error: the consumer exists with other settings.
-const EXISTS = 10148;
-const ACK_WAIT_MS = 30_000;
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
 /** Milliseconds until an event comes again after its n-th delivery. */
@@ -48,35 +36,12 @@ function delayMs(attempt: number): number {
 /** Consumes events durably with explicit acknowledgement, for as long as it takes; events that came while it was away come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { durable, handler } = options;
-  const stream = options.stream ?? EVENTS_STREAM;
   const concurrency = options.concurrency ?? 1;
-  const maxDeliver = options.maxDeliver ?? 30;
-  const ackWaitMs = options.ackWaitMs ?? ACK_WAIT_MS;
+  const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
   const logger = options.logger.child({ component: "consumer", durable });
   const stop = new AbortController();
   const nats = linkNats({ ...options, logger, name: durable });
   let messages: ConsumerMessages | undefined;
-
-  const ensureConsumer = async (connection: NatsConnection): Promise<void> => {
-    const manager = await connection.jetstreamManager();
-    if (stream === EVENTS_STREAM) await ensureEventsStream(manager);
-    const config = {
-      durable_name: durable,
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: (ackWaitMs / 1000) * SECOND_NS,
-      deliver_policy: DeliverPolicy.All,
-      replay_policy: ReplayPolicy.Instant,
-      max_deliver: maxDeliver,
-      filter_subjects: typeof options.filter === "string" ? [options.filter] : [...options.filter],
-    };
-    try {
-      await manager.consumers.add(stream, config);
-    } catch (error) {
-      // An earlier version of the service made it; where it stands it stays.
-      if (!hasCode(error, EXISTS)) throw error;
-      await manager.consumers.update(stream, durable, config);
-    }
-  };
 
   const handle = async (message: JsMsg): Promise<void> => {
     const { subject } = message;
@@ -108,8 +73,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   };
 
   const consume = async (connection: NatsConnection): Promise<void> => {
-    await ensureConsumer(connection);
-    const consumer = await connection.jetstream().consumers.get(stream, durable);
+    const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
     messages = await consumer.consume({
       max_messages: Math.max(20, 2 * concurrency),
       expires: 10_000,

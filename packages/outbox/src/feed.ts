@@ -1,18 +1,10 @@
 import { AppError } from "@countersign/errors";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { sleepUntil, uuidv4 } from "@countersign/service-kit";
-import {
-  AckPolicy,
-  type ConsumerMessages,
-  DeliverPolicy,
-  Events,
-  type JetStreamManager,
-  type NatsConnection,
-  ReplayPolicy,
-} from "nats";
-import { type DEVICE_FEED, FEED_CONSUMERS } from "./consumers.ts";
+import { sleepUntil } from "@countersign/service-kit";
+import { Events, type Msg, type NatsConnection, type Subscription } from "nats";
+import { API_PREFIX, FED_SUBJECTS } from "./consumers.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
-import { EVENTS_STREAM, EVENTS_SUBJECTS, ensureEventsStream, hasCode } from "./stream.ts";
+import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
 
 /** An event at its place in the stream. */
 export interface StoredEvent {
@@ -33,7 +25,6 @@ export interface FedEvent {
 }
 
 export interface FeedOptions extends NatsOptions {
-  name: typeof DEVICE_FEED;
   /** Every event from the feed's start on, in order and without a gap. Must not throw. */
   onEvent(event: FedEvent): void;
   /** The stream began anew: what was between is unknown. */
@@ -50,103 +41,90 @@ export interface EventFeed {
   close(): Promise<void>;
 }
 
-const SECOND_NS = 1_000_000_000;
 const REQUEST_MS = 2_000;
 // JetStream API error: no message found.
 const NO_MESSAGE = 10037;
-// JetStream API error: the consumer exists with other settings.
-const NAME_TAKEN = 10148;
+/** How often the stream is asked whether something came that was not heard. */
+const LOOK_MS = 2_000;
+/** More events than this are not read one by one after a loss of NATS: whoever follows is told that some are missing. */
+const MOST_MISSED = 10_000;
 
 interface MessageAnswer {
   error?: { err_code: number; description: string };
   message?: { subject: string; seq: number; data?: string; time: string };
 }
 
+/** What NATS says of an event that it publishes again: its subject, and its place in the stream. Undefined where it says nothing. */
+function placeOf({ headers, subject }: Msg): { sequence: number; subject: string } | undefined {
+  const sequence = Number(headers?.get("Nats-Sequence"));
+  const original = headers?.get("Nats-Subject");
+  if (!Number.isSafeInteger(sequence) || sequence < 1 || !original || !subject.startsWith("cs.feed.")) return undefined;
+  return { sequence, subject: original };
+}
+
 /**
- * Follows the whole stream with one consumer of this process, from now on, in order and without a gap: it starts anew behind the last event
- * that it handed out whenever NATS was lost or a delivery is missing. Older events are read one by one, which needs no consumer at all.
+ * Follows the whole stream from now on, in order and without a gap, by what NATS publishes again once it is stored: that needs no consumer, and so no right to make one. What is missing,
+ * after a loss of NATS or by a number that was left out, is read one by one, as older events are.
  */
 export function startEventFeed(options: FeedOptions): EventFeed {
   const logger = options.logger.child({ component: "event-feed" });
   const stop = new AbortController();
   const nats = linkNats({ ...options, logger });
-  const owner = uuidv4();
-  let messages: ConsumerMessages | undefined;
+  let subscription: Subscription | undefined;
   let position: number | undefined;
-  /** The name of this process's consumer. */
-  let held: string | undefined;
 
-  const startingPoint = (last: number): number => {
-    if (position !== undefined && position <= last) return position;
-    if (position !== undefined) options.onBreak();
-    return last;
+  const handOut = (sequence: number, subject: string, decode: () => Event): void => {
+    position = sequence;
+    options.onEvent({ sequence, subject, decode });
   };
 
-  /** Gives the name back that this process has; NATS does so by itself when a process died. */
-  const release = async (connection: NatsConnection | undefined): Promise<void> => {
-    if (held === undefined || connection === undefined) return;
-    const name = held;
-    held = undefined;
-    const manager = await connection.jetstreamManager({ checkAPI: false, timeout: REQUEST_MS });
-    await manager.consumers.delete(EVENTS_STREAM, name);
-  };
-
-  /** Makes a consumer of this process's own under the first free name. */
-  const addConsumer = async (manager: JetStreamManager, from: number): Promise<string> => {
-    for (const name of FEED_CONSUMERS) {
-      try {
-        await manager.consumers.add(EVENTS_STREAM, {
-          name,
-          // Another process's consumer differs in this at least, and is then no success.
-          metadata: { owner },
-          ack_policy: AckPolicy.None,
-          deliver_policy: DeliverPolicy.StartSequence,
-          opt_start_seq: from,
-          replay_policy: ReplayPolicy.Instant,
-          filter_subject: EVENTS_SUBJECTS,
-          inactive_threshold: 30 * SECOND_NS,
-          mem_storage: true,
-          num_replicas: 1,
-        });
-        held = name;
-        return name;
-      } catch (error) {
-        if (!hasCode(error, NAME_TAKEN)) throw error;
-      }
+  /** Hands out what stands behind the position, up to a sequence, which counts as handed out then. */
+  const catchUp = async (last: number): Promise<void> => {
+    if (position === undefined || position > last || last - position > MOST_MISSED) {
+      if (position !== undefined) options.onBreak();
+      position = last;
     }
-    throw new Error("no name is free for a consumer");
+    while (position < last && !stop.signal.aborted) {
+      const stored = await next(EVENTS_SUBJECTS, position + 1);
+      if (stored === undefined || stored.sequence > last) position = last;
+      else handOut(stored.sequence, stored.subject, () => stored.event);
+    }
+  };
+
+  /** Ends a subscription that has not heard of what the stream had a while ago, or had of a stream that is no more. */
+  const lookAfter = async (followed: Subscription): Promise<void> => {
+    let before = position ?? 0;
+    for (;;) {
+      await sleepUntil(LOOK_MS, [stop.signal]);
+      if (followed.isClosed()) return;
+      const { last } = await bounds().catch(() => ({ last: before }));
+      if ((position ?? 0) < before || last < (position ?? 0)) return followed.unsubscribe();
+      before = last;
+    }
   };
 
   const follow = async (connection: NatsConnection): Promise<void> => {
-    const manager = await connection.jetstreamManager();
-    await ensureEventsStream(manager);
-    await release(connection).catch(() => undefined);
-    const { state } = await manager.streams.info(EVENTS_STREAM);
-    position = startingPoint(state.last_seq);
-    const name = await addConsumer(manager, position + 1);
-    const consumer = await connection.jetstream().consumers.get(EVENTS_STREAM, name);
-    messages = await consumer.consume({
-      max_messages: 500,
-      expires: 10_000,
-      idle_heartbeat: 2_000,
-      abort_on_missing_resource: true,
-    });
-    if (stop.signal.aborted) return void (await messages.close());
-    let expected = 1;
-    for await (const message of messages) {
-      if (message.info.deliverySequence !== expected) throw new Error("a delivery is missing");
-      expected += 1;
-      position = message.seq;
-      const { seq: sequence, subject, data } = message;
-      options.onEvent({ sequence, subject, decode: () => Event.decode(data) });
+    const followed = connection.subscribe(FED_SUBJECTS);
+    subscription = followed;
+    await connection.flush();
+    await catchUp((await bounds()).last);
+    const started = position ?? 0;
+    void lookAfter(followed);
+    for await (const message of followed) {
+      const place = placeOf(message);
+      // What was stored before the stream was asked for its end was handed out above.
+      if (place === undefined || place.sequence <= started) continue;
+      if (place.sequence <= (position ?? 0)) throw new Error("the stream began anew");
+      await catchUp(place.sequence - 1);
+      handOut(place.sequence, place.subject, () => Event.decode(message.data));
     }
   };
 
-  /** What was under way when the connection broke is lost to this consumer: the next one begins behind what arrived. */
+  /** What was under way when the connection broke is lost to this subscription: the next one begins behind what arrived. */
   const endOnDisconnect = async (connection: NatsConnection, ended: AbortSignal): Promise<void> => {
     for await (const { type } of connection.status()) {
       if (ended.aborted) return;
-      if (type === Events.Disconnect) return void (await messages?.close());
+      if (type === Events.Disconnect) return subscription?.unsubscribe();
     }
   };
 
@@ -162,11 +140,10 @@ export function startEventFeed(options: FeedOptions): EventFeed {
         if (!stop.signal.aborted) logger.warn({ err }, "cannot follow events");
       }
       ended.abort();
-      await messages?.close().catch(() => undefined);
+      subscription?.unsubscribe();
       await sleepUntil(200, [stop.signal]);
     }
   };
-  const finished = run();
 
   const online = (): NatsConnection => {
     const connection = nats.current();
@@ -182,36 +159,35 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     }
   };
 
+  const bounds = async () => {
+    const { state } = await ask<{ state?: { first_seq: number; last_seq: number } }>(
+      `${API_PREFIX}.STREAM.INFO.${EVENTS_STREAM}`,
+      "",
+    );
+    if (state === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
+    return { first: state.first_seq, last: state.last_seq };
+  };
+  const next = async (subject: string, from: number | Date): Promise<StoredEvent | undefined> => {
+    const place = typeof from === "number" ? { seq: from } : { start_time: from.toISOString() };
+    const { error, message } = await ask<MessageAnswer>(
+      `${API_PREFIX}.STREAM.MSG.GET.${EVENTS_STREAM}`,
+      JSON.stringify({ ...place, next_by_subj: subject }),
+    );
+    if (error?.err_code === NO_MESSAGE) return undefined;
+    if (message === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
+    const event = Event.decode(Buffer.from(message.data ?? "", "base64"));
+    return { sequence: message.seq, subject: message.subject, storedAt: new Date(message.time), event };
+  };
+  const finished = run();
+
   return {
     position: () => position,
-    async bounds() {
-      const { state } = await ask<{ state?: { first_seq: number; last_seq: number } }>(
-        `$JS.API.STREAM.INFO.${EVENTS_STREAM}`,
-        "",
-      );
-      if (state === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
-      return { first: state.first_seq, last: state.last_seq };
-    },
-    async next(subject, from) {
-      const place = typeof from === "number" ? { seq: from } : { start_time: from.toISOString() };
-      const { error, message } = await ask<MessageAnswer>(
-        `$JS.API.STREAM.MSG.GET.${EVENTS_STREAM}`,
-        JSON.stringify({ ...place, next_by_subj: subject }),
-      );
-      if (error?.err_code === NO_MESSAGE) return undefined;
-      if (message === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
-      return {
-        sequence: message.seq,
-        subject: message.subject,
-        storedAt: new Date(message.time),
-        event: Event.decode(Buffer.from(message.data ?? "", "base64")),
-      };
-    },
+    bounds,
+    next,
     async close() {
       stop.abort();
-      await messages?.close().catch(() => undefined);
+      subscription?.unsubscribe();
       await finished;
-      await release(nats.current()).catch(() => undefined);
       await nats.close();
     },
   };

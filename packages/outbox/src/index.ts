@@ -1,7 +1,8 @@
 export { type ConsumerOptions, type DeliveredEvent, type EventConsumer, startConsumer } from "./consumer.ts";
-export { DEVICE_FEED, type Durable } from "./consumers.ts";
+export { DURABLES, type Durable, FED_SUBJECTS } from "./consumers.ts";
 export { type EventFeed, type FedEvent, type FeedOptions, type StoredEvent, startEventFeed } from "./feed.ts";
 export type { NatsOptions } from "./nats.ts";
 export { type OutboxRow, type OutboxRowInput, outboxRow } from "./outbox-row.ts";
 export { type OutboxPublisher, type OutboxPublisherOptions, startOutboxPublisher } from "./publisher.ts";
+export { setUpEvents } from "./set-up.ts";
 export { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";

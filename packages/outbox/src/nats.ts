@@ -1,7 +1,5 @@
-import { X509Certificate } from "node:crypto";
-import { INTERNAL_DOMAIN, type Logger, sleepUntil, type TlsMaterial } from "@countersign/service-kit";
+import { type Logger, sleepUntil, type TlsMaterial } from "@countersign/service-kit";
 import { connect, Events, type NatsConnection } from "nats";
-import { inboxPrefix } from "./consumers.ts";
 
 export interface NatsOptions {
   /** For example "tls://127.0.0.1:4222"; several with commas. */
@@ -23,15 +21,6 @@ export interface NatsLink {
 
 const RETRY_MS = 1_000;
 const CLOSE_MS = 4_000;
-const INTERNAL_NAME = new RegExp(`DNS:([a-z0-9-]+)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}`);
-
-function tlsOptions({ ca, cert, key }: TlsMaterial) {
-  const service = INTERNAL_NAME.exec(new X509Certificate(cert).subjectAltName ?? "")?.[1];
-  return {
-    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
-    ...(service === undefined ? {} : { inboxPrefix: inboxPrefix(service) }),
-  };
-}
 
 /** Keeps a connection to NATS for as long as it takes; NATS being away is normal. */
 export function linkNats(options: NatsOptions): NatsLink {
@@ -49,7 +38,9 @@ export function linkNats(options: NatsOptions): NatsLink {
       maxReconnectAttempts: -1,
       pingInterval: 10_000,
       maxPingOut: 2,
-      ...(tls === undefined ? {} : tlsOptions(tls)),
+      ...(tls === undefined
+        ? {}
+        : { tls: { ca: tls.ca.toString(), cert: tls.cert.toString(), key: tls.key.toString() } }),
     });
 
   const follow = async (made: NatsConnection): Promise<void> => {

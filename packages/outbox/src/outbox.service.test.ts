@@ -78,7 +78,7 @@ async function insert(count: number): Promise<string[]> {
     const row = outboxRow({
       service: "device",
       accountId,
-      event: "device-updated",
+      event: "device-removed",
       message,
       id,
       createdAt: new Date(),
@@ -112,13 +112,11 @@ function publisher(changes: { pollMs?: number } = {}): void {
 }
 
 function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
-  const filter = "cs.v1.device.*.device-updated";
   const started = startConsumer({
     natsUrl: `tls://127.0.0.1:${port}`,
     tls: tlsOf("auth"),
     logger,
     durable,
-    filter,
     handler,
   });
   closers.push(started.close);
@@ -231,7 +229,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     publisher();
     const [first] = await insert(1);
     const attempts: number[] = [];
-    const close = consumer("auth-key-events", async ({ event, attempt }) => {
+    const close = consumer("auth-device-removed", async ({ event, attempt }) => {
       if (event.id !== first) return;
       attempts.push(attempt);
       if (attempt < 3) throw new Error("not yet");
@@ -240,7 +238,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     await close();
     const [second] = await insert(1);
     const seen: string[] = [];
-    consumer("auth-key-events", async ({ event }) => void seen.push(event.id));
+    consumer("auth-device-removed", async ({ event }) => void seen.push(event.id));
     await vi.waitFor(() => expect(seen).toEqual([second]), { timeout: 10_000 });
   });
 

@@ -11,7 +11,6 @@ import pg from "pg";
 import { faultPoint } from "./fault-points.ts";
 import { createOutboxMetrics } from "./metrics.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
-import { ensureEventsStream } from "./stream.ts";
 
 export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
   databaseUrl: string;
@@ -134,13 +133,10 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     wake = undefined;
   };
 
-  let ensured = false;
   const pass = async (): Promise<void> => {
     await housekeeping();
     const connection = nats.current();
     if (connection === undefined) return;
-    if (!ensured) await ensureEventsStream(await connection.jetstreamManager({ timeout: ACK_MS }));
-    ensured = true;
     const stream = connection.jetstream({ timeout: ACK_MS });
     while (!stop.signal.aborted && (await publishBatch(stream)) === batchSize);
   };
@@ -155,8 +151,6 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
         await sleepUntil(COLLECT_MS, [stop.signal]);
       } catch (err) {
         failures = Math.min(failures + 1, MAX_BACKOFF_ATTEMPT);
-        // The stream may have gone with the server's disk.
-        ensured = false;
         if (!stop.signal.aborted) logger.warn({ err, attempt: failures }, "cannot publish events");
         await sleepUntil(200 + backoffMs(failures), [stop.signal]);
       }

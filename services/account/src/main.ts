@@ -69,11 +69,9 @@ import { prismaKeyWatchStore } from "./store/prisma-key-watch-store.ts";
 import { prismaServerKeyRotationStore } from "./store/prisma-server-key-rotation-store.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { rememberAccounts, writingParents } from "./store/remembered-accounts.ts";
-import { ACCOUNT_FROZEN_DURABLE, ACCOUNT_FROZEN_SUBJECT, onAccountFrozen } from "./subscribers/account-frozen.ts";
+import { onAccountFrozen } from "./subscribers/account-frozen.ts";
 
 const VOID_LOOK_MS = 250;
-/** What a process that died was voiding is another one's after this time: a thief may be faster. */
-const VOID_ACK_WAIT_MS = 5_000;
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
@@ -219,11 +217,9 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     natsUrl: config.natsUrl,
     tls,
     logger,
-    durable: ACCOUNT_FROZEN_DURABLE,
-    filter: ACCOUNT_FROZEN_SUBJECT,
+    durable: "account-account-frozen",
     // Each of them waits most of its time.
     concurrency: 100,
-    ackWaitMs: VOID_ACK_WAIT_MS,
     handler: onAccountFrozen({
       voidTemplates: (accountId) => voiding(accountId, stopping.signal),
       clock,

@@ -70,15 +70,10 @@ import { prismaSignUpStore } from "./store/prisma-sign-up-store.ts";
 import { prismaTokenKeyStore } from "./store/prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./store/prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./store/prisma-two-factor-sign-in-store.ts";
-import { CHAIN_ALERTS, onChainAlert } from "./subscribers/chain-alert.ts";
-import { DEVICE_REMOVED_DURABLE, DEVICE_REMOVED_SUBJECT, onDeviceRemoved } from "./subscribers/device-removed.ts";
-import { KEY_EVENTS_DURABLE, KEY_EVENTS_SUBJECTS, onKeyEvent } from "./subscribers/key-events.ts";
-import {
-  onTwoFactorChanged,
-  TWO_FACTOR_CHANGED_DELIVERIES,
-  TWO_FACTOR_CHANGED_DURABLE,
-  TWO_FACTOR_CHANGED_SUBJECT,
-} from "./subscribers/two-factor-changed.ts";
+import { onChainAlert } from "./subscribers/chain-alert.ts";
+import { onDeviceRemoved } from "./subscribers/device-removed.ts";
+import { onKeyEvent } from "./subscribers/key-events.ts";
+import { onTwoFactorChanged } from "./subscribers/two-factor-changed.ts";
 import { createTokenKeys } from "./tokens/token-keys.ts";
 import { createTokenStateFeed } from "./tokens/token-state-feed.ts";
 import { createTokens } from "./tokens/tokens.ts";
@@ -152,13 +147,14 @@ async function start(service: ServiceProcess) {
     onClose(title, () => consumer.close());
   };
   consume("device-removed", {
-    durable: DEVICE_REMOVED_DURABLE,
-    filter: DEVICE_REMOVED_SUBJECT,
+    durable: "auth-device-removed",
     handler: onDeviceRemoved(access),
   });
-  consume("key-events", { durable: KEY_EVENTS_DURABLE, filter: KEY_EVENTS_SUBJECTS, handler: onKeyEvent(access) });
+  consume("key-events", { durable: "auth-key-events", handler: onKeyEvent(access) });
   consume("chain-alerts", {
-    ...CHAIN_ALERTS,
+    durable: "auth-chain-alerts",
+    // In whatever order they come; not so many that those of one account, which wait for each other, take all connections.
+    concurrency: 3,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
   });
   const signIns = prismaTwoFactorSignInStore(prisma);
@@ -166,9 +162,7 @@ async function start(service: ServiceProcess) {
   const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });
   const { describe } = requests;
   consume("two-factor-changed", {
-    durable: TWO_FACTOR_CHANGED_DURABLE,
-    filter: TWO_FACTOR_CHANGED_SUBJECT,
-    maxDeliver: TWO_FACTOR_CHANGED_DELIVERIES,
+    durable: "auth-two-factor-changed",
     handler: onTwoFactorChanged({
       admit: admitApproved({ signIns, describe, admit }),
       endToken: signIns.endToken,

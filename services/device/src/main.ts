@@ -35,8 +35,8 @@ import { PrismaClient } from "./store/generated/client.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaDeviceStore } from "./store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "./store/prisma-two-factor-store.ts";
-import { KEY_REVOKED_DURABLE, KEY_REVOKED_SUBJECT, onKeyRevoked } from "./subscribers/key-revoked.ts";
-import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
+import { onKeyRevoked } from "./subscribers/key-revoked.ts";
+import { onSessionCreated } from "./subscribers/session-created.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, signal, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
@@ -55,8 +55,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     natsUrl,
     tls,
     logger,
-    durable: SESSION_CREATED_DURABLE,
-    filter: SESSION_CREATED_SUBJECT,
+    durable: "device-session-created",
     // The time only moves forward, so their order does not matter.
     concurrency: 100,
     handler: onSessionCreated(noteDeviceUsed({ store, clock })),
@@ -66,8 +65,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     natsUrl,
     tls,
     logger,
-    durable: KEY_REVOKED_DURABLE,
-    filter: KEY_REVOKED_SUBJECT,
+    durable: "device-key-revoked",
     handler: onKeyRevoked(retireDevice({ store, clock })),
   });
   onClose("key-revoked", () => revocations.close());

@@ -27,12 +27,8 @@ import { startStrangerAlarm } from "./jobs/stranger-alarm.ts";
 import { keysHandlers } from "./rpc/handlers.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaKeyStore } from "./store/prisma-key-store.ts";
-import {
-  KEYS_CHANGED_DURABLE,
-  KEYS_CHANGED_SUBJECT,
-  onAccountKeysChanged,
-} from "./subscribers/account-keys-changed.ts";
-import { onSessionCreated, SESSION_CREATED_DURABLE, SESSION_CREATED_SUBJECT } from "./subscribers/session-created.ts";
+import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
+import { onSessionCreated } from "./subscribers/session-created.ts";
 
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
@@ -51,8 +47,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     natsUrl,
     tls,
     logger,
-    durable: SESSION_CREATED_DURABLE,
-    filter: SESSION_CREATED_SUBJECT,
+    durable: "key-session-created",
     // The time only moves forward, so their order does not matter.
     concurrency: 100,
     handler: onSessionCreated(noteKeyUsed({ store, clock })),
@@ -87,8 +82,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     natsUrl,
     tls,
     logger,
-    durable: KEYS_CHANGED_DURABLE,
-    filter: KEYS_CHANGED_SUBJECT,
+    durable: "key-account-keys-changed",
     concurrency: 10,
     handler: onAccountKeysChanged(follow),
   });

@@ -59,8 +59,9 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     "grpc.dns_min_time_between_resolutions_ms": 5_000,
     "grpc.keepalive_time_ms": 20_000,
     "grpc.keepalive_timeout_ms": 5_000,
-    "grpc.initial_reconnect_backoff_ms": 200,
-    "grpc.max_reconnect_backoff_ms": 3_000,
+    // Short: in a rolling restart the next replica stops soon after this one is back, and nobody must be left with none.
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 500,
     "grpc.max_receive_message_length": bytes,
     "grpc.max_send_message_length": bytes,
     "grpc.enable_channelz": 0,

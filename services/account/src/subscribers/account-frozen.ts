@@ -3,9 +3,6 @@ import type { DeliveredEvent } from "@countersign/outbox";
 import { type Clock, isUuid, MAX_STATE_AGE_MS } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 
-export const ACCOUNT_FROZEN_SUBJECT = "cs.v1.auth.*.account-frozen";
-export const ACCOUNT_FROZEN_DURABLE = "account-account-frozen";
-
 /** The signer hears of a freeze on another way and may be behind; what it still calls not frozen after so many deliveries was unfrozen since. */
 const DELIVERIES_UNTIL_THAWED = 6;
 

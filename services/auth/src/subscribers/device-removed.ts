@@ -2,9 +2,6 @@ import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { AccessStore } from "../domain/remove-device.ts";
 
-export const DEVICE_REMOVED_DURABLE = "auth-device-removed";
-export const DEVICE_REMOVED_SUBJECT = "cs.v1.device.*.device-removed";
-
 /** Ends the access of a removed device, in case the request that removed it died half-way. Events only take away, so a late or second one does no harm. */
 export const onDeviceRemoved =
   (access: AccessStore) =>

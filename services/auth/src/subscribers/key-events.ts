@@ -3,9 +3,6 @@ import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { LeaveStore, RevokedKeyStore } from "../domain/follow-keys.ts";
 import { faultPoint } from "../fault-points.ts";
 
-export const KEY_EVENTS_DURABLE = "auth-key-events";
-export const KEY_EVENTS_SUBJECTS = ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"];
-
 /** Takes access away from keys that were revoked on chain, and from accounts that have left. Events only take away, so a late or second one does no harm. */
 export const onKeyEvent =
   (store: RevokedKeyStore & LeaveStore) =>

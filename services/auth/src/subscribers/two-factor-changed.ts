@@ -4,11 +4,6 @@ import type { admitApproved } from "../domain/admit-device.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 import { faultPoint } from "../fault-points.ts";
 
-export const TWO_FACTOR_CHANGED_DURABLE = "auth-two-factor-changed";
-export const TWO_FACTOR_CHANGED_SUBJECT = "cs.v1.device.*.two-factor-changed";
-/** With five minutes between the last ones about a day: a frozen account is not let in, and may be thawed. */
-export const TWO_FACTOR_CHANGED_DELIVERIES = 300;
-
 interface TwoFactorChangedOptions {
   readonly admit: ReturnType<typeof admitApproved>;
   readonly endToken: TwoFactorSignInStore["endToken"];

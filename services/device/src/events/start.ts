@@ -1,4 +1,4 @@
-import { DEVICE_FEED, type NatsOptions, startEventFeed } from "@countersign/outbox";
+import { type NatsOptions, startEventFeed } from "@countersign/outbox";
 import type { Clock, Metrics } from "@countersign/service-kit";
 import { Gauge } from "prom-client";
 import type { WatchAccountOptions } from "./watch-account.ts";
@@ -23,7 +23,7 @@ export function startAccountEvents(options: AccountEventsOptions): WatchAccountO
     natsUrl,
     tls,
     logger,
-    name: DEVICE_FEED,
+    name: "device-feed",
     onEvent: watchers.publish,
     onBreak: () => watchers.endAll(),
   });

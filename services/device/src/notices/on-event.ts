@@ -5,18 +5,6 @@ import { subjectParts } from "../events/account-event.ts";
 import type { DeliveryStore, NoticeKind } from "./ports.ts";
 import type { sendNotice } from "./send-notice.ts";
 
-export const NOTICES_SUBJECTS = [
-  "cs.v1.auth.*.session-created",
-  "cs.v1.auth.*.account-frozen",
-  "cs.v1.auth.*.account-unfrozen",
-  "cs.v1.account.*.chain-alert",
-  "cs.v1.device.*.device-registered",
-  "cs.v1.key.*.key-discovered",
-  "cs.v1.key.*.account-left",
-  "cs.v1.signer.*.delay-started",
-  "cs.v1.signer.*.delay-cancelled",
-];
-
 /** Events that are news whatever else is known, and what they must carry. */
 const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof Event]>> = {
   "auth.account-unfrozen": ["unfrozen", "accountFrozen"],
@@ -25,7 +13,6 @@ const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof
   "signer.delay-started": ["delay-started", "delayStarted"],
   "signer.delay-cancelled": ["delay-cancelled", "delayCancelled"],
 };
-export const NOTICES_DURABLE = "device-notices";
 
 /** The sign-in that comes with a registration is told by that. */
 const JUST_REGISTERED_MS = 10 * 60_000;

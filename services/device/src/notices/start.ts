@@ -3,11 +3,11 @@ import type { Clock } from "@countersign/service-kit";
 import type { DeviceStore } from "../domain/ports.ts";
 import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
-import { onTwoFactorChanged, PUSH_DURABLE, PUSH_SUBJECT } from "../push/on-two-factor-changed.ts";
+import { onTwoFactorChanged } from "../push/on-two-factor-changed.ts";
 import { type Deliveries, type PushTokens, pushDevices } from "../push/push-devices.ts";
 import type { NotifyConfig } from "./config.ts";
 import { createLogMailer } from "./log-mailer.ts";
-import { NOTICES_DURABLE, NOTICES_SUBJECTS, onNoticeEvent } from "./on-event.ts";
+import { onNoticeEvent } from "./on-event.ts";
 import type { DeliveryStore, FindEmail, Mailer } from "./ports.ts";
 import { sendNotice } from "./send-notice.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
@@ -39,14 +39,12 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
   const consumers = [
     startConsumer({
       ...common,
-      durable: PUSH_DURABLE,
-      filter: PUSH_SUBJECT,
+      durable: "device-push",
       handler: onTwoFactorChanged({ devices, requests, push }),
     }),
     startConsumer({
       ...common,
-      durable: NOTICES_DURABLE,
-      filter: NOTICES_SUBJECTS,
+      durable: "device-notices",
       handler: onNoticeEvent({ deliveries, send }),
     }),
   ];

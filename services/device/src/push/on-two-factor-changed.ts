@@ -5,9 +5,6 @@ import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
 import { toAccountEvent } from "../events/account-event.ts";
 import type { pushDevices } from "./push-devices.ts";
 
-export const PUSH_SUBJECT = "cs.v1.device.*.two-factor-changed";
-export const PUSH_DURABLE = "device-push";
-
 /** Requests live this long; later nobody needs to know. */
 const USEFUL_MS = 5 * 60_000;
 

@@ -3,9 +3,6 @@ import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { retireDevice } from "../domain/retire-device.ts";
 import { faultPoint } from "../fault-points.ts";
 
-export const KEY_REVOKED_SUBJECT = "cs.v1.key.*.key-revoked";
-export const KEY_REVOKED_DURABLE = "device-key-revoked";
-
 /** key's key-revoked: a device that has no other key of the account goes. Bears the same event twice, and late. */
 export const onKeyRevoked =
   (retire: ReturnType<typeof retireDevice>) =>

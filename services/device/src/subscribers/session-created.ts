@@ -2,9 +2,6 @@ import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { noteDeviceUsed } from "../domain/note-device-used.ts";
 
-export const SESSION_CREATED_SUBJECT = "cs.v1.auth.*.session-created";
-export const SESSION_CREATED_DURABLE = "device-session-created";
-
 /** auth's session-created: the device that signed in was used. Bears the same event twice, and late. */
 export const onSessionCreated =
   (note: ReturnType<typeof noteDeviceUsed>) =>

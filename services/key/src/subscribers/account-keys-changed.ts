@@ -3,9 +3,6 @@ import { isUuid } from "@countersign/service-kit";
 import type { FollowChain } from "../domain/follow-chain.ts";
 import { faultPoint } from "../fault-points.ts";
 
-export const KEYS_CHANGED_SUBJECT = "cs.v1.account.*.account-keys-changed";
-export const KEYS_CHANGED_DURABLE = "key-account-keys-changed";
-
 /** account's account-keys-changed: looks at the chain itself, so the same event twice, or late, does no harm. */
 export const onAccountKeysChanged =
   (follow: (command: FollowChain) => Promise<void>) =>

@@ -2,9 +2,6 @@ import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
 import type { noteKeyUsed } from "../domain/note-key-used.ts";
 
-export const SESSION_CREATED_SUBJECT = "cs.v1.auth.*.session-created";
-export const SESSION_CREATED_DURABLE = "key-session-created";
-
 /** auth's session-created: its account key was used. Bears the same event twice, and late. */
 export const onSessionCreated =
   (note: ReturnType<typeof noteKeyUsed>) =>

@@ -1,0 +1,16 @@
+import { reportFailure } from "../fail.ts";
+import { setUpNats } from "../nats.ts";
+import { placeOf, required } from "./settings.ts";
+
+/** A step of docker-compose.yml: the stream of events and each service's consumers, which no service has the right to make. */
+async function setUp(): Promise<void> {
+  const tls = {
+    ca: placeOf("events", "ca.pem"),
+    cert: placeOf("events", "cert.pem"),
+    key: placeOf("events", "key.pem"),
+  };
+  await setUpNats(required("CS_NATS_URL"), tls);
+  console.log("the stream of events and its consumers are in place");
+}
+
+await setUp().catch(reportFailure);

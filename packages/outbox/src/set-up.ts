@@ -1,0 +1,67 @@
+import {
+  AckPolicy,
+  DeliverPolicy,
+  type JetStreamManager,
+  type NatsConnection,
+  NatsError,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+} from "nats";
+import { DURABLE_SETTINGS, FED_SUBJECTS } from "./consumers.ts";
+import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
+
+const SECOND_NS = 1_000_000_000;
+const HOUR_NS = 3_600 * SECOND_NS;
+// JetStream API errors: stream not found; the consumer exists with other settings.
+const NO_STREAM = 10059;
+const EXISTS = 10148;
+
+const REPUBLISH = { src: EVENTS_SUBJECTS, dest: FED_SUBJECTS };
+const STREAM = {
+  name: EVENTS_STREAM,
+  subjects: [EVENTS_SUBJECTS],
+  retention: RetentionPolicy.Limits,
+  storage: StorageType.File,
+  max_age: 7 * 24 * HOUR_NS,
+  duplicate_window: 2 * HOUR_NS,
+  republish: REPUBLISH,
+};
+
+const hasCode = (error: unknown, code: number) => error instanceof NatsError && error.api_error?.err_code === code;
+
+async function ensureStream({ streams }: JetStreamManager): Promise<void> {
+  try {
+    const { config } = await streams.info(EVENTS_STREAM);
+    if (config.republish === undefined) await streams.update(EVENTS_STREAM, { ...config, republish: REPUBLISH });
+  } catch (error) {
+    if (!hasCode(error, NO_STREAM)) throw error;
+    await streams.add(STREAM);
+  }
+}
+
+/**
+ * The operator's set-up of a NATS server, which no service has the right to: the stream of all events where it is missing, one that was changed stays as it is, and every service's durable
+ * consumers with the settings of this version. Done again it changes nothing.
+ */
+export async function setUpEvents(operator: NatsConnection): Promise<void> {
+  const manager = await operator.jetstreamManager();
+  await ensureStream(manager);
+  for (const [durable, { filter, maxDeliver = 30, ackWaitMs = 30_000 }] of DURABLE_SETTINGS) {
+    const config = {
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: (ackWaitMs / 1000) * SECOND_NS,
+      deliver_policy: DeliverPolicy.All,
+      replay_policy: ReplayPolicy.Instant,
+      max_deliver: maxDeliver,
+      filter_subjects: [...filter],
+    };
+    try {
+      await manager.consumers.add(EVENTS_STREAM, config);
+    } catch (error) {
+      if (!hasCode(error, EXISTS)) throw error;
+      await manager.consumers.update(EVENTS_STREAM, durable, config);
+    }
+  }
+}
