@@ -14,7 +14,8 @@ export interface DurableSettings {
 export const DURABLES = {
   auth: {
     // One delivery in five minutes is a week, for which the stream keeps it: an alert is never given up.
-    "auth-chain-alerts": { filter: ["cs.v1.account.*.chain-alert"], maxDeliver: 2_100 },
+    // And soon another one's when who had it died: until then the account signs for the thief.
+    "auth-chain-alerts": { filter: ["cs.v1.account.*.chain-alert"], maxDeliver: 2_100, ackWaitMs: 5_000 },
     "auth-device-removed": { filter: ["cs.v1.device.*.device-removed"] },
     "auth-key-events": { filter: ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"] },
     // With five minutes between the last ones about a day: a frozen account is not let in, and may be thawed.
