@@ -1,0 +1,87 @@
+import { createLogger, createPlainQueries, type PlainQueries, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuditLog } from "../audit/audit-log.ts";
+import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "../audit/record.ts";
+import { clock, database, prisma } from "../testing/store-fixture.ts";
+import { withPlainQueries } from "./plain-prisma.ts";
+import { prismaAuditStore } from "./prisma-audit-store.ts";
+
+const chainName = "flow-emulator";
+let plain: PlainQueries;
+beforeAll(() => {
+  plain = createPlainQueries(database.url, () => undefined);
+});
+afterAll(() => plain.close());
+
+const entry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
+  time: clock.now(),
+  caller: "gateway",
+  accountId: uuidv7(clock),
+  sessionId: "s",
+  operation: "transaction",
+  chainName,
+  messageHash: "00",
+  scriptHash: "01",
+  verdict: "signed",
+  policyVersion: "header-2",
+  keyVersion: 1,
+  ...change,
+});
+
+async function storedChain(chainId: string) {
+  const chain = await prisma.auditChain.findUniqueOrThrow({ where: { id: chainId } });
+  const rows = await prisma.auditRecord.findMany({ where: { chainId }, orderBy: { sequence: "asc" } });
+  return { records: rows as AuditRecord[], head: { chainId, sequence: chain.headSequence, hash: chain.headHash } };
+}
+
+describe("the audit log on Postgres", () => {
+  const logger = createLogger({ name: "test", level: "silent" });
+  const newStore = () => prismaAuditStore(withPlainQueries(prisma, plain));
+  const newLog = (signaturesPerMinute = 10_000) =>
+    createAuditLog({ store: newStore(), clock, logger, signaturesPerMinute });
+
+  it("200 records at once through two instances are two whole chains", async () => {
+    const logs = [newLog(), newLog()];
+    const receipts = await Promise.all(Array.from({ length: 200 }, (_, i) => logs[i % 2]!.append(entry())));
+    const chainIds = [...new Set(receipts.map(({ chainId }) => chainId))];
+    expect(chainIds).toHaveLength(2);
+    for (const chainId of chainIds) {
+      const { records, head } = await storedChain(chainId);
+      expect(records).toHaveLength(100);
+      expect(verifyChain(records, head)).toBe("");
+      expect(verifyChain(records.slice(0, -1), head)).not.toBe("");
+    }
+    for (const { chainId, sequence, hash } of receipts) {
+      const row = await prisma.auditRecord.findUnique({ where: { chainId_sequence: { chainId, sequence } } });
+      expect(row?.hash).toBe(hash);
+    }
+  });
+
+  it("the limit holds over two instances", async () => {
+    const accountId = uuidv7(clock);
+    const logs = [newLog(10), newLog(10)];
+    const asked = Array.from({ length: 30 }, (_, i) => logs[i % 2]!.append(entry({ accountId })));
+    const results = await Promise.allSettled(asked);
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
+    expect(await prisma.auditRecord.count({ where: { accountId, verdict: "signed" } })).toBe(10);
+  });
+
+  it("a head that has moved commits nothing", async () => {
+    const chainId = uuidv7(clock);
+    const store = newStore();
+    const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
+    await store.startChain(first, clock.now());
+    const commit = () => store.commit(first, chainRecords(first, [entry()]));
+    const results = await Promise.allSettled([commit(), commit()]);
+    expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const { records, head } = await storedChain(chainId);
+    expect(verifyChain(records, head)).toBe("");
+  });
+
+  it("what Postgres refuses is told as Prisma tells it", async () => {
+    const queries = withPlainQueries(prisma, plain);
+    const refused = { meta: { driverAdapterError: { cause: { originalCode: "22012" } } } };
+    await expect(queries.$queryRaw`SELECT 1 / ${0}::int`).rejects.toMatchObject(refused);
+    expect(await queries.$queryRaw`SELECT ${2n ** 60n}::bigint AS big`).toEqual([{ big: 2n ** 60n }]);
+  });
+});
