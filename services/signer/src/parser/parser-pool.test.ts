@@ -71,6 +71,17 @@ describe("the parser's workers", { timeout: 60_000 }, () => {
     expect(replaced).toEqual([]);
   });
 
+  it("are as many as scripts wait for, and one where none does", async () => {
+    const { facts, size } = await start({ workers: 2, timeLimitMs: 300, idleMs: 100 });
+    expect(size()).toBe(1);
+    const hanging = facts("forever");
+    const waiting = [facts("fine"), facts("fine")];
+    expect(size()).toBe(2);
+    await Promise.all([hanging, ...waiting]);
+    await expect.poll(size, { timeout: 20_000 }).toBe(1);
+    expect((await facts("fine")).problem).toBe("");
+  });
+
   it("know nothing of our environment", async () => {
     const { facts } = await start({ timeLimitMs: 10_000 });
     expect((await facts("env")).problem).toBe("{}");

@@ -13,7 +13,10 @@ export const PARSER_DIRECTORY = join(import.meta.dirname, "../../cadence-parser/
 export interface ParserPoolOptions {
   /** Holds cadence-parser.wasm and wasm_exec.js. */
   readonly directory?: string;
+  /** The most at a time. One is always there; another one starts when a script waits. */
   readonly workers?: number;
+  /** A worker beside the first one that had nothing to do for so long ends: each takes some 40 MiB. */
+  readonly idleMs?: number;
   /** A script that takes longer costs its worker. */
   readonly timeLimitMs?: number;
   /** Scripts that may wait; more are turned away. */
@@ -25,6 +28,8 @@ export interface ParserPoolOptions {
 export interface ParserPool {
   /** What the syntax tree says. Errors: RateLimited where too many scripts wait. */
   facts(script: string): Promise<ScriptFacts>;
+  /** Workers that run or start. */
+  size(): number;
   close(): Promise<void>;
 }
 
@@ -36,6 +41,7 @@ interface Job {
 /** Longer scripts are not looked at: neither posted to a worker nor hashed into the cache. */
 export const MAX_SCRIPT_LENGTH = 64 * 1024;
 const RESTART_MS = 1000;
+const IDLE_MS = 60_000;
 const TOO_SLOW = "the script takes too long to understand";
 
 /**
@@ -44,6 +50,7 @@ const TOO_SLOW = "the script takes too long to understand";
  */
 export async function startParserPool(options: ParserPoolOptions = {}): Promise<ParserPool> {
   const { directory = PARSER_DIRECTORY, workers = 2, timeLimitMs = 1000, maxQueue = 256 } = options;
+  const { idleMs = IDLE_MS } = options;
   const [wasm, glue] = await Promise.all([
     readFile(join(directory, "cadence-parser.wasm")),
     readFile(join(directory, "wasm_exec.js"), "utf8"),
@@ -53,11 +60,14 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   const queue: Job[] = [];
   const idle: ((job: Job) => void)[] = [];
   const running = new Set<Worker>();
+  let restarting = 0;
   let closed = false;
   let nextId = 0;
 
   const work = () => {
-    while (queue.length > 0 && idle.length > 0) idle.shift()?.(queue.shift() as Job);
+    // Whoever worked last: the others may come to rest.
+    while (queue.length > 0 && idle.length > 0) idle.pop()?.(queue.shift() as Job);
+    if (queue.length > 0 && running.size + restarting < workers) restart();
   };
 
   const startWorker = (): Promise<void> =>
@@ -75,10 +85,12 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
       running.add(worker);
       worker.unref();
       let current: { id: number; job: Job; timer: NodeJS.Timeout } | undefined;
+      let rest: NodeJS.Timeout | undefined;
       let readyOnce = false;
       let ended = false;
 
       const take = (job: Job) => {
+        clearTimeout(rest);
         nextId += 1;
         const timer = setTimeout(() => end(TOO_SLOW), timeLimitMs);
         current = { id: nextId, job, timer };
@@ -86,17 +98,22 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
       };
       const free = () => {
         idle.push(take);
+        rest = setTimeout(() => running.size > 1 && leave(), idleMs).unref();
         work();
       };
-      const end = (why: string) => {
-        if (ended) return;
+      const leave = () => {
         ended = true;
         running.delete(worker);
         const at = idle.indexOf(take);
         if (at >= 0) idle.splice(at, 1);
+        clearTimeout(rest);
         clearTimeout(current?.timer);
-        current?.job.done(notUnderstood(why));
         void worker.terminate();
+      };
+      const end = (why: string) => {
+        if (ended) return;
+        leave();
+        current?.job.done(notUnderstood(why));
         if (!readyOnce) failed(new Error(`the Cadence parser does not start: ${why}`));
         else if (!closed) {
           options.onReplaced?.(why);
@@ -124,13 +141,15 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   const restart = () =>
     void startWorker().catch(() => {
       options.onReplaced?.("a new worker does not start");
-      setTimeout(() => !closed && restart(), RESTART_MS).unref();
+      restarting += 1;
+      const again = () => {
+        restarting -= 1;
+        if (!closed) restart();
+      };
+      setTimeout(again, RESTART_MS).unref();
     });
 
   await startWorker();
-  for (let more = 1; more < workers; more += 1) {
-    restart();
-  }
 
   return {
     async facts(script) {
@@ -142,6 +161,7 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
         work();
       });
     },
+    size: () => running.size,
     async close() {
       closed = true;
       for (const job of queue.splice(0)) job.done(notUnderstood("the signer stops"));
