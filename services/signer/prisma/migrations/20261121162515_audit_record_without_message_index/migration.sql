@@ -1,0 +1,2 @@
+-- DropIndex
+DROP INDEX "audit_record_message_hash_idx";
