@@ -24,13 +24,13 @@ interface Answer {
   readonly hash: string;
 }
 
-/** Asks without a pause until the signer is gone; what it answered. */
+/** Asks without a pause until the signer is gone; what it answers goes to `answers`. */
 async function askUntilDeath(
   { signing, child }: ExtraSigner,
   person: Person,
   messages: () => Buffer,
-): Promise<Answer[]> {
-  const answers: Answer[] = [];
+  answers: Answer[],
+): Promise<void> {
   const token = person.client.credentials!.accessToken;
   const one = async () => {
     while (child.running()) {
@@ -46,7 +46,6 @@ async function askUntilDeath(
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
-  return answers;
 }
 
 it("killed at any moment, no signature has left without its durable record", { timeout: 240_000 }, async () => {
@@ -61,10 +60,13 @@ it("killed at any moment, no signature has left without its durable record", { t
   const answers: Answer[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const signer = await startExtraSigner({ SIGNER_POLICY_FILE: policy });
-    const work = askUntilDeath(signer, person, messages);
-    await sleep(randomInt(150, 700));
+    const before = answers.length;
+    const work = askUntilDeath(signer, person, messages, answers);
+    // The first answer of a new process may take its time on a busy machine.
+    await expect.poll(() => answers.length, { timeout: 20_000, interval: 20 }).toBeGreaterThan(before);
+    await sleep(randomInt(0, 550));
     await signer.child.kill();
-    answers.push(...(await work));
+    await work;
     signer.signing.close();
   }
   // Without answers before each death, nothing was tried.
