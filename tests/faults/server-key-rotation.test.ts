@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CountersignClient, ProblemError, recoverDevice, sendKeyChange, sendTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
+import { tlsFiles } from "@countersign/dev/certificates.ts";
 import { decodeMessage } from "@countersign/flow";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
+import { createRpcClient, loadTls } from "@countersign/service-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
 import { query, readAudit } from "./books.ts";
@@ -39,6 +42,40 @@ let raising: Promise<number> | undefined;
 function wantedVersion(): Promise<number> {
   raising ??= tools.wantNextVersion();
   return raising;
+}
+
+/** Whoever holds the account service's certificate tells the signer something else than the chain shows: signatures are of no use until the next look at rotations, which puts it right. */
+async function mended(person: Phone, version: number): Promise<void> {
+  const asAccount = createRpcClient(ServerKeysService, {
+    address: stack.stack.processes.signer!.grpc!,
+    tls: loadTls(tlsFiles(stack.stack.stateDir, "account")),
+    serverName: "signer",
+    deadlineMs: 5_000,
+  });
+  const { accountId } = person;
+  const { chainName } = tools.network;
+  const tell = (serverKeyIndex: number, serverKeyVersion: number) =>
+    asAccount.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion });
+  const signedBy = await tools.asker(person);
+  const right = await signedBy();
+  try {
+    const wrong = [
+      [0, version],
+      [0x7fffffff, version],
+      [9, version + 1],
+      [9, version - 1],
+    ] as const;
+    for (const [index, of] of wrong)
+      await expect(tell(index, of)).rejects.toMatchObject({ metadata: { reason: "BindingConflict" } });
+    expect(await signedBy()).toBe(right);
+    await tell(9, version);
+    await expect.poll(signedBy, { timeout: 20_000 }).toBe(9);
+    expect(await persist(person, "mend", () => person.client.serverKeyRotations())).toEqual([]);
+    await expect.poll(signedBy, { timeout: 20_000 }).toBe(right);
+  } finally {
+    asAccount.close();
+  }
+  await tools.send(person);
 }
 
 it("a server key changes while its account signs: nobody is refused, and recovery works with the new one", {
@@ -122,6 +159,8 @@ it("a server key changes while its account signs: nobody is refused, and recover
     const direct = other.client.signTransaction(each, chainName);
     await expect(direct).rejects.toMatchObject({ reason: "BadTemplateArguments" });
   }
+
+  await mended(person, version);
 
   // Who comes now has the new version from the beginning.
   const newcomer = await newPerson(2);

@@ -52,9 +52,10 @@ export const listServerKeyRotations =
       const { index: keyId, sequenceNumber, publicKey } = key;
       const version = misboundVersion(bound, key);
       if (version !== undefined) {
-        // A node that lags behind shows the key before: while that may be, what we have seen ourselves stands.
-        const seen = before?.state === "sealed" && before.version === bound.current.version;
-        const mayLag = seen && latest.height - before.referenceHeight <= chain.maxReferenceAge;
+        // A node that lags behind shows the key before: while that may be, what we have seen ourselves stands; also what was seen since we began.
+        const own = await rotations.newest(accountId, chainName);
+        const seen = own !== undefined && own.state !== "failed" && own.version === bound.current.version;
+        const mayLag = seen && latest.height - own.referenceHeight <= chain.maxReferenceAge;
         if (mayLag && version < bound.current.version) return [];
         logger.warn(
           { accountId, chainName, version, index: keyId },

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { list, prepared, rotate, settleOpen, world } from "../testing/server-key-rotations.ts";
+import { accountId, signal } from "../testing/chain-account.ts";
+import {
+  list,
+  options,
+  prepared,
+  rotate,
+  rotations,
+  settle,
+  settleOpen,
+  world,
+} from "../testing/server-key-rotations.ts";
+import { listServerKeyRotations } from "./list-server-key-rotations.ts";
 
 describe("what the signer was told wrongly in our name is told right, when a device asks for rotations", () => {
   it("another index", async () => {
@@ -53,5 +64,18 @@ describe("what the signer was told wrongly in our name is told right, when a dev
     world.height += 1;
     await list();
     expect(world.bound).toBe(2);
+  });
+
+  it("nor what another request has seen since this one began", async () => {
+    const old = world.keys;
+    await rotate(await prepared());
+    await settleOpen();
+    world.keys = old;
+    const answers = [undefined];
+    const newest: typeof rotations.newest = async (...of) =>
+      answers.length > 0 ? answers.shift() : rotations.newest(...of);
+    const listing = listServerKeyRotations({ ...options, rotations: { ...rotations, newest }, settle });
+    expect(await listing(accountId, signal)).toEqual([]);
+    expect([answers.length, world.bound]).toEqual([0, 2]);
   });
 });
