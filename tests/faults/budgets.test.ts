@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ProblemError, signTransaction } from "@countersign/client";
@@ -22,18 +22,27 @@ const dir = mkdtempSync(join(tmpdir(), "countersign-budgets-"));
 let stack: FaultStack;
 let phone: Phone;
 
-beforeAll(async () => {
+const policyFile = join(dir, "policy.json");
+/** Lets so many accounts be created in a month. */
+function writePolicy(version: string, accounts: number): void {
   const policy = {
-    version: "small-budget",
+    version,
     mode: "standard",
     caps: { gasLimit: 9999 },
     switches: { authorizer: true, paymaster: true, creation: true },
-    budgets: { account: [{ windowSeconds: MONTH, feesFlow: BUDGET_FLOW }] },
+    budgets: {
+      account: [{ windowSeconds: MONTH, feesFlow: BUDGET_FLOW }],
+      creation: [{ windowSeconds: MONTH, count: accounts }],
+    },
     prices: PRICES,
   };
-  const file = join(dir, "policy.json");
-  writeFileSync(file, JSON.stringify(policy));
-  stack = await startFaultStack({ SIGNER_POLICY_FILE: file });
+  writeFileSync(`${policyFile}.new`, JSON.stringify(policy));
+  renameSync(`${policyFile}.new`, policyFile);
+}
+
+beforeAll(async () => {
+  writePolicy("one-account", 1);
+  stack = await startFaultStack({ SIGNER_POLICY_FILE: policyFile });
   phone = newPhone(stack.stack, 0);
   await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
   await settle(phone);
@@ -100,6 +109,30 @@ const refusal = (work: Promise<unknown>) =>
     () => "signed",
     (error) => (error instanceof ProblemError ? `${error.status} ${error.error} ${error.reason}` : String(error)),
   );
+
+it("accounts are created as far as their budget goes; who comes then waits until there is room, and nobody is lost", async () => {
+  const [other, third] = [newPhone(stack.stack, 1), newPhone(stack.stack, 2)];
+  const coming = Promise.all(
+    [other, third].map(async (one) => signUp(stack.stack, one, await logIn(stack.stack, one), true)),
+  );
+  coming.catch(() => undefined);
+  const creations = async () => {
+    const sql = "SELECT verdict, count(*) AS n FROM audit_record WHERE operation = 'creation' GROUP BY verdict";
+    const rows = await query<{ verdict: string; n: string }>(stack.stack, "signer", sql);
+    return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, Number(n)]));
+  };
+  await expect.poll(async () => (await creations()).BudgetExceeded ?? 0, { timeout: 60_000 }).toBeGreaterThan(1);
+  expect((await creations()).signed).toBe(1);
+  writePolicy("three-accounts", 3);
+  await coming;
+  for (const one of [other, third]) await settle(one);
+  const [usage] = await query<{ count: string }>(
+    stack.stack,
+    "signer",
+    "SELECT count FROM budget_usage WHERE budget LIKE 'creation/all/%'",
+  );
+  expect(Number(usage!.count)).toBe(3);
+}, 120_000);
 
 it("a budget that is used up refuses, and has room again once the chain tells what was taken, also of a signature's twin", async () => {
   const first = await signed(0);
