@@ -78,14 +78,26 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
   return adapter;
 }
 
+/** Once, with ten engines of one process at work at once, one panicked and took the process along: they take turns. */
+let turn: Promise<unknown> = Promise.resolve();
+
 /**
  * Runs `work` with Prisma's schema engine on a database and leaves no connection open.
  * `shadowUrl` is an empty database for reading migrations; `datamodels` are `[path, content]` pairs of schema files.
  */
-export async function withSchemaEngine<T>(
-  options: { url: string; shadowUrl?: string; datamodels?: [string, string][] },
-  work: (engine: SchemaEngine) => Promise<T>,
-): Promise<T> {
+export function withSchemaEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
+  const mine = turn.then(() => runEngine(options, work));
+  turn = mine.catch(() => undefined);
+  return mine;
+}
+
+interface EngineOptions {
+  url: string;
+  shadowUrl?: string;
+  datamodels?: [string, string][];
+}
+
+async function runEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   loaded ??= loadEngine();
   const { SchemaEngine } = await loaded;
   const pools = [options.url, options.shadowUrl ?? options.url].map(
