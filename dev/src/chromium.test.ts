@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findChromium } from "./chromium.ts";
-import { browserIsNeeded } from "./test.ts";
+import { runsEndToEnd } from "./test.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "chromium-"));
 const browser = join(dir, "google-chrome");
@@ -36,6 +36,6 @@ describe("Chromium", () => {
     [["--project", "unit", "--project", "e2e"], true],
     [["--project", "*"], true],
   ])("is needed for %j: %s", (args, needed) => {
-    expect(browserIsNeeded(args)).toBe(needed);
+    expect(runsEndToEnd(args)).toBe(needed);
   });
 });

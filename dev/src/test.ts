@@ -5,7 +5,7 @@ import { ensureChromium } from "./chromium.ts";
 import { generate } from "./generate.ts";
 import { root } from "./paths.ts";
 import { ensureSoftHsm } from "./soft-hsm.ts";
-import { ensureTools } from "./tools.ts";
+import { ensureGrpcurl, ensureTools } from "./tools.ts";
 
 /** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
 export async function test(args: string[]): Promise<void> {
@@ -13,7 +13,10 @@ export async function test(args: string[]): Promise<void> {
   // Built here and not in the set-up of the tests, where a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
   await ensureCadenceParser((line) => console.log(line));
-  if (browserIsNeeded(args)) await ensureChromium((line) => console.log(line));
+  if (runsEndToEnd(args)) {
+    await ensureChromium((line) => console.log(line));
+    await ensureGrpcurl((line) => console.log(line));
+  }
   ensureSoftHsm((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit" });
@@ -22,7 +25,7 @@ export async function test(args: string[]): Promise<void> {
 }
 
 /** Whether vitest with these arguments runs the end-to-end tests: of all projects, or of named ones. */
-export function browserIsNeeded(args: readonly string[]): boolean {
+export function runsEndToEnd(args: readonly string[]): boolean {
   const named = args.flatMap((arg, at) =>
     arg === "--project" ? [args[at + 1] ?? ""] : arg.split("--project=").slice(1),
   );

@@ -23,8 +23,10 @@ interface Tool {
   version: string;
   /** Environment variable that names a binary to use instead. */
   variable: string;
-  /** Go package that dev/tools/go.mod pins. */
+  /** Go package that the go.mod of `module` pins. */
   package: string;
+  /** Default dev/tools. */
+  module?: string;
   /** Arguments whose output names the version. */
   versionArguments: string[];
 }
@@ -45,6 +47,17 @@ const tools = {
     versionArguments: ["--version"],
   },
 } satisfies Record<string, Tool>;
+
+/** What other people look at our services with: only a test needs it. */
+const grpcurl: Tool = {
+  name: "grpcurl",
+  version: "v1.9.4",
+  variable: "CS_GRPCURL",
+  package: "github.com/fullstorydev/grpcurl/cmd/grpcurl",
+  // Its own: the emulator's dependencies are to stay what the emulator asks for.
+  module: "dev/tools/grpcurl",
+  versionArguments: ["-version"],
+};
 
 export type ToolPaths = Record<keyof typeof tools, string>;
 
@@ -147,7 +160,7 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
     const source = tool.name === "flow-emulator" ? loopbackEmulator(scratch) : [];
     await new Promise<void>((resolve, reject) => {
       const child = spawn("go", ["build", "-trimpath", ...source, "-o", partial, tool.package], {
-        cwd: join(root, "dev/tools"),
+        cwd: join(root, tool.module ?? "dev/tools"),
         // Portable: the binary must not depend on instructions of the machine that built it.
         env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
         stdio: ["ignore", "ignore", "pipe"],
@@ -172,12 +185,23 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   return target;
 }
 
-/** Finds or builds every tool. `say` gets a line of progress while something is built. */
-export async function ensureTools(say: (line: string) => void): Promise<ToolPaths> {
-  const found = Object.entries(tools).map(([key, tool]) => ({ key, tool, path: find(tool) }));
+async function ensure(wanted: readonly Tool[], say: (line: string) => void): Promise<string[]> {
+  const found = wanted.map((tool) => ({ tool, path: find(tool) }));
   const missing = found.filter(({ path }) => !path).map(({ tool }) => tool);
   if (missing.length > 0 && !goIsThere()) throw threeWays(missing);
-  const paths: Record<string, string> = {};
-  for (const { key, tool, path } of found) paths[key] = path ?? (await build(tool, say));
-  return paths as ToolPaths;
+  const paths: string[] = [];
+  for (const { tool, path } of found) paths.push(path ?? (await build(tool, say)));
+  return paths;
+}
+
+/** Finds or builds every tool of the stack. `say` gets a line of progress while something is built. */
+export async function ensureTools(say: (line: string) => void): Promise<ToolPaths> {
+  const paths = await ensure(Object.values(tools), say);
+  return Object.fromEntries(Object.keys(tools).map((key, i) => [key, paths[i]])) as ToolPaths;
+}
+
+/** Finds or builds grpcurl. */
+export async function ensureGrpcurl(say: (line: string) => void): Promise<string> {
+  const [path] = await ensure([grpcurl], say);
+  return path as string;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheDir } from "@countersign/dev/paths.ts";
+import { ensureGrpcurl } from "@countersign/dev/tools.ts";
 import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
@@ -107,11 +108,9 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
   });
 });
 
-const grpcurl = process.env.CS_GRPCURL ?? "grpcurl";
-const hasGrpcurl = spawnSync(grpcurl, ["-version"]).status === 0;
+const grpcurl = await ensureGrpcurl(console.log);
 
-// A tool that people have or have not; reflection itself is tested without it in transport.test.ts.
-describe.skipIf(!hasGrpcurl)("grpcurl", () => {
+describe("grpcurl", () => {
   const { ca, clients } = stack.tls;
   const { cert, key } = clients["demo-backend"]!;
   const ask = (...args: string[]) =>
