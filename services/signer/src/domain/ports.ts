@@ -36,13 +36,14 @@ export interface EphemeralUses {
 /** Sequence numbers of server keys for which something was signed. */
 export interface SignedTemplates {
   /**
-   * Remembers a number, before the signature leaves. False, and nothing remembered, where `most` other numbers of this key were signed for since then and are not known to be used up; over all replicas.
+   * Remembers a number as this session's, before the signature leaves. False, and nothing remembered, where `most` other numbers of this key were signed for last by this session, since then, and are not
+   * known to be used up; over all replicas.
    */
   note(
     account: Pick<Binding, "accountId" | "chainName" | "address" | "serverKeyIndex">,
     number: bigint,
     now: Date,
-    open: { readonly most: number; readonly since: Date },
+    open: { readonly sessionId: string; readonly most: number; readonly since: Date },
   ): Promise<boolean>;
   has(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint): Promise<boolean>;
 }

@@ -74,8 +74,8 @@ export const signTransaction = (options: SignOptions) => {
         if (template) await checkTemplate(options, template, account, caller);
         else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
         await checkHistory(options, decoded, template, token, account);
+        if (template) await noteTemplate(options, decoded, account, own, token);
         await countEphemeralUse(options, token, "transaction");
-        if (template) await noteTemplate(options, decoded, account, own);
         const { chainName: name, accountId } = account;
         const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
         const reservation = options.reserve(decoded, spender, deciding.policy);
@@ -113,8 +113,8 @@ export async function checkRotation(
 }
 
 /**
- * How many sequence numbers of a server key may be signed for and not used up while their reference blocks are good. A freeze voids each of them, which we pay for; people need one, since
- * the next number is the chain's only after the one before.
+ * How many sequence numbers of a server key a session may have signed for and not used up while their reference blocks are good. A freeze voids each of them, which we pay for; people need one, since
+ * the next number is the chain's only after the one before. Per session: a thief's takes none from the owner's.
  */
 export const OPEN_TEMPLATES = 16;
 
@@ -124,10 +124,12 @@ async function noteTemplate(
   { proposalKey }: DecodedMessage,
   account: Binding,
   chain: ChainPolicy,
+  { sessionId }: VerifiedToken,
 ): Promise<void> {
   const now = clock.now();
   const since = new Date(now.getTime() - referenceSeconds(chain) * 1000);
-  const noted = await signedTemplates.note(account, proposalKey.sequenceNumber, now, { most: OPEN_TEMPLATES, since });
+  const open = { sessionId, most: OPEN_TEMPLATES, since };
+  const noted = await signedTemplates.note(account, proposalKey.sequenceNumber, now, open);
   if (!noted) refuse("TooManyOpenTemplates", `${OPEN_TEMPLATES} sequence numbers of the server key are signed for`);
 }
 

@@ -1,5 +1,6 @@
 import { decodeMessage, envelopeMessage, payloadMessage, voidPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, expect, it } from "vitest";
 import { addition } from "../testing/key-addition-fixture.ts";
 import {
@@ -13,13 +14,15 @@ import {
   refusal,
   server,
   signedTemplates,
+  signing,
   state,
   store,
   transaction,
   tx,
+  uses,
   verifies,
 } from "../testing/policy-fixture.ts";
-import { OPEN_TEMPLATES } from "./sign-transaction.ts";
+import { OPEN_TEMPLATES, signTransaction } from "./sign-transaction.ts";
 import { signVoid } from "./sign-void.ts";
 
 let frozen: boolean;
@@ -80,6 +83,25 @@ it("a thief with a token has us pay for few voids: a server key has no more numb
   let voids = 0;
   for (let number = first; await sign({ ...command, sequenceNumber: number }); number++) voids += 1;
   expect(voids).toBe(OPEN_TEMPLATES);
+});
+
+it("a thief's session leaves the owner's every number: revoking the thief's key is signed", async () => {
+  for (let n = 0n; n < BigInt(OPEN_TEMPLATES); n++)
+    await transaction(asked(payloadMessage(addition(undefined, at(1_000n + n))), { sessionId: "thief" }));
+  state.records = [];
+  const far = () => asked(payloadMessage(addition(undefined, at(2_000n))), { sessionId: "thief" });
+  expect(await refusal(transaction(far()))).toBe("TooManyOpenTemplates");
+  await transaction(asked(payloadMessage(addition(undefined, at(command.sequenceNumber + 1n)))));
+});
+
+it("what is refused for its number was no use of an ephemeral token", async () => {
+  const full = signTransaction({ ...signing, signedTemplates: { ...signedTemplates, note: async () => false } });
+  const { publicKey } = generateKeyPair();
+  const own = asked(payloadMessage(addition(publicKey)), { scope: "sign", accountKey: publicKey });
+  expect(await refusal(full(own))).toBe("TooManyOpenTemplates");
+  expect(uses.size).toBe(0);
+  await transaction(own);
+  expect(uses.size).toBe(1);
 });
 
 it("is signed again when it is asked for again", async () => {

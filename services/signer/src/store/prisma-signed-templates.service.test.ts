@@ -9,7 +9,8 @@ const newAccount = () => ({
   address: "01cf0e2f2f715450",
   serverKeyIndex: 0,
 });
-const ANY = { most: 1000, since: new Date(0) };
+const SESSION = uuidv7(clock);
+const ANY = { sessionId: SESSION, most: 1000, since: new Date(0) };
 
 it("numbers are known by account, chain and key, until they are long past", async () => {
   const account = newAccount();
@@ -35,7 +36,7 @@ it("a number that no account ever reaches is none", async () => {
 
 it("many at once, on several replicas, never pass the most that may be open", async () => {
   const account = newAccount();
-  const open = { most: 16, since: new Date(clock.now().getTime() - 60_000) };
+  const open = { sessionId: SESSION, most: 16, since: new Date(clock.now().getTime() - 60_000) };
   const noted = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>
       prismaSignedTemplates(replicas[i % 2]!).note(account, BigInt(i % 30), clock.now(), open),
@@ -48,11 +49,27 @@ it("many at once, on several replicas, never pass the most that may be open", as
   expect(noted).toEqual(noted.map((_, i) => kept.has(i % 30)));
 });
 
+it("what one session has open takes nothing from another; a number is open for who signed it last", async () => {
+  const account = newAccount();
+  const store = prismaSignedTemplates(prisma);
+  const [thief, owner] = [uuidv7(clock), uuidv7(clock)].map(
+    (sessionId) => (number: bigint) => store.note(account, number, clock.now(), { ...ANY, sessionId, most: 2 }),
+  );
+  // Of a replica from before sessions were kept: nobody's.
+  await prisma.$executeRaw`INSERT INTO signed_template (account_id, chain_name, key_index, number, signed_at)
+    VALUES (${account.accountId}::uuid, ${account.chainName}, 0, 1, ${clock.now()})`;
+  expect([await thief!(100n), await thief!(101n), await thief!(102n)]).toEqual([true, true, false]);
+  expect([await owner!(3n), await owner!(100n), await owner!(4n)]).toEqual([true, true, false]);
+  expect([await thief!(103n), await thief!(104n), await thief!(3n)]).toEqual([true, false, false]);
+  for (const number of [1n, 3n, 100n, 101n, 103n]) expect(await store.has(account, number)).toBe(true);
+  await prisma.signedTemplate.deleteMany({ where: { accountId: account.accountId } });
+});
+
 it("what is known to have executed, or is too old to, is not open any more", async () => {
   const account = newAccount();
   const store = prismaSignedTemplates(prisma);
   const note = (number: bigint, now = clock.now()) =>
-    store.note(account, number, now, { most: 2, since: new Date(now.getTime() - 60_000) });
+    store.note(account, number, now, { ...ANY, most: 2, since: new Date(now.getTime() - 60_000) });
   const settled = (proposal: string, settledAt: Date | null) =>
     prisma.budgetReservation.create({
       data: {
@@ -75,8 +92,6 @@ it("what is known to have executed, or is too old to, is not open any more", asy
   expect(await note(5n)).toBe(false);
   await settled(`${account.address}/0/3`, clock.now());
   expect([await note(5n), await note(6n)]).toEqual([true, false]);
-  expect(await store.note({ ...account, serverKeyIndex: 3 }, 6n, clock.now(), { most: 1, since: new Date(0) })).toBe(
-    true,
-  );
+  expect(await store.note({ ...account, serverKeyIndex: 3 }, 6n, clock.now(), { ...ANY, most: 1 })).toBe(true);
   expect(await note(6n, new Date(clock.now().getTime() + 60_000))).toBe(true);
 });

@@ -11,7 +11,7 @@ const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, numbe
 
 /** Sequence numbers in Postgres: what one replica has signed every other one voids. */
 export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => ({
-  async note(account, number, signedAt, { most, since }) {
+  async note(account, number, signedAt, { sessionId, most, since }) {
     const id = idOf(account, number);
     if (!id) return true;
     const { accountId, chainName, keyIndex } = id;
@@ -19,19 +19,19 @@ export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => 
       // Who counts waits for who has counted, on any replica.
       const key = JSON.stringify(["signed_template", accountId, chainName, keyIndex]);
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
-      // Signed again it is as young as this. What executed is told by the settlement of budgets.
+      // Signed again it is as young as this, and this session's. What executed is told by the settlement of budgets.
       const noted = await tx.$executeRaw`
-        INSERT INTO signed_template AS t (account_id, chain_name, key_index, number, signed_at)
-        SELECT ${accountId}::uuid, ${chainName}, ${keyIndex}::int, ${number}::bigint, ${signedAt}::timestamptz
+        INSERT INTO signed_template AS t (account_id, chain_name, key_index, number, signed_at, session_id)
+        SELECT ${accountId}::uuid, ${chainName}, ${keyIndex}::int, ${number}::bigint, ${signedAt}::timestamptz, ${sessionId}::uuid
         WHERE ${most}::int > (
           SELECT count(*) FROM signed_template o
           WHERE o.account_id = ${accountId}::uuid AND o.chain_name = ${chainName} AND o.key_index = ${keyIndex}::int
-            AND o.number <> ${number}::bigint AND o.signed_at > ${since}::timestamptz
+            AND o.session_id = ${sessionId}::uuid AND o.number <> ${number}::bigint AND o.signed_at > ${since}::timestamptz
             AND NOT EXISTS (
               SELECT FROM budget_reservation r WHERE r.chain_name = o.chain_name AND r.settled_at IS NOT NULL
                 AND r.proposal = ${account.address}::text || '/' || o.key_index || '/' || o.number))
         ON CONFLICT (account_id, chain_name, key_index, number)
-          DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at)`;
+          DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at), session_id = EXCLUDED.session_id`;
       return noted > 0;
     });
   },
