@@ -1,15 +1,19 @@
+import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, loadTls, type TlsMaterial, uuidv4 } from "@countersign/service-kit";
-import { connect, type NatsConnection } from "nats";
+import { connect, headers, type NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../../dev/src/certificates.ts";
 import type { Child } from "../../../dev/src/child.ts";
 import { startNats } from "../../../dev/src/nats.ts";
 import { cacheDir } from "../../../dev/src/paths.ts";
 import { freePort } from "../../../dev/src/ports.ts";
+import { FED_SUBJECTS } from "./consumers.ts";
 import { EVENTS_STREAM, type EventFeed, type FedEvent, startEventFeed } from "./index.ts";
 
 const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
@@ -40,9 +44,13 @@ function connectAs(name: string): Promise<NatsConnection> {
   });
 }
 
-async function publish(accountId = account): Promise<number> {
+async function publish(accountId = account, lies: Record<string, string> = {}): Promise<number> {
+  const written = headers();
+  for (const [name, value] of Object.entries(lies)) written.append(name, value);
   const event = Event.encode(Event.fromPartial({ id: uuidv4(), accountId, deviceUpdated: { deviceId: "d" } })).finish();
-  const answer = await publisher.jetstream().publish(`cs.v1.device.${accountId}.device-updated`, event);
+  const answer = await publisher
+    .jetstream()
+    .publish(`cs.v1.device.${accountId}.device-updated`, event, { headers: written });
   return answer.seq;
 }
 
@@ -146,6 +154,102 @@ describe.skipIf(!existsSync(binary))("the feed of all events", () => {
     expect(await feed.next(subject, second + 1)).toBeUndefined();
     expect(await feed.next(subject, new Date(Date.now() + 60_000))).toBeUndefined();
     expect(await feed.bounds()).toMatchObject({ first: 1, last: second });
+  });
+
+  describe("a broken-in service", () => {
+    const victims = `cs.v1.auth.${other}.session-ended`;
+    const forged: [string, Record<string, string>][] = [
+      ["subject", { "Nats-Subject": victims }],
+      ["subject, in small letters", { "nats-subject": victims }],
+      ["place far ahead", { "Nats-Sequence": String(Number.MAX_SAFE_INTEGER) }],
+      ["place far back", { "Nats-Sequence": "1" }],
+      ["place, in other letters", { "nats-sequence": "1", "NATS-SEQUENCE": "9007199254740991" }],
+      ["stream and time", { "Nats-Stream": "OTHER", "Nats-Time-Stamp": "x", "Nats-Last-Sequence": "9" }],
+      ["everything", { "Nats-Stream": "OTHER", "Nats-Subject": victims, "Nats-Sequence": "9007199254740991" }],
+    ];
+
+    test.each(forged)("forges no %s", async (_, lies) => {
+      const { sequences, breaks, seen } = await startFeed();
+      const expected = [await publish()];
+      expected.push(await publish(account, lies));
+      expected.push(await publish());
+      await expect.poll(sequences, { timeout: 5_000 }).toEqual(expected);
+      expect(seen.map(({ subject }) => subject)).toEqual(expected.map(() => `cs.v1.device.${account}.device-updated`));
+      expect(breaks).toEqual([]);
+    });
+
+    /** Publishes bytes as they are, below any client library. */
+    async function publishRaw(head: string, body: string): Promise<void> {
+      const { ca, cert, key } = tlsOf("device");
+      const plain = connectTcp({ port, host: "127.0.0.1" });
+      await once(plain, "data");
+      const socket = connectTls({ socket: plain, ca, cert, key, checkServerIdentity: () => undefined });
+      await once(socket, "secureConnect");
+      const subject = `cs.v1.device.${account}.device-updated`;
+      socket.write(`CONNECT ${JSON.stringify({ verbose: false, pedantic: false, headers: true })}\r\n`);
+      socket.write(
+        `HPUB ${subject} ${head.length} ${head.length + body.length}\r\n${head}${body}\r\nPING\r\n`,
+        "latin1",
+      );
+      let heard = "";
+      for await (const chunk of socket) {
+        heard += String(chunk);
+        if (heard.includes("PONG")) break;
+      }
+      expect(heard).not.toContain("-ERR");
+      socket.destroy();
+    }
+
+    const END = "\r\n\r\n";
+    test.each([
+      ["a name with a space", `NATS/1.0\r\nno name: x${END}`],
+      ["no end of the last line", "NATS/1.0\r\nNats-Sequence: 900\r\nX: yy"],
+      ["an end in the middle", `NATS/1.0\r\nNats-Sequence: 900${END}Nats-Sequence: 901${END}`],
+      ["a state", `NATS/1.0 409 Consumer Deleted${END}`],
+    ])("stops and resets nothing by headers with %s, nor by bytes that are no event", async (_, head) => {
+      const { sequences, breaks, seen } = await startFeed();
+      const first = await publish();
+      await publishRaw(head, "\xff\xff no event");
+      await expect
+        .poll(async () =>
+          (await operator.jetstreamManager()).streams.info(EVENTS_STREAM).then(({ state }) => state.last_seq),
+        )
+        .toBe(first + 1);
+      const last = await publish();
+      expect(last).toBe(first + 2);
+      await expect.poll(sequences, { timeout: 15_000 }).toEqual([first, first + 1, last]);
+      expect(breaks).toEqual([]);
+      expect(seen.at(-1)!.decode().accountId).toBe(account);
+    });
+
+    test("stops nobody's reading of the past by bytes that are no event", async () => {
+      const { feed } = await startFeed();
+      const first = await publish();
+      const { seq } = await publisher.jetstream().publish(`cs.v1.device.${account}.device-updated`, "\xff\xff");
+      expect(await feed.next("cs.v1.>", first + 1)).toMatchObject({ sequence: seq, event: { accountId: "" } });
+    });
+  });
+
+  test("is not begun anew where the stream grows while it is asked for its end", async () => {
+    const prototype = Object.getPrototypeOf(publisher) as NatsConnection;
+    const subscribed = vi.spyOn(prototype, "subscribe");
+    const { request } = prototype;
+    let grown = 0;
+    try {
+      const { sequences } = await startFeed();
+      vi.spyOn(prototype, "request").mockImplementation(async function (this: NatsConnection, ...asked) {
+        const answer = await request.apply(this, asked);
+        if (!asked[0].includes("STREAM.INFO")) return answer;
+        grown = await publish();
+        await expect.poll(() => sequences().at(-1), { timeout: 5_000, interval: 5 }).toBe(grown);
+        return answer;
+      });
+      await expect.poll(() => grown, { timeout: 10_000 }).toBeGreaterThan(0);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(subscribed.mock.calls.filter(([subject]) => subject === FED_SUBJECTS)).toHaveLength(1);
+    } finally {
+      vi.restoreAllMocks();
+    }
   });
 
   test("tells where the stream began anew", async () => {

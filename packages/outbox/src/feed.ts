@@ -13,6 +13,7 @@ export interface StoredEvent {
   subject: string;
   /** When NATS stored it. */
   storedAt: Date;
+  /** Empty, of no account, where what is stored is no event. */
   event: Event;
 }
 
@@ -54,12 +55,31 @@ interface MessageAnswer {
   message?: { subject: string; seq: number; data?: string; time: string };
 }
 
-/** What NATS says of an event that it publishes again: its subject, and its place in the stream. Undefined where it says nothing. */
-function placeOf({ headers, subject }: Msg): { sequence: number; subject: string } | undefined {
-  const sequence = Number(headers?.get("Nats-Sequence"));
-  const original = headers?.get("Nats-Subject");
-  if (!Number.isSafeInteger(sequence) || sequence < 1 || !original || !subject.startsWith("cs.feed.")) return undefined;
-  return { sequence, subject: original };
+const FED_PREFIX = FED_SUBJECTS.slice(0, -1);
+const EVENTS_PREFIX = EVENTS_SUBJECTS.slice(0, -1);
+
+/**
+ * The place of an event that NATS publishes again. Its headers begin with those that the publisher wrote, whatever they pretend: NATS appends its own, so the last number counts, and
+ * the subject is the one of the delivery. Undefined where the publisher's headers are none: such an event is read from the stream.
+ */
+function placeOf(message: Msg): { sequence: number; subject: string } | undefined {
+  let sequence: number;
+  try {
+    sequence = Number(message.headers?.last("Nats-Sequence"));
+  } catch {
+    return undefined;
+  }
+  if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined;
+  return { sequence, subject: EVENTS_PREFIX + message.subject.slice(FED_PREFIX.length) };
+}
+
+/** Bytes that are no event tell nothing, and stop nobody from reading what comes behind them. */
+function decodeStored(data: Uint8Array): Event {
+  try {
+    return Event.decode(data);
+  } catch {
+    return Event.fromPartial({});
+  }
 }
 
 /**
@@ -97,8 +117,14 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     for (;;) {
       await sleepUntil(LOOK_MS, [stop.signal]);
       if (followed.isClosed()) return;
-      const { last } = await bounds().catch(() => ({ last: before }));
-      if ((position ?? 0) < before || last < (position ?? 0)) return followed.unsubscribe();
+      // The feed may go on beyond the answer while that is under way.
+      const asked = position ?? 0;
+      const last = await bounds().then(
+        (answer) => answer.last,
+        () => undefined,
+      );
+      if (last === undefined) continue;
+      if ((position ?? 0) < before || last < asked) return followed.unsubscribe();
       before = last;
     }
   };
@@ -112,7 +138,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     void lookAfter(followed);
     for await (const message of followed) {
       const place = placeOf(message);
-      // What was stored before the stream was asked for its end was handed out above.
+      // What was stored before the stream was asked for its end was handed out above. What tells no place is read before the next one, or when the end is looked after.
       if (place === undefined || place.sequence <= started) continue;
       if (place.sequence <= (position ?? 0)) throw new Error("the stream began anew");
       await catchUp(place.sequence - 1);
@@ -175,7 +201,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     );
     if (error?.err_code === NO_MESSAGE) return undefined;
     if (message === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
-    const event = Event.decode(Buffer.from(message.data ?? "", "base64"));
+    const event = decodeStored(Buffer.from(message.data ?? "", "base64"));
     return { sequence: message.seq, subject: message.subject, storedAt: new Date(message.time), event };
   };
   const finished = run();
