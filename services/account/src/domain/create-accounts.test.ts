@@ -1,5 +1,5 @@
 import { AppError } from "@countersign/errors";
-import type { FlowTransaction } from "@countersign/flow";
+import { envelopeMessage, type FlowTransaction } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { FixedClock } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
@@ -42,6 +42,8 @@ interface Script {
   refuse?: AppError;
   /** The version that the signer wants, time after time. */
   versions?: number[];
+  /** Whom the signer does not bind: what it has not remembered signing, until it is asked to sign it; or what conflicts for another reason. */
+  forgotten?: "until signed" | "never bound";
 }
 
 /** Runs a creation against a chain that plays its part, and tells what happened. */
@@ -49,6 +51,7 @@ async function play(script: Script, start: Creation = creation()) {
   const clock = new FixedClock();
   const log: string[] = [];
   const signedWith: bigint[] = [];
+  const messages: Uint8Array[] = [];
   const submitted: FlowTransaction[] = [];
   const bound: string[] = [];
   let sealed: readonly CreatedAccount[] | undefined;
@@ -78,12 +81,15 @@ async function play(script: Script, start: Creation = creation()) {
   };
   const signer: CreationSigner = {
     deriveServerKeys: async () => ({ version: next(versions), publicKeys: serverKeys }),
-    signCreation: async () => {
+    signCreation: async (_chainName, message) => {
       if (script.refuse) throw script.refuse;
       log.push("sign");
+      messages.push(message);
       return { address: chain.creator.address, keyId: 2, signature: "00".repeat(64) };
     },
     async bindAddress({ accountId, address, serverKeyVersion }) {
+      const isKnown = script.forgotten === undefined || (script.forgotten === "until signed" && log.includes("sign"));
+      if (!isKnown) throw new AppError("SigningRefused", { metadata: { reason: "BindingConflict" } });
       bound.push(`${accountId}=${address}`);
       boundWith.push(serverKeyVersion);
     },
@@ -112,8 +118,9 @@ async function play(script: Script, start: Creation = creation()) {
   };
   const pause = async (ms: number) => clock.advance(ms);
   const run = createAccounts({ store: store as CreationStore, signer, clock, owner: "me", pause });
-  await run(start, chain, new AbortController().signal);
-  return { log, signedWith, submitted, bound, boundWith, committedWith, sealed, plan };
+  const failure = await run(start, chain, new AbortController().signal).catch((error: unknown) => error);
+  if (failure !== undefined && script.forgotten === undefined) throw failure;
+  return { failure, messages, log, signedWith, submitted, bound, boundWith, committedWith, sealed, plan };
 }
 
 const unknown: Outcome = { status: "unknown" };
@@ -184,6 +191,26 @@ describe("a creation", () => {
     sequenceNumber: 4n,
     referenceHeight: 100n,
     serverKeys: serverKeys.map(({ publicKey }) => publicKey),
+  });
+
+  it("that a signer from before creations were remembered has signed is bound by asking once more with the same bytes", async () => {
+    const first = await play({ outcomes: [unknown, sealedOutcome] });
+    const transaction = first.submitted[0]!;
+    const again = await play(
+      { outcomes: [sealedOutcome], forgotten: "until signed" },
+      { ...signedLongAgo, transaction },
+    );
+    expect([again.failure, again.log]).toEqual([undefined, ["sign", "sealed"]]);
+    expect(again.messages).toEqual([envelopeMessage(transaction)]);
+    expect(again.messages).toEqual(first.messages);
+    expect(again.bound.sort()).toEqual(ids.map((accountId, i) => `${accountId}=000000000000000${i}`));
+    // And never more than once.
+    const other = await play(
+      { outcomes: [sealedOutcome], forgotten: "never bound" },
+      { ...signedLongAgo, transaction },
+    );
+    expect(other.failure).toMatchObject({ reason: "SigningRefused", metadata: { reason: "BindingConflict" } });
+    expect([other.log, other.plan]).toEqual([["sign"], undefined]);
   });
 
   it("whose twin executed under another id is found by its effect", async () => {

@@ -75,7 +75,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
   async function finish(
     creation: Creation,
     chain: Chain,
-    { serverKeys, serverKeyVersion }: Pick<SignedCreation, "serverKeys" | "serverKeyVersion">,
+    { serverKeys, serverKeyVersion, transaction }: SignedCreation,
     deployed: readonly DeployedAccount[],
     signal: AbortSignal,
   ) {
@@ -96,7 +96,14 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       evmAddress: evm[i]!,
     }));
     const { chainName } = chain;
-    await Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
+    const bind = () =>
+      Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
+    await bind().catch(async (error: unknown) => {
+      if (!isAppError(error, "SigningRefused") || error.metadata.reason !== "BindingConflict") throw error;
+      // A signer from before creations were remembered has signed this one. The same bytes once more cost nothing; whatever is refused then stays refused.
+      await signer.signCreation(chainName, envelopeMessage(transaction), creation.accountIds);
+      await bind();
+    });
     await faultPoint("address bound");
     held(await store.sealed(creation.id, owner, created, { evmChainId: chain.evmChainId, now: clock.now() }));
     await faultPoint("events committed");

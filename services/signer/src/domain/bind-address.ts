@@ -13,7 +13,7 @@ export interface BindAddressOptions {
 }
 
 /**
- * Remembers where a sealed account stands. Write-once per account and chain: the same again changes nothing, anything else is refused, and so is an account whose creation was not signed
+ * Remembers where a sealed account stands. Write-once per account and chain: the same again changes nothing, anything else is refused, and so is a new one of an account whose creation was not signed
  * with this version of its server key.
  * Errors: UnknownChain, SigningRefused (BindingConflict).
  */
@@ -26,13 +26,21 @@ export const bindAddress =
       refuse("BindingConflict", "this is no user's address");
     }
     if (!(await signedCreations.has(binding, binding.serverKeyVersion))) {
+      // Told again after an answer was lost: what stands there is of a signer from before creations were remembered.
+      const bound = (await bindings.find(binding.accountId)).find(({ chainName }) => chainName === binding.chainName);
+      if (bound && isSame(binding, asCreated(bound))) return;
       refuse("BindingConflict", "no creation with this version of the server key was signed");
     }
     const present = await bindings.insert(binding, { now: clock.now(), requestId });
     await faultPoint("binding committed");
-    const same =
-      present?.address === binding.address &&
-      present.serverKeyIndex === binding.serverKeyIndex &&
-      present.serverKeyVersion === binding.serverKeyVersion;
-    if (!same) refuse("BindingConflict", "account or address is bound otherwise");
+    if (!present || !isSame(binding, present)) refuse("BindingConflict", "account or address is bound otherwise");
   };
+
+/** Whatever key it has by now: an account that was rotated since is still the same binding. */
+const asCreated = ({ retired: [first] = [], ...now }: Binding): Binding =>
+  first ? { ...now, serverKeyIndex: first.index, serverKeyVersion: first.version } : now;
+
+const isSame = (one: Binding, other: Binding): boolean =>
+  one.address === other.address &&
+  one.serverKeyIndex === other.serverKeyIndex &&
+  one.serverKeyVersion === other.serverKeyVersion;

@@ -83,6 +83,23 @@ describe("bindings", () => {
     expect(found[0]).not.toHaveProperty("retired");
   });
 
+  it("that stand already are told again without a signed creation: a signer from before has remembered none", async () => {
+    const binding = someBinding();
+    const bindings = prismaBindingStore(prisma);
+    await bindings.insert(binding, { now: clock.now(), requestId: "" });
+    const command = bindAddress({ bindings, signedCreations: signedCreations(), clock, chain: () => policy });
+    await command(binding, "");
+    for (const change of [{ address: newAddress() }, { serverKeyIndex: 1 }, { serverKeyVersion: 2 }])
+      await expect(command({ ...binding, ...change }, "")).rejects.toMatchObject(conflict);
+    // As it was bound, whatever key it has by now.
+    await bindings.beginRotation(binding, 2, clock.now());
+    await bindings.appendVersion(binding, { index: 2, version: 2 }, clock.now());
+    await command(binding, "");
+    await expect(command({ ...binding, serverKeyIndex: 2, serverKeyVersion: 2 }, "")).rejects.toMatchObject(conflict);
+    const subject = `cs.v1.signer.${binding.accountId}.address-bound`;
+    expect(await prisma.outbox.count({ where: { subject } })).toBe(1);
+  });
+
   it("never name the paymaster or the creator", async () => {
     for (const { address } of [policy.paymaster, policy.creator]) {
       await expect(bind()(someBinding({ address }), "")).rejects.toMatchObject(conflict);
