@@ -72,10 +72,19 @@ describe("the judge of budgets", () => {
     expect(refused([again], state({ fees: 41 }, earlier))).toEqual(["c aa/1/7"]);
   });
 
-  it("what was executed spends nothing any more", () => {
-    expect(
-      refused([wish({ referenceBlock: "block 2" })], state({ count: 9, fees: 900 }, reserved({ settled: true }))),
-    ).toEqual([]);
+  it("what is told of as executed is a new transaction when it is signed again with another block or with more; a retry is none", () => {
+    const executed = reserved({ settled: true });
+    const full = state({ count: 2, fees: 100 }, executed);
+    expect(refused([wish()], full)).toEqual([]);
+    expect(refused([wish({ amounts: { count: 1, computation: 0, fees: 0 } })], full)).toEqual([]);
+    expect(refused([wish({ referenceBlock: "block 2" })], full)).toEqual(["c aa/1/7"]);
+    expect(refused([wish({ amounts: { count: 2, computation: 50, fees: 60 } })], full)).toEqual(["c aa/1/7"]);
+    // In full, also in a window that holds what was executed; no less, and no more than is asked for.
+    const grown = wish({ amounts: { count: 1, computation: 51, fees: 61 } });
+    expect(refused([grown], state({ count: 1, fees: 40 }, executed))).toEqual(["c aa/1/7"]);
+    expect(refused([grown], state({ count: 1, fees: 39 }, executed))).toEqual([]);
+    const cheap = wish({ referenceBlock: "block 2", amounts: { count: 1, computation: 1, fees: 1 } });
+    expect(refused([cheap], state({ count: 1, fees: 99 }, executed))).toEqual([]);
   });
 });
 
@@ -87,6 +96,18 @@ it("signatures of one transaction are one reservation, with the most of each", (
     wish({ chainName: "d" }),
   ]);
   expect(merged).toEqual([{ ...wish(), windows: [...wish().windows, ...other] }, wish({ chainName: "d" })]);
+});
+
+it("a retry in the same batch hides no other reference block", () => {
+  const state = reserved({ settled: true });
+  for (const batch of [
+    [wish({ referenceBlock: "block 2" }), wish()],
+    [wish(), wish({ referenceBlock: "block 2" }), wish()],
+  ]) {
+    const [merged] = mergeReservations(batch);
+    expect(merged!.referenceBlock).not.toBe(state.referenceBlock);
+  }
+  expect(mergeReservations([wish(), wish()])).toEqual([wish()]);
 });
 
 it("fees are estimated by the gas limit", () => {

@@ -22,6 +22,7 @@ export interface Reservation {
   readonly chainName: string;
   /** `<proposer>/<key id>/<sequence number>` */
   readonly proposal: string;
+  /** Of several in one batch all, so that none of them hides behind one that is known. */
   readonly referenceBlock: string;
   readonly amounts: Amounts;
   readonly windows: readonly BudgetWindow[];
@@ -78,7 +79,13 @@ export function mergeReservations(all: readonly Reservation[]): Reservation[] {
     const known = merged.get(id);
     const windows = new Map([...(known?.windows ?? []), ...each.windows].map((window) => [window.id, window]));
     const amounts = known ? most(known.amounts, each.amounts) : each.amounts;
-    merged.set(id, { ...each, amounts, windows: [...windows.values()] });
+    const blocks = new Set([...(known?.referenceBlock.split(",") ?? []), each.referenceBlock]);
+    merged.set(id, {
+      ...each,
+      referenceBlock: [...blocks].sort().join(","),
+      amounts,
+      windows: [...windows.values()],
+    });
   }
   return [...merged.values()];
 }

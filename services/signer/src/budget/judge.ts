@@ -6,7 +6,7 @@ export interface Reserved {
   readonly referenceBlock: string;
   /** Ids of the windows that hold its amounts. */
   readonly windowIds: ReadonlySet<string>;
-  /** It was executed: nothing can be spent on it any more. */
+  /** It is told of as executed: whatever is signed for it from now on is a new reservation. */
   readonly settled: boolean;
 }
 
@@ -30,7 +30,8 @@ const minus = (a: Amounts, b: Amounts): Amounts => ({
 /**
  * Which of these reservations (one for each transaction) have no room any more, and the window that is full. They are looked at one after the other, each by what those
  * before it have left. The rule of the batch's statement in prisma-audit-store.ts is the same: what is new, or has another reference block, counts in full in
- * windows that do not hold it yet; what grows counts by its growth in those that do; what is settled or known counts nothing.
+ * windows that do not hold it yet; what grows counts by its growth in those that do; what is known counts nothing. What was settled and comes with another block or
+ * more of anything is new: that it was executed is somebody's word.
  */
 export function findOverBudget(
   reservations: readonly Reservation[],
@@ -41,16 +42,17 @@ export function findOverBudget(
   for (const wish of reservations) {
     const id = reservationId(wish);
     const known = reserved.get(id);
-    if (known?.settled) continue;
     const before = known?.amounts ?? NOTHING;
     const amounts = most(wish.amounts, before);
     const grown = minus(amounts, before);
     if (known && known.referenceBlock === wish.referenceBlock && AMOUNTS.every((amount) => grown[amount] === 0))
       continue;
+    const open = known?.settled ? undefined : known;
+    const whole = open ? amounts : wish.amounts;
     const added = wish.windows.map((window) => ({
       window,
       at: usageId(wish.chainName, window.id),
-      more: known?.windowIds.has(window.id) ? grown : amounts,
+      more: open?.windowIds.has(window.id) ? grown : whole,
     }));
     const full = added.find(({ window, at, more }) =>
       AMOUNTS.some(

@@ -29,12 +29,12 @@ function give(returned: Returned, windowIds: readonly string[], computation: num
 /** What a transaction takes at the least, whatever is told of it. */
 export type Floor = Pick<Amounts, "computation" | "fees">;
 
-/** What the chain took of each: never more than was reserved, which is what was held against the limits, and of that no less than `floor`. */
+/** The proposals that are settled, and what windows get back by what the chain took of each: never more than was reserved, which is what was held against the limits, and of that no less than `floor`. */
 export function settle(
   open: readonly OpenReservation[],
   executed: readonly Executed[],
   floor: Floor,
-): { settled: OpenReservation[]; returned: Returned; underestimated: number } {
+): { settled: string[]; returned: Returned; underestimated: number } {
   const byProposal = new Map(executed.map((each) => [each.proposal, each]));
   const returned: Returned = new Map();
   let underestimated = 0;
@@ -45,7 +45,7 @@ export function settle(
     const computation = Math.min(Math.max(took.computation, floor.computation), reservation.computation);
     const fees = Math.min(Math.max(took.fees, floor.fees), reservation.fees);
     give(returned, reservation.windowIds, reservation.computation - computation, reservation.fees - fees);
-    return [{ ...reservation, computation, fees }];
+    return [reservation.proposal];
   });
   return { settled, returned, underestimated };
 }

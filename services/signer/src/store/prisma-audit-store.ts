@@ -59,7 +59,8 @@ async function addCounts(tx: Sql, counted: CountedSignatures): Promise<Map<strin
  * takes all of it back. JSON texts: arrays of columns cost the driver more than the signatures cost us.
  *
  * Rows are locked in the order counts, reservations, usage, each sorted: whoever else locks several of them does it in this order too. The limits are looked at by
- * counting, which reads a subquery to its end before the next one begins.
+ * counting, which reads a subquery to its end before the next one begins. What was settled and comes with another block or more of anything is a new reservation: no
+ * window holds anything of it.
  */
 async function writeBatch(
   tx: Sql,
@@ -90,16 +91,17 @@ async function writeBatch(
       FROM asked ORDER BY chain_name, proposal
       ON CONFLICT (chain_name, proposal) DO UPDATE SET
         reference_block = EXCLUDED.reference_block,
-        count = greatest(r.count, EXCLUDED.count),
-        computation = greatest(r.computation, EXCLUDED.computation),
-        fees = greatest(r.fees, EXCLUDED.fees),
-        budgets = EXCLUDED.budgets, previous_budgets = r.budgets,
+        count = CASE WHEN r.settled_at IS NULL THEN greatest(r.count, EXCLUDED.count) ELSE EXCLUDED.count END,
+        computation = CASE WHEN r.settled_at IS NULL THEN greatest(r.computation, EXCLUDED.computation) ELSE EXCLUDED.computation END,
+        fees = CASE WHEN r.settled_at IS NULL THEN greatest(r.fees, EXCLUDED.fees) ELSE EXCLUDED.fees END,
+        budgets = EXCLUDED.budgets,
+        previous_budgets = CASE WHEN r.settled_at IS NULL THEN r.budgets ELSE '{}' END,
         added_count = greatest(r.count, EXCLUDED.count) - r.count,
         added_computation = greatest(r.computation, EXCLUDED.computation) - r.computation,
         added_fees = greatest(r.fees, EXCLUDED.fees) - r.fees,
-        renewed_at = now(), seen_height = NULL
-      WHERE r.settled_at IS NULL AND (EXCLUDED.reference_block <> r.reference_block
-        OR EXCLUDED.count > r.count OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees)
+        renewed_at = now(), seen_height = NULL, settled_at = NULL
+      WHERE EXCLUDED.reference_block <> r.reference_block
+        OR EXCLUDED.count > r.count OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees
       RETURNING chain_name, count, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),
     charged AS (
       SELECT r.chain_name, b.budget,

@@ -53,18 +53,16 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
         const proposals = JSON.stringify(executed.map(({ proposal }) => ({ proposal })));
         const open = await tx.$queryRaw<OpenRow[]>`
           SELECT proposal, computation, fees, budgets FROM budget_reservation
-          WHERE chain_name = ${chainName} AND settled_at IS NULL
+          WHERE chain_name = ${chainName} AND settled_at IS NULL AND computation > 0
             AND proposal IN (SELECT proposal FROM json_to_recordset(${proposals}::json) AS t(proposal text))
           ORDER BY chain_name, proposal FOR UPDATE`;
         const { settled, returned, underestimated } = settle(open.map(toOpen), executed, floor);
         if (settled.length === 0) return { settled: 0, underestimated: 0 };
-        const rows = JSON.stringify(
-          settled.map(({ proposal, computation, fees }) => ({ proposal, computation, fees })),
-        );
-        await tx.$executeRaw`
-          UPDATE budget_reservation r SET settled_at = ${now}, computation = t.computation, fees = t.fees
-          FROM json_to_recordset(${rows}::json) AS t(proposal text, computation bigint, fees bigint)
-          WHERE r.chain_name = ${chainName} AND r.proposal = t.proposal`;
+        // The row keeps what was signed, by which a retry is known; only the windows are lowered.
+        await tx.budgetReservation.updateMany({
+          where: { chainName, proposal: { in: settled } },
+          data: { settledAt: now },
+        });
         await lower(tx, chainName, returned);
         return { settled: settled.length, underestimated };
       });

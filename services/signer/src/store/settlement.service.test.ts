@@ -83,13 +83,63 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect([await sign(4), await sign(5)]).toEqual(["signed", "BudgetExceeded"]);
   });
 
-  it("a retry of what was executed takes nothing, whatever it asks for", async () => {
+  it("a retry of what was executed takes nothing", async () => {
     const { sign, report, used } = newWorld(1);
+    await sign(1, { amounts: { count: 1, computation: 0, fees: 0 } });
     await sign(1);
     await report({ executed: [1] });
-    const more = { referenceBlock: "block 2", amounts: { count: 1, computation: 9999, fees: 10 * FEES } };
-    expect(await sign(1, more)).toBe("signed");
+    expect(await sign(1)).toBe("signed");
+    expect(await sign(1, { amounts: { count: 1, computation: 0, fees: 0 } }, 1)).toBe("signed");
     expect(await used()).toEqual([1, 100, 100]);
+  });
+
+  it("what a lying account service tells of as executed is charged in full when it is signed again", async () => {
+    const { chainName, sign, report, used } = newWorld(4);
+    const cheap = { count: 1, computation: 1, fees: 1 };
+    await sign(1, { amounts: cheap });
+    await report({ executed: [1], took: 1 });
+    // A transaction of another size under the same number, then with another block.
+    expect(await sign(1)).toBe("signed");
+    expect(await used()).toEqual([2, 1000, FEES + 1]);
+    expect(await report({ executed: [1], took: 1 })).toEqual({ settled: 1, released: 0 });
+    expect(await used()).toEqual([2, 2, 2]);
+    expect(await sign(1, { referenceBlock: "block 2" }, 1)).toBe("signed");
+    expect(await used()).toEqual([3, 1001, FEES + 2]);
+    const row = await replicas[0].budgetReservation.findFirstOrThrow({ where: { chainName } });
+    expect(row).toMatchObject({ settledAt: null, seenHeight: null, referenceBlock: "block 2" });
+    // Growth from then on is growth.
+    await sign(1, { referenceBlock: "block 2", amounts: { count: 1, computation: 1000, fees: FEES } });
+    expect(await used()).toEqual([3, 1002, FEES + 2]);
+  });
+
+  it("also where the budget is nearly full and the batch is judged one by one", async () => {
+    const { sign, report, used } = newWorld(1);
+    await sign(1, { amounts: { count: 1, computation: 1, fees: 1 } });
+    await report({ executed: [1], took: 1 });
+    expect(await sign(1)).toBe("BudgetExceeded");
+    expect(await used()).toEqual([1, 1, 1]);
+    // A retry beside it in one batch hides nothing.
+    const retry = { amounts: { count: 1, computation: 1, fees: 1 } };
+    const both = [sign(1, { referenceBlock: "block 2" }), sign(1, retry)];
+    expect(await Promise.all(both)).toEqual(["BudgetExceeded", "BudgetExceeded"]);
+    expect(await sign(1, retry)).toBe("signed");
+    expect(await used()).toEqual([1, 1, 1]);
+  });
+
+  it("a creation is never settled, whatever is told: its accounts stay counted, and more of them count", async () => {
+    const { chainName, sign, report, used } = newWorld();
+    const creation = (count: number, referenceBlock: string) => ({
+      referenceBlock,
+      amounts: { count, computation: 0, fees: 0 },
+    });
+    await sign(1, creation(1, "block 1"));
+    expect(await report({ executed: [1] })).toEqual({ settled: 0, released: 0 });
+    expect(await sign(1, creation(10, "block 2"))).toBe("signed");
+    expect(await used()).toEqual([10, 0, 0]);
+    // Nor would it help: what was settled before counts in full.
+    await replicas[0].budgetReservation.updateMany({ where: { chainName }, data: { settledAt: clock.now() } });
+    expect(await sign(1, creation(10, "block 3"))).toBe("signed");
+    expect(await used()).toEqual([20, 0, 0]);
   });
 
   it("never takes more than was reserved, and tells of it", async () => {
@@ -190,10 +240,12 @@ describe("settling reservations", { timeout: 60_000 }, () => {
   it("signatures, reports and releases at once leave exact books, and nobody waits for ever", async () => {
     const { chainName, sign, report, used } = newWorld(1_000);
     await report();
+    let taken = 0;
     const reporting = replicas.map(async (replica, r) => {
       for (let round = 0; round < 25; round++) {
         const executed = Array.from({ length: 40 }, (_, i) => (round * 17 + i * 3 + r) % 300);
-        await report({ executed, sealedHeight: BigInt(round) * (EXPIRED + 1n) }, replica);
+        const { settled } = await report({ executed, sealedHeight: BigInt(round) * (EXPIRED + 1n) }, replica);
+        taken += 100 * settled;
       }
     });
     const signing = Array.from({ length: 900 }, async (_, i) => {
@@ -202,11 +254,10 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     });
     expect(new Set(await Promise.all(signing))).toEqual(new Set(["signed"]));
     await Promise.all(reporting);
-    const rows = await replicas[0].budgetReservation.findMany({ where: { chainName } });
-    const sum = (key: "computation" | "fees") => rows.reduce((total, row) => total + Number(row[key]), 0);
-    const taken = await used();
-    // All in one window: what rows are left with, and besides it what was settled of rows that are gone: none are.
-    expect(taken!.slice(1)).toEqual([sum("computation"), sum("fees")]);
+    const open = await replicas[0].budgetReservation.findMany({ where: { chainName, settledAt: null } });
+    const sum = (key: "computation" | "fees") => open.reduce((total, row) => total + Number(row[key]), taken);
+    // All in one window: what the chain took of each that was settled, and what is reserved of those that wait.
+    expect((await used())!.slice(1)).toEqual([sum("computation"), sum("fees")]);
   });
 
   it("keeps what waits, and forgets what is over", async () => {
