@@ -74,18 +74,23 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
 
   const consume = async (connection: NatsConnection): Promise<void> => {
     const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
-    messages = await consumer.consume({
-      max_messages: Math.max(20, 2 * concurrency),
-      expires: 10_000,
-      idle_heartbeat: 2_000,
-      abort_on_missing_resource: true,
-    });
-    if (stop.signal.aborted) return void (await messages.close());
     const running = new Set<Promise<void>>();
-    for await (const message of messages) {
-      const work = handle(message).finally(() => running.delete(work));
-      running.add(work);
+    // What is asked while NATS is away would be asked all at once later, for inboxes that are no more.
+    while (!stop.signal.aborted && nats.current() === connection) {
       if (running.size >= concurrency) await Promise.race(running);
+      // No more than is begun at once: what waits here would be delivered to another process meanwhile, again and again.
+      messages = await consumer.fetch({
+        max_messages: concurrency - running.size,
+        expires: 10_000,
+        idle_heartbeat: 2_000,
+      });
+      if (stop.signal.aborted) await messages.close();
+      for await (const message of messages) {
+        const work = handle(message).finally(() => running.delete(work));
+        running.add(work);
+        // After a loss of NATS more may come than was asked for.
+        if (running.size >= concurrency) await Promise.race(running);
+      }
     }
     await Promise.all(running);
   };
