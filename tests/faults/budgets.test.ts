@@ -1,6 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, signTransaction } from "@countersign/client";
 import { createAccessApi, type FlowTransaction, type TransactionPayload } from "@countersign/flow";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -41,7 +42,7 @@ function writePolicy(version: string, accounts: number): void {
 }
 
 beforeAll(async () => {
-  writePolicy("one-account", 1);
+  writePolicy("some-accounts", 10);
   stack = await startFaultStack({ SIGNER_POLICY_FILE: policyFile });
   phone = newPhone(stack.stack, 0);
   await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
@@ -111,6 +112,9 @@ const refusal = (work: Promise<unknown>) =>
   );
 
 it("accounts are created as far as their budget goes; who comes then waits until there is room, and nobody is lost", async () => {
+  writePolicy("no-accounts", 0);
+  // Both signers look at the file each second.
+  await sleep(3_000);
   const [other, third] = [newPhone(stack.stack, 1), newPhone(stack.stack, 2)];
   const coming = Promise.all(
     [other, third].map(async (one) => signUp(stack.stack, one, await logIn(stack.stack, one), true)),
@@ -123,7 +127,7 @@ it("accounts are created as far as their budget goes; who comes then waits until
   };
   await expect.poll(async () => (await creations()).BudgetExceeded ?? 0, { timeout: 60_000 }).toBeGreaterThan(1);
   expect((await creations()).signed).toBe(1);
-  writePolicy("three-accounts", 3);
+  writePolicy("accounts-again", 10);
   await coming;
   for (const one of [other, third]) await settle(one);
   const [usage] = await query<{ count: string }>(
@@ -132,7 +136,7 @@ it("accounts are created as far as their budget goes; who comes then waits until
     "SELECT count FROM budget_usage WHERE budget LIKE 'creation/all/%'",
   );
   expect(Number(usage!.count)).toBe(3);
-}, 120_000);
+}, 180_000);
 
 it("a budget that is used up refuses, and has room again once the chain tells what was taken, also of a signature's twin", async () => {
   const first = await signed(0);

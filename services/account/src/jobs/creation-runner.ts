@@ -1,3 +1,4 @@
+import { isAppError } from "@countersign/errors";
 import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
 import type { Chain } from "../chain/chain.ts";
 import { createAccounts } from "../domain/create-accounts.ts";
@@ -26,6 +27,14 @@ const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const IDLE_MS = 1_000;
 const RETRY_MS = 1_000;
+/** And up to as much again: a budget has room when its window ends, and who waits for it need not ask together. */
+const BUDGET_RETRY_MS = 15_000;
+
+/** How long a creation is left after an error, in milliseconds. */
+function retryAfter(error: unknown): number {
+  const full = isAppError(error, "SigningRefused") && error.metadata.reason === "BudgetExceeded";
+  return full ? BUDGET_RETRY_MS * (1 + Math.random()) : RETRY_MS;
+}
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -73,9 +82,10 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
     } catch (err) {
       if (stop.signal.aborted) return;
       logger.error({ err }, "a creation stopped half-way; it will be taken up again");
-      // Soon, from what is committed by then, and not only when the whole lease has lapsed.
+      // Mostly soon, from what is committed by then, and not only when the whole lease has lapsed.
       const now = clock.now();
-      await store.renew(creation.id, { owner, now, until: new Date(now.getTime() + RETRY_MS) }).catch(() => undefined);
+      const until = new Date(now.getTime() + retryAfter(err));
+      await store.renew(creation.id, { owner, now, until }).catch(() => undefined);
     } finally {
       clearInterval(renewing);
     }

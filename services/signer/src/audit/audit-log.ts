@@ -47,7 +47,7 @@ export interface AuditStore {
   commit(head: AuditHead, records: readonly AuditRecord[], charge?: Charge): Promise<boolean>;
   /**
    * The same after a commit that gave false: adds the counts, has `judge` look at what the accounts have come to and at the budgets, which nobody else changes
-   * meanwhile, and commits what it gives.
+   * meanwhile, and commits what it gives, which may be no record.
    */
   commitJudged(head: AuditHead, charge: Charge, judge: (reached: Counts, state: BudgetState) => Judged): Promise<void>;
 }
@@ -75,9 +75,9 @@ export interface AuditLog {
   admit(accountId: string): void;
   /**
    * Resolves once the record and the reservation are durable. Errors: RateLimited where the account has its most signatures, SigningRefused (BudgetExceeded), Unavailable
-   * where nothing could be written.
+   * where nothing could be written. `keepsRefusal` is asked where a budget refuses: whether that is recorded; without it, it is.
    */
-  append(entry: AuditEntry, reservation?: Reservation): Promise<AuditReceipt>;
+  append(entry: AuditEntry, reservation?: Reservation, keepsRefusal?: () => boolean): Promise<AuditReceipt>;
   /** Where this process's chain ends; undefined before its first record, and after a commit that failed. */
   head(): AuditHead | undefined;
 }
@@ -85,13 +85,14 @@ export interface AuditLog {
 interface Waiting {
   entry: AuditEntry;
   reservation: Reservation | undefined;
+  keepsRefusal: (() => boolean) | undefined;
   resolve(receipt: AuditReceipt): void;
   reject(error: unknown): void;
 }
 
-/** A batch as it was committed; `full`: windows without room, by reservation. */
+/** A batch as it was committed: the record of each, undefined for a refusal that is not kept. `full`: windows without room, by reservation. */
 interface Written {
-  records: readonly AuditRecord[];
+  records: readonly (AuditRecord | undefined)[];
   full: ReadonlyMap<string, BudgetWindow>;
 }
 
@@ -142,13 +143,19 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
       const wishes = mergeReservations(within.flatMap(({ reservation }) => reservation ?? []));
       const full = findOverBudget(wishes, state);
       const allowed = new Set(within);
-      const judged = batch.map((waiting): AuditEntry => {
+      const judged = batch.map((waiting): AuditEntry | undefined => {
         if (!allowed.has(waiting)) return { ...waiting.entry, verdict: "RateLimited" };
         const over = waiting.reservation && full.has(reservationId(waiting.reservation));
-        return over ? { ...waiting.entry, verdict: "BudgetExceeded" } : waiting.entry;
+        if (!over) return waiting.entry;
+        return waiting.keepsRefusal?.() === false ? undefined : { ...waiting.entry, verdict: "BudgetExceeded" };
       });
-      written = { records: chainRecords(current, judged), full };
-      return { records: written.records, reservations: wishes.filter((wish) => !full.has(reservationId(wish))) };
+      const records = chainRecords(
+        current,
+        judged.filter((one) => one !== undefined),
+      );
+      const inTurn = records.values();
+      written = { records: judged.map((one) => one && inTurn.next().value), full };
+      return { records, reservations: wishes.filter((wish) => !full.has(reservationId(wish))) };
     });
     return written;
   }
@@ -174,12 +181,14 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     const minute = new Date(Math.floor(clock.now().getTime() / MINUTE_MS) * MINUTE_MS);
     head ??= await begin();
     const written = await write(head, batch, minute);
-    const last = written.records.at(-1)!;
-    head = { chainId: last.chainId, sequence: last.sequence, hash: last.hash };
+    const last = written.records.findLast((record) => record !== undefined);
+    if (last) head = { chainId: last.chainId, sequence: last.sequence, hash: last.hash };
     batch.forEach((waiting, i) => {
-      const { chainId, sequence, hash, verdict } = written.records[i]!;
-      if (verdict === waiting.entry.verdict) waiting.resolve({ chainId, sequence, hash });
-      else waiting.reject(refusal(waiting, verdict, minute, written));
+      const record = written.records[i];
+      if (record?.verdict === waiting.entry.verdict) {
+        const { chainId, sequence, hash } = record;
+        waiting.resolve({ chainId, sequence, hash });
+      } else waiting.reject(refusal(waiting, record?.verdict ?? "BudgetExceeded", minute, written));
     });
   }
 
@@ -209,9 +218,9 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
       if (left > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(left / 1000) });
       overLimit.delete(accountId);
     },
-    append: (entry, reservation) =>
+    append: (entry, reservation, keepsRefusal) =>
       new Promise((resolve, reject) => {
-        queue.push({ entry, reservation, resolve, reject });
+        queue.push({ entry, reservation, keepsRefusal, resolve, reject });
         if (!running) void drain();
       }),
     head: () => head,

@@ -131,7 +131,7 @@ function memoryStore() {
       for (const [id, count] of counted.counts) counts.set(id, (counts.get(id) ?? 0) + count);
       const { records, reservations } = judge(counts, budgets);
       for (const reservation of reservations) use(reservation);
-      push(current, records);
+      if (records.length > 0) push(current, records);
     },
   };
   return { store, state };
@@ -169,6 +169,37 @@ describe("the audit log", () => {
     expect(sequence).toBe(1n);
     expect([...state.chains.keys()].indexOf(chainId)).toBe(1);
     for (const chain of state.chains.values()) expect(verifyChain(chain.records, chain.head)).toBe("");
+  });
+
+  it("leaves refusals by a budget out that are not to be kept; the records beside them stand as they were", async () => {
+    const { log, state } = newLog();
+    const none = { count: 0 };
+    const outcome = (work: Promise<{ sequence: bigint }>) =>
+      work.then(
+        ({ sequence }) => Number(sequence),
+        (error) => error.metadata.reason,
+      );
+    const asked = [
+      log.append(entry({ messageHash: "a" }), reservation(1, none), () => false),
+      log.append(entry({ messageHash: "b" })),
+      log.append(entry({ messageHash: "c" }), reservation(2, none), () => true),
+      log.append(entry({ messageHash: "d" }), reservation(3, none), () => false),
+      log.append(entry({ messageHash: "e" })),
+    ];
+    const full = "BudgetExceeded";
+    expect(await Promise.all(asked.map(outcome))).toEqual([full, 1, full, full, 3]);
+    const [chain] = [...state.chains.values()];
+    expect(chain!.records.map(({ messageHash, verdict }) => [messageHash, verdict])).toEqual([
+      ["b", "signed"],
+      ["c", full],
+      ["e", "signed"],
+    ]);
+    expect(verifyChain(chain!.records, chain!.head)).toBe("");
+    // A batch of nothing else writes nothing, and the chain goes on.
+    expect(await outcome(log.append(entry(), reservation(4, none), () => false))).toBe(full);
+    expect(chain!.records).toHaveLength(3);
+    expect(await outcome(log.append(entry()))).toBe(4);
+    expect(verifyChain(chain!.records, chain!.head)).toBe("");
   });
 
   it("counts signatures per account and records who was over the limit", async () => {

@@ -102,6 +102,26 @@ describe("refusals", () => {
     expect(records).toHaveLength(6);
   });
 
+  it("by a budget are recorded as often as others where no account is asked for, and always where one is", async () => {
+    const budgetFull = {
+      ...audit,
+      append: async (entry: AuditEntry, _reservation?: unknown, keepsRefusal: () => boolean = () => true) => {
+        if (keepsRefusal()) records.push({ ...entry, verdict: "BudgetExceeded" });
+        throw new AppError("SigningRefused", { metadata: { reason: "BudgetExceeded" } });
+      },
+    };
+    const decide = deciding({ audit: budgetFull });
+    const asks = (accountId: string) =>
+      expect(decide("creation", message, { ...asker, accountId }, async () => permission)).rejects.toMatchObject({
+        metadata: { reason: "BudgetExceeded" },
+      });
+    for (let i = 0; i < 10; i++) await asks("");
+    expect(records).toHaveLength(3);
+    // Accounts are limited by their signatures per minute, which count these.
+    for (let i = 0; i < 10; i++) await asks(asker.accountId);
+    expect(records).toHaveLength(13);
+  });
+
   it("that went unrecorded hide no signature", async () => {
     const decide = deciding({ recordedRefusalsPerMinute: 0 });
     await refused(decide);

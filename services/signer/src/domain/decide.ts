@@ -129,11 +129,13 @@ export function createDecide(options: DecideOptions) {
       const { key, address, keyId, reservation } = await rules(decoded, { policy, scriptHash });
       const signature = await vault.sign(key, message);
       await faultPoint("signature made");
-      // Whatever comes of it, its record is written there: also that a budget is used up.
+      // Whatever comes of it is recorded there: also that a budget is used up.
       recorded = true;
       const receipt = await audit.append(
         { ...entry, chainName: key.chainName, scriptHash, verdict: "signed", keyVersion: vault.version(key) },
         reservation,
+        // Who has an account is limited by its signatures per minute, which count what a budget refuses.
+        asker.accountId === "" ? () => mayRecordRefusal(asker) : undefined,
       );
       await faultPoint("audit committed");
       return { address, keyId, signature, receipt };

@@ -68,6 +68,18 @@ describe("the policy file", { timeout: 60_000 }, () => {
       content("2", { budgets: { creation: [{ windowSeconds: 60, feesFlow: 1 }] } }),
       /budgets\.creation\.0/,
     ],
+    ...[1, 9].map((count): [string, object, RegExp] => [
+      `a budget of ${count} creations, into which a full batch never fits`,
+      content("2", {
+        budgets: {
+          creation: [
+            { windowSeconds: 60, count: 10 },
+            { windowSeconds: 600, count },
+          ],
+        },
+      }),
+      /budgets\.creation\.1.*10/,
+    ]),
     ["a budget of nobody", content("2", { budgets: { device: [] } }), /device/],
     ["a price that is none", content("2", { prices: { c: { inclusionFlow: -1, computationFlow: 0 } } }), /prices\.c/],
     ["no version", { ...content("2"), version: "" }, /version/],
@@ -118,6 +130,13 @@ describe("budgets in the policy", () => {
     const own = parsePolicy(content("2", { budgets: { app: [], account: [{ windowSeconds: 60, feesFlow: 0.1 }] } }));
     expect(own.budgets).toMatchObject({ app: [], account: [{ windowSeconds: 60, fees: 10_000_000 }] });
     expect(own.budgets.service).toEqual(DEFAULT_POLICY.budgets.service);
+  });
+
+  it("of creations are for none at all, or for a full batch and more", () => {
+    for (const count of [0, 10, 11]) {
+      const { budgets } = parsePolicy(content("2", { budgets: { creation: [{ windowSeconds: 60, count }] } }));
+      expect(budgets.creation).toMatchObject([{ windowSeconds: 60, count }]);
+    }
   });
 
   it("know what a chain asks for, and mainnet's prices for all others", () => {

@@ -1,3 +1,4 @@
+import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import { type BudgetRule, budgetRules, countRules, flowUnits } from "@countersign/service-kit";
 import { z } from "zod";
 import type { AuditOperation } from "../audit/record.ts";
@@ -53,6 +54,16 @@ const prices = z
     inclusion: flowUnits(inclusionFlow),
     computation: flowUnits(computationFlow),
   }));
+
+/** A full batch never fits into less, and the account service would wait for ever; none at all is the operator's will. */
+const creationRules = countRules.superRefine((rules, context) => {
+  for (const [i, { count = 0 }] of rules.entries())
+    if (count > 0 && count < MAX_ACCOUNTS_PER_CREATION) {
+      const message = `a creation has up to ${MAX_ACCOUNTS_PER_CREATION} accounts: so many or more, or 0 for none at all`;
+      context.addIssue({ code: "custom", path: [i, "count"], message });
+    }
+});
+
 /** Mainnet's. */
 const DEFAULT_PRICES: FeePrices = prices.parse({ inclusionFlow: 0.0001, computationFlow: 0.00004 });
 
@@ -67,7 +78,7 @@ const schema = z.strictObject({
       app: budgetRules.prefault(DEFAULT_BUDGETS.app),
       service: budgetRules.prefault(DEFAULT_BUDGETS.service),
       backend: budgetRules.prefault(DEFAULT_BUDGETS.backend),
-      creation: countRules.prefault(DEFAULT_BUDGETS.creation),
+      creation: creationRules.prefault(DEFAULT_BUDGETS.creation),
     })
     .prefault({}),
   prices: z.record(z.string().min(1), prices).default({}),

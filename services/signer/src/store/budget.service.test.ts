@@ -146,6 +146,20 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     expect(await verdictOf(logs[0]!.append(entry(""), creation(1, { chainName: "d" })))).toBe("signed");
   });
 
+  it("refusals that are not to be kept leave no record and no row", async () => {
+    const accountId = uuidv7(clock);
+    const log = newLog(prisma);
+    const none = { count: 0, fees: 0 };
+    const asked = Array.from({ length: 3 }, () =>
+      verdictOf(log.append(entry(accountId), wish(accountId, {}, none), () => false)),
+    );
+    expect(await Promise.all(asked)).toEqual(Array(3).fill("BudgetExceeded"));
+    expect(await prisma.auditRecord.count({ where: { accountId } })).toBe(0);
+    expect(await prisma.budgetReservation.count({ where: { budgets: { isEmpty: true } } })).toBe(0);
+    expect(await verdictOf(log.append(entry(accountId), wish(accountId)))).toBe("signed");
+    expect(await prisma.auditRecord.count({ where: { accountId } })).toBe(1);
+  });
+
   it("a commit that is refused leaves neither counts nor reservations", async () => {
     const accountId = uuidv7(clock);
     const store = prismaAuditStore(prisma);

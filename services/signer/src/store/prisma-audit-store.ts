@@ -31,7 +31,9 @@ export function prismaAuditStore(prisma: PrismaClient): AuditStore {
         const reached = await addCounts(tx, counted);
         const state = await lockBudgets(tx, reservations);
         const judged = judge(reached, state);
-        await writeBatch(tx, head, judged.records, { counted: NOTHING_COUNTED, reservations: judged.reservations });
+        const charge = { counted: NOTHING_COUNTED, reservations: judged.reservations };
+        // Without a record nothing was signed, so that nothing is reserved.
+        if (judged.records.length > 0) await writeBatch(tx, head, judged.records, charge);
         await removeEmpty(tx, reservations);
       }),
   };

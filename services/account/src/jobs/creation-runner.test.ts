@@ -1,0 +1,67 @@
+import { AppError } from "@countersign/errors";
+import { createLogger, FixedClock } from "@countersign/service-kit";
+import { expect, it } from "vitest";
+import type { Chain } from "../chain/chain.ts";
+import type { Creation } from "../domain/creation.ts";
+import type { CreationSigner, CreationStore, Lease } from "../domain/ports.ts";
+import { startCreationRunner } from "./creation-runner.ts";
+
+const creation: Creation = {
+  id: "creation",
+  chainName: "flow",
+  keyIndex: 2,
+  sequenceNumber: undefined,
+  state: "assigned",
+  accountIds: ["a"],
+  serverKeys: [],
+  serverKeyVersion: 1,
+  userKeys: [],
+  transaction: undefined,
+  transactionId: "",
+  referenceHeight: undefined,
+};
+
+/** For how many milliseconds a creation is left that the signer answers so. */
+async function leftFor(refusal: AppError): Promise<number> {
+  const clock = new FixedClock();
+  const kept = Promise.withResolvers<Lease>();
+  const waiting = [creation];
+  const store: Pick<CreationStore, "assign" | "takeOver" | "renew"> = {
+    assign: async () => waiting.shift(),
+    takeOver: async () => undefined,
+    async renew(_id, lease) {
+      kept.resolve(lease);
+      return true;
+    },
+  };
+  const signer: Pick<CreationSigner, "deriveServerKeys"> = { deriveServerKeys: () => Promise.reject(refusal) };
+  const chain: Pick<Chain, "chainName" | "creator" | "latestBlock" | "sequenceNumber"> = {
+    chainName: "flow",
+    creator: { address: "e03daebed8ca0615", keyCount: 8 },
+    latestBlock: async () => ({ id: "ab".repeat(32), height: 1n }),
+    sequenceNumber: async () => 5n,
+  };
+  const runner = startCreationRunner({
+    store: store as CreationStore,
+    signer: signer as CreationSigner,
+    chains: new Map([["flow", chain as Chain]]),
+    clock,
+    logger: createLogger({ name: "test", level: "silent" }),
+    parallel: 1,
+    collectMs: 0,
+  });
+  const { until } = await kept.promise;
+  await runner.close();
+  return until.getTime() - clock.now().getTime();
+}
+
+it("a creation that failed half-way is taken up again soon, and one that a budget refuses after a while, not all at once", async () => {
+  expect(await leftFor(new AppError("Unavailable"))).toBe(1_000);
+  const full = new AppError("SigningRefused", { metadata: { reason: "BudgetExceeded" } });
+  const waits = await Promise.all(Array.from({ length: 10 }, () => leftFor(full)));
+  for (const wait of waits) {
+    expect(wait).toBeGreaterThanOrEqual(15_000);
+    expect(wait).toBeLessThanOrEqual(30_000);
+  }
+  expect(new Set(waits).size).toBeGreaterThan(1);
+});
