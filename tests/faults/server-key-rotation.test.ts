@@ -55,7 +55,7 @@ async function mended(person: Phone, version: number): Promise<void> {
   const { accountId } = person;
   const { chainName } = tools.network;
   const tell = (serverKeyIndex: number, serverKeyVersion: number) =>
-    asAccount.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion });
+    asAccount.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion: 0 });
   const signedBy = await tools.asker(person);
   const right = await signedBy();
   try {
@@ -67,6 +67,8 @@ async function mended(person: Phone, version: number): Promise<void> {
     ] as const;
     for (const [index, of] of wrong)
       await expect(tell(index, of)).rejects.toMatchObject({ metadata: { reason: "BindingConflict" } });
+    // What is told late takes nothing back.
+    await tell(0, 1);
     expect(await signedBy()).toBe(right);
     await tell(9, version);
     await expect.poll(signedBy, { timeout: 20_000 }).toBe(9);

@@ -63,8 +63,9 @@ export const rotationSigner = (
     });
     return { current: fromWire(current), next: next && fromWire(next), retired: retired.map(fromWire) };
   },
-  async rotateBinding({ accountId, chainName, version: serverKeyVersion }, serverKeyIndex) {
-    await client.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion }, { idempotent: true });
+  async rotateBinding({ accountId, chainName, version: serverKeyVersion }, serverKeyIndex, replacesVersion = 0) {
+    const told = { accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion };
+    await client.rotateBinding(told, { idempotent: true });
   },
 });
 

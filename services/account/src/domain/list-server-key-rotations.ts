@@ -4,6 +4,7 @@ import type { Logger } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import { serverKeyOf } from "./account-on-chain.ts";
 import type { AccountKey } from "./key-addition.ts";
+import { roleOf } from "./list-account-keys.ts";
 import { type BoundServerKeys, type RotationOptions, rotationPayload, wantedRotation } from "./server-key-rotation.ts";
 import type { settleServerKeyRotation } from "./settle-server-key-rotation.ts";
 
@@ -18,12 +19,35 @@ export interface ListRotationsOptions extends RotationOptions {
   readonly logger: Pick<Logger, "warn">;
 }
 
-/** The version that the chain shows, where the signer has another one, or elsewhere; undefined where it is right, or the key is none that it knows. */
-function misboundVersion({ current, next, retired }: BoundServerKeys, { publicKey, index }: AccountKey) {
-  if (publicKey === current.publicKey) return index === current.index ? undefined : current.version;
-  if (publicKey === next?.publicKey) return next.version;
+interface Correction {
+  readonly version: number;
+  readonly index: number;
+  /** The version that is taken back. */
+  readonly replaces?: number;
+}
+
+/** What the signer is to be told so that it has what the chain shows, in an order in which each index is between its neighbours'; nothing where the active key is none that it knows. */
+function correctionsOf(bound: BoundServerKeys, keys: readonly AccountKey[], active: AccountKey): Correction[] {
+  const { current, next, retired } = bound;
+  const places = [...retired, current];
+  const known = [...places, ...(next ? [next] : [])].find(({ publicKey }) => publicKey === active.publicKey);
+  if (!known) return [];
+  // A node that lags behind may lack a key, but shows none elsewhere. The first one is where the creation has put it.
+  const moved = places.slice(1).flatMap(({ version, publicKey, index: told }) => {
+    const isIt = (key: AccountKey) => key.publicKey === publicKey && roleOf(key) === "server";
+    const index = (active.publicKey === publicKey ? active : keys.find(isIt))?.index ?? told;
+    return index === told ? [] : [{ version, index, isLower: index < told }];
+  });
+  const [lower, higher] = [moved.filter(({ isLower }) => isLower), moved.filter(({ isLower }) => !isLower)];
+  const corrections: Correction[] = [...lower, ...higher.reverse()].map(({ version, index }) => ({ version, index }));
+  if (known.version > current.version) corrections.push({ version: known.version, index: active.index });
+  // One at a time: the one before that is taken back the next time.
   const last = retired.at(-1);
-  return publicKey === last?.publicKey ? last.version : undefined;
+  if (known.version < current.version && last) {
+    const index = corrections.find(({ version }) => version === last.version)?.index ?? last.index;
+    corrections.push({ version: last.version, index, replaces: current.version });
+  }
+  return corrections;
 }
 
 /**
@@ -48,20 +72,23 @@ export const listServerKeyRotations =
       if (!wanted && bound.retired.length === 0) return [];
       // Read before the keys: they are at least as new.
       const latest = await chain.latestBlock(signal);
-      const key = serverKeyOf(await chain.accountKeys(address, signal));
+      const keys = await chain.accountKeys(address, signal);
+      const key = serverKeyOf(keys);
       const { index: keyId, sequenceNumber, publicKey } = key;
-      const version = misboundVersion(bound, key);
-      if (version !== undefined) {
+      const corrections = correctionsOf(bound, keys, key);
+      if (corrections.length > 0) {
         // A node that lags behind shows the key before: while that may be, what we have seen ourselves stands; also what was seen since we began.
         const own = await rotations.newest(accountId, chainName);
         const seen = own !== undefined && own.state !== "failed" && own.version === bound.current.version;
         const mayLag = seen && latest.height - own.referenceHeight <= chain.maxReferenceAge;
-        if (mayLag && version < bound.current.version) return [];
-        logger.warn(
-          { accountId, chainName, version, index: keyId },
-          "the signer had another server key than the chain",
-        );
-        await signer.rotateBinding({ accountId, chainName, version }, keyId);
+        for (const { version, index, replaces } of corrections) {
+          if (mayLag && replaces !== undefined) continue;
+          logger.warn(
+            { accountId, chainName, version, index, replaces },
+            "the signer had another server key than the chain",
+          );
+          await signer.rotateBinding({ accountId, chainName, version }, index, replaces);
+        }
         return [];
       }
       if (!wanted || publicKey !== wanted.oldKey) return [];

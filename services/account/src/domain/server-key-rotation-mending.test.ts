@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accountId, signal } from "../testing/chain-account.ts";
 import {
   list,
+  makeAnew,
   options,
   prepared,
   rotate,
@@ -47,6 +48,66 @@ describe("what the signer was told wrongly in our name is told right, when a dev
     [world.bound, world.places] = [1, new Map([[1, 0]])];
     expect(await list()).toEqual([]);
     expect([world.bound, world.places.get(2)]).toEqual([2, 2]);
+  });
+
+  /** Rotated to versions 2 and 3, which stand at the indexes 2 and 3. */
+  async function rotateTwice() {
+    for (const version of [2, 3]) {
+      world.wanted = version;
+      await rotate(await prepared());
+      await settleOpen();
+    }
+    expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
+  }
+  const told = (...indexes: number[]) => {
+    world.places = new Map([0, ...indexes].map((index, i) => [i + 1, index]));
+    world.bound = indexes.length + 1;
+  };
+
+  it("several indexes, whichever way they are wrong", async () => {
+    await rotateTwice();
+    for (const indexes of [
+      [9_000, 9_001],
+      [1, 2],
+      [1, 9],
+      [3, 4],
+    ]) {
+      told(...indexes);
+      expect(await list()).toEqual([]);
+      expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
+    }
+    // The last one was not told at all.
+    told(9_000);
+    await list();
+    expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
+  });
+
+  it("two rotations of which one or none ran", async () => {
+    await rotate(await prepared());
+    await settleOpen();
+    world.wanted = 3;
+    world.height += 700;
+    told(9_000, 9_001);
+    await list();
+    expect([world.bound, ...world.places]).toEqual([2, [1, 0], [2, 2]]);
+    makeAnew();
+    world.wanted = 3;
+    told(9_000, 9_001);
+    await list();
+    await list();
+    expect([world.bound, ...world.places]).toEqual([1, [1, 0]]);
+  });
+
+  it("and a rotation that is settled late takes nothing back", async () => {
+    const first = await prepared();
+    await rotate(first);
+    const late = world.rows.get("2")!;
+    await settleOpen();
+    world.wanted = 3;
+    await rotate(await prepared());
+    await settleOpen();
+    expect(await settle({ ...late, state: "submitted" }, signal)).toBe("sealed");
+    expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
   });
 
   it("but a node that lags behind takes nothing back that we have seen", async () => {

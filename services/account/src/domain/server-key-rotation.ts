@@ -62,8 +62,15 @@ export const wantedRotation = ({ current, next }: BoundServerKeys): WantedRotati
 
 export interface RotationSigner extends KeyAdditionSigner {
   serverKeys(accountId: string, chainName: string): Promise<BoundServerKeys>;
-  /** The key of this version stands on chain at `index`, and is the account's. The same again changes nothing; what was told wrongly before is mended by it. */
-  rotateBinding(rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">, index: number): Promise<void>;
+  /**
+   * The key of this version stands on chain at `index`. The same again changes nothing, however late; a wrong index is mended by it. With `replaces` it is the account's key again: that current
+   * version is not on chain and is taken back.
+   */
+  rotateBinding(
+    rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">,
+    index: number,
+    replaces?: number,
+  ): Promise<void>;
 }
 
 export interface RotationOptions {

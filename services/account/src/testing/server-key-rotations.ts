@@ -142,15 +142,22 @@ export const signer: RotationSigner = {
         retired: [...world.places.keys()].filter((version) => version < world.bound).map(placed),
       };
     }),
-  rotateBinding: ({ version }, index) =>
+  rotateBinding: ({ version }, index, replaces) =>
     alive(() => {
-      if (version === world.bound) {
-        world.places.set(version, index);
-        return;
-      }
-      if (version === world.bound - 1 && world.places.get(version) === index) {
+      const refused = () => new AppError("SigningRefused", { metadata: { reason: "BindingConflict" } });
+      const told = world.places.get(version);
+      if (replaces !== undefined) {
+        if (replaces !== world.bound || version !== world.bound - 1 || told !== index) throw refused();
         world.places.delete(world.bound);
         world.bound = version;
+        return;
+      }
+      if (told === index) return;
+      const [before = -1, after = 10_000] = [version - 1, version + 1].map((other) => world.places.get(other));
+      if (index <= before || index >= after) throw refused();
+      if (told !== undefined) {
+        if (version === 1) throw refused();
+        world.places.set(version, index);
         return;
       }
       // What the real one cannot see: the key is on chain, and the one before is not.

@@ -10,11 +10,11 @@ export interface BindingStore {
   insert(binding: Binding, context: { now: Date; requestId: string }): Promise<Binding | undefined>;
   /** Remembers, before the signature leaves, that a rotation to this version may come; the same again changes nothing. */
   beginRotation(account: AccountOnChain, version: number, now: Date): Promise<void>;
-  /** Appends the version that a rotation brought, where one was begun; of two for one version the first stays. Answers what stands there now. */
+  /** Appends the version that a rotation brought, behind the one before and where one was begun; of two for one version the first stays. Answers what stands there now. */
   appendVersion(account: AccountOnChain, place: ServerKeyPlace, now: Date): Promise<Binding | undefined>;
-  /** The newest version stands elsewhere than it was told. Answers what stands there now. */
+  /** A version that a rotation brought stands elsewhere than it was told; still between its neighbours, else nothing changes. Answers what stands there now. */
   moveVersion(account: AccountOnChain, place: ServerKeyPlace): Promise<Binding | undefined>;
-  /** The newest version is not on chain. Answers what stands there now. */
+  /** The newest version is not on chain; of one that is not the newest nothing changes. Answers what stands there now. */
   takeBackVersion(account: AccountOnChain, version: number): Promise<Binding | undefined>;
   /** Which of these accounts are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;

@@ -21,11 +21,12 @@ export const serverKeyRpcs = (
     const { next, retired, ...current } = await describe({ accountId, chainName });
     return { current: toWire(current), next: next && toWire(next), retired: retired.map(toWire) };
   },
-  async rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion }) {
+  async rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion }) {
     requireAccountIds([accountId], "/accountId");
     // An index is a 32 bit integer in the store.
     if (serverKeyIndex > 0x7fffffff) throw new AppError("InvalidRequest", { detail: "no key stands there" });
-    await rotate({ accountId, chainName, serverKeyIndex, serverKeyVersion });
+    const replaces = replacesVersion === 0 ? undefined : replacesVersion;
+    await rotate({ accountId, chainName, serverKeyIndex, serverKeyVersion, replaces });
     return {};
   },
 });

@@ -4,7 +4,7 @@ import { bindAddress } from "../domain/bind-address.ts";
 import { rotateBinding } from "../domain/rotate-binding.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
-import { clock, database, prisma } from "../testing/store-fixture.ts";
+import { clock, database, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
@@ -115,9 +115,10 @@ describe("rotations of a server key", () => {
     return binding;
   };
   const store = () => prismaBindingStore(prisma);
-  const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number) => {
+  const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number, replaces?: number) => {
     const { accountId, chainName: on } = of;
-    return rotateBinding({ bindings: store(), clock })({ accountId, chainName: on, serverKeyVersion, serverKeyIndex });
+    const told = { accountId, chainName: on, serverKeyVersion, serverKeyIndex, replaces };
+    return rotateBinding({ bindings: store(), clock })(told);
   };
   const begin = (of: Binding, version: number) => store().beginRotation(of, version, clock.now());
 
@@ -181,8 +182,9 @@ describe("rotations of a server key", () => {
     await rotate(binding, 2, 4);
     expect(await now()).toMatchObject({ serverKeyVersion: 2, serverKeyIndex: 4, retired: [one] });
     // It never ran: the version before signs again, and the rotation may come after all.
-    await expect(rotate(binding, 1, 4)).rejects.toMatchObject(conflict);
-    await rotate(binding, 1, 0);
+    await expect(rotate(binding, 1, 4, 2)).rejects.toMatchObject(conflict);
+    await rotate(binding, 1, 0, 2);
+    await rotate(binding, 1, 0, 2);
     const taken = await now();
     expect(taken).toMatchObject({ serverKeyVersion: 1, serverKeyIndex: 0, rotatingTo: 2 });
     expect(taken).not.toHaveProperty("retired");
@@ -191,15 +193,72 @@ describe("rotations of a server key", () => {
     await begin(binding, 3);
     await rotate(binding, 3, 7);
     expect(await now()).toMatchObject({ serverKeyVersion: 3, retired: [one, two] });
-    await expect(rotate(binding, 1, 0)).rejects.toMatchObject(conflict);
-    await rotate(binding, 2, 4);
+    for (const replaced of [2, 3, 4]) await expect(rotate(binding, 1, 0, replaced)).rejects.toMatchObject(conflict);
+    await rotate(binding, 2, 4, 3);
     expect(await now()).toMatchObject({ serverKeyVersion: 2, retired: [one], rotatingTo: 3 });
-    await rotate(binding, 1, 0);
+    await rotate(binding, 1, 0, 2);
     expect(await now()).toMatchObject({ serverKeyVersion: 1, rotatingTo: 3 });
     await expect(rotate(binding, 3, 7)).rejects.toMatchObject(conflict);
     await rotate(binding, 2, 4);
     await rotate(binding, 3, 7);
     expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 7, retired: [one, two] });
+  });
+
+  /** Rotated to versions 2 and 3. */
+  const rotatedTwice = async (second: number, third: number) => {
+    const binding = await bound();
+    const now = async () => (await store().find(binding.accountId))[0]!;
+    for (const [version, index] of [[2, second] as const, [3, third] as const]) {
+      await begin(binding, version);
+      await rotate(binding, version, index);
+    }
+    return { binding, now };
+  };
+
+  it("told late change nothing: what has come since stays, unless it is named", async () => {
+    const { binding, now } = await rotatedTwice(2, 3);
+    const before = await now();
+    await rotate(binding, 2, 2);
+    await rotate(binding, 1, 0);
+    expect(await now()).toEqual(before);
+    // Whoever has decided before the rotation came: the database takes back and moves by what stands there then.
+    await store().takeBackVersion(binding, 2);
+    await store().moveVersion(binding, { index: 4, version: 2 });
+    await store().appendVersion(binding, { index: 9, version: 2 }, clock.now());
+    expect(await now()).toEqual(before);
+    await begin(binding, 5);
+    await store().appendVersion(binding, { index: 9, version: 5 }, clock.now());
+    expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 3 });
+  });
+
+  it("never leave a gap, whoever appends and takes back at once", async () => {
+    for (let round = 0; round < 8; round++) {
+      const binding = await bound();
+      for (const version of [2, 3]) await begin(binding, version);
+      await rotate(binding, 2, 2);
+      const other = prismaBindingStore(replicas[1]);
+      await Promise.all([
+        store().takeBackVersion(binding, 2),
+        other.appendVersion(binding, { index: 3, version: 3 }, clock.now()),
+      ]);
+      const { accountId } = binding;
+      const rows = await prisma.bindingVersion.findMany({ where: { accountId }, orderBy: { serverKeyVersion: "asc" } });
+      const versions = rows.map(({ serverKeyVersion }) => serverKeyVersion);
+      expect([[], [2, 3]]).toContainEqual(versions);
+    }
+  });
+
+  it("told wrongly twice are mended one after the other", async () => {
+    const { binding, now } = await rotatedTwice(9_000, 9_001);
+    await expect(rotate(binding, 3, 3)).rejects.toMatchObject(conflict);
+    for (const index of [0, 9_001, 9_002]) await expect(rotate(binding, 2, index)).rejects.toMatchObject(conflict);
+    await rotate(binding, 2, 2);
+    await rotate(binding, 3, 3);
+    const retired = [
+      { index: 0, version: 1 },
+      { index: 2, version: 2 },
+    ];
+    expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 3, retired });
   });
 
   it("are heard by every replica before they can be on chain, and nothing is remembered meanwhile", async () => {

@@ -1,9 +1,9 @@
 import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
-import type { BindingStore } from "../domain/ports.ts";
+import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import type { BindingVersion, PrismaClient, Binding as Row, ServerKeyRotation } from "./generated/client.ts";
+import type { BindingVersion, Prisma, PrismaClient, Binding as Row, ServerKeyRotation } from "./generated/client.ts";
 
 const CACHED_ACCOUNTS = 50_000;
 const LATER = {
@@ -50,6 +50,20 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
     const where = { accountId_chainName: { accountId, chainName } };
     const row = await prisma.binding.findUnique({ where, include: LATER });
     return row ? toBinding(row) : undefined;
+  };
+
+  /** Changes of an account's versions wait for each other, on any replica: their conditions see what the one before has done. */
+  const change = async (
+    { accountId, chainName }: AccountOnChain,
+    work: (tx: Prisma.TransactionClient) => Promise<unknown>,
+  ): Promise<Binding | undefined> => {
+    await prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`
+        SELECT 1 FROM binding WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} FOR NO KEY UPDATE`;
+      await work(tx);
+    });
+    forget(accountId);
+    return findOne(accountId, chainName);
   };
 
   return {
@@ -111,29 +125,43 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
       forget(accountId);
     },
 
-    async appendVersion({ accountId, chainName }, { index, version }, now) {
-      await prisma.$executeRaw`
-        INSERT INTO binding_version (account_id, chain_name, server_key_version, server_key_index, created_at)
-        SELECT account_id, chain_name, server_key_version, ${index}, ${now} FROM server_key_rotation
-        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
-        ON CONFLICT DO NOTHING`;
-      forget(accountId);
-      return findOne(accountId, chainName);
-    },
+    appendVersion: ({ accountId, chainName }, { index, version }, now) =>
+      change(
+        { accountId, chainName },
+        (tx) => tx.$executeRaw`
+          INSERT INTO binding_version (account_id, chain_name, server_key_version, server_key_index, created_at)
+          SELECT account_id, chain_name, server_key_version, ${index}, ${now} FROM server_key_rotation
+          WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
+            AND (SELECT max(p.server_key_version) = ${version}::int - 1 AND max(p.server_key_index) < ${index}::int FROM (
+              SELECT server_key_version, server_key_index FROM binding
+                WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName}
+              UNION ALL SELECT server_key_version, server_key_index FROM binding_version
+                WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName}) p)
+          ON CONFLICT DO NOTHING`,
+      ),
 
-    async moveVersion({ accountId, chainName }, { index, version }) {
-      await prisma.$executeRaw`
-        UPDATE binding_version SET server_key_index = ${index}
-        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}`;
-      forget(accountId);
-      return findOne(accountId, chainName);
-    },
+    moveVersion: ({ accountId, chainName }, { index, version }) =>
+      change(
+        { accountId, chainName },
+        (tx) => tx.$executeRaw`
+          UPDATE binding_version v SET server_key_index = ${index}
+          WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
+            AND NOT EXISTS (SELECT FROM binding b WHERE b.account_id = v.account_id AND b.chain_name = v.chain_name
+              AND b.server_key_index >= ${index}::int)
+            AND NOT EXISTS (SELECT FROM binding_version o WHERE o.account_id = v.account_id AND o.chain_name = v.chain_name
+              AND (o.server_key_version < v.server_key_version AND o.server_key_index >= ${index}::int
+                OR o.server_key_version > v.server_key_version AND o.server_key_index <= ${index}::int))`,
+      ),
 
-    async takeBackVersion({ accountId, chainName }, serverKeyVersion) {
-      await prisma.bindingVersion.deleteMany({ where: { accountId, chainName, serverKeyVersion } });
-      forget(accountId);
-      return findOne(accountId, chainName);
-    },
+    takeBackVersion: ({ accountId, chainName }, version) =>
+      change(
+        { accountId, chainName },
+        (tx) => tx.$executeRaw`
+          DELETE FROM binding_version v
+          WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
+            AND NOT EXISTS (SELECT FROM binding_version o WHERE o.account_id = v.account_id AND o.chain_name = v.chain_name
+              AND o.server_key_version > v.server_key_version)`,
+      ),
 
     async bound(chainName, accountIds) {
       const rows = await prisma.binding.findMany({
