@@ -17,6 +17,7 @@ import {
   type Durable,
   EVENTS_STREAM,
   outboxRow,
+  setUpEvents,
   startConsumer,
   startOutboxPublisher,
 } from "./index.ts";
@@ -213,6 +214,24 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     }
     await expect.poll(waiting, { timeout: 15_000 }).toBe(0);
     expect(await streamMessages()).toBe(before + 2);
+  });
+
+  test("what a stream had that is no more is published again where its rows are unmarked, as on an upgrade", async () => {
+    publisher({ pollMs: 100 });
+    const ids = await insert(3);
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await streamMessages();
+    await (await operator!.jetstreamManager()).streams.delete(EVENTS_STREAM);
+    await setUpEvents(operator!);
+    expect(await streamMessages()).toBe(0);
+    const { rowCount } = await db.query(
+      "UPDATE outbox SET published_at = NULL WHERE published_at > now() - interval '7 days'",
+    );
+    expect(rowCount).toBe(3);
+    const seen: string[] = [];
+    consumer("auth-device-removed", async ({ event }) => void seen.push(event.id));
+    await expect.poll(() => seen.toSorted(), { timeout: 10_000 }).toEqual(ids);
+    expect(await streamMessages()).toBe(3);
   });
 
   test("old published rows are removed, waiting ones never", async () => {
