@@ -23,7 +23,15 @@ declare const WebAssembly: {
   instantiate(source: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
 };
 
-let loaded: Promise<EngineModule> | undefined;
+/** What there is once in a process, however often this module is loaded: vitest loads it anew for each project's set-up, but the engine's glue only once, for one instance. */
+interface Shared {
+  loaded?: Promise<EngineModule>;
+  turn: Promise<unknown>;
+}
+const SHARED = Symbol.for("countersign.schema-engine");
+const globals = globalThis as { [SHARED]?: Shared };
+globals[SHARED] ??= { turn: Promise.resolve() };
+const shared = globals[SHARED];
 
 /** Loads Prisma's schema engine by hand: importing a .wasm file as a module still prints a warning in Node 24. */
 async function loadEngine(): Promise<EngineModule> {
@@ -78,16 +86,14 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
   return adapter;
 }
 
-/** Once, with ten engines of one process at work at once, one panicked and took the process along: they take turns. */
-let turn: Promise<unknown> = Promise.resolve();
-
 /**
  * Runs `work` with Prisma's schema engine on a database and leaves no connection open.
  * `shadowUrl` is an empty database for reading migrations; `datamodels` are `[path, content]` pairs of schema files.
  */
 export function withSchemaEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
-  const mine = turn.then(() => runEngine(options, work));
-  turn = mine.catch(() => undefined);
+  // In turns: ten at once are no faster, and the engine is nowhere said to bear it.
+  const mine = shared.turn.then(() => runEngine(options, work));
+  shared.turn = mine.catch(() => undefined);
   return mine;
 }
 
@@ -98,8 +104,8 @@ interface EngineOptions {
 }
 
 async function runEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
-  loaded ??= loadEngine();
-  const { SchemaEngine } = await loaded;
+  shared.loaded ??= loadEngine();
+  const { SchemaEngine } = await shared.loaded;
   const pools = [options.url, options.shadowUrl ?? options.url].map(
     (connectionString) => new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0 }),
   ) as [pg.Pool, pg.Pool];
