@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { createRequire, isBuiltin } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { root } from "./paths.ts";
+
+const require = createRequire(import.meta.url);
+const IMPORT = /^(?:import|export)(?! type\b)(?:[^"';]*? from)? "([^"]+)"/gm;
+
+/** Files of ours that a module loads before its first line runs. Dynamic imports are not among them, nor are types. */
+function loadedBy(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  // What is not there in a fresh clone is named, and leads nowhere.
+  if (isGenerated(file)) return seen;
+  for (const [, name = ""] of readFileSync(file, "utf8").matchAll(IMPORT)) {
+    const ours = name.startsWith(".") || name.startsWith("@countersign/");
+    if (isBuiltin(name) || !ours) continue;
+    loadedBy(name.startsWith(".") ? resolve(dirname(file), name) : fileOf(name), seen);
+  }
+  return seen;
+}
+
+/** The file behind an export of one of our packages. */
+function fileOf(name: string): string {
+  if (name.startsWith("@countersign/proto/")) return join(root, "proto/gen", name.slice("@countersign/proto/".length));
+  return require.resolve(name);
+}
+
+const isGenerated = (file: string) => file.startsWith(join(root, "proto/gen")) || file.includes("/store/generated/");
+
+it.each(["main", "start", "test", "check", "generate", "reset"])(
+  "%s.ts starts before anything is generated",
+  (name) => {
+    const loaded = loadedBy(join(root, "dev/src", `${name}.ts`));
+    expect(loaded.size).toBeGreaterThan(0);
+    expect([...loaded].filter(isGenerated)).toEqual([]);
+  },
+);
+
+it("would find a module that needs generated code", () => {
+  expect([...loadedBy(join(root, "packages/outbox/src/index.ts"))].some(isGenerated)).toBe(true);
+});
