@@ -1,42 +1,20 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger, loadTls, uuidv4 } from "@countersign/service-kit";
-import { connect, type NatsConnection } from "nats";
+import { createLogger, uuidv4 } from "@countersign/service-kit";
+import type { NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../dev/src/certificates.ts";
-import type { Child } from "../../../dev/src/child.ts";
-import { startNats } from "../../../dev/src/nats.ts";
-import { cacheDir } from "../../../dev/src/paths.ts";
-import { freePort } from "../../../dev/src/ports.ts";
 import { type ConsumerOptions, EVENTS_STREAM, startConsumer } from "./index.ts";
+import { beginNats, hasNatsServer, type TestNats } from "./testing/nats-server.ts";
 
-const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
 const account = "019a0000-0000-7000-8000-000000000001";
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
 
-let stateDir: string;
-let port: number;
-let nats: Child;
+let nats: TestNats;
 let operator: NatsConnection;
 const closers: (() => Promise<void>)[] = [];
 
-async function startServer(): Promise<void> {
-  nats = await startNats({ binary, stateDir, port, logFile: join(stateDir, "nats.log") });
-}
-
-function connectAs(service: string): Promise<NatsConnection> {
-  const { ca, cert, key } = loadTls(tlsFiles(stateDir, service));
-  return connect({
-    servers: `tls://127.0.0.1:${port}`,
-    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
-  });
-}
-
 /** Events of one subject, published at once. Gives their ids. */
 async function publish(service: string, name: string, count: number): Promise<string[]> {
-  const connection = await connectAs(service);
+  const connection = await nats.connectAs(service);
   const ids = Array.from({ length: count }, () => uuidv4());
   const stream = connection.jetstream();
   for (const id of ids) {
@@ -48,29 +26,22 @@ async function publish(service: string, name: string, count: number): Promise<st
 }
 
 function consume(service: string, options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">): void {
-  const tls = loadTls(tlsFiles(stateDir, service));
-  const consumer = startConsumer({ natsUrl: `tls://127.0.0.1:${port}`, tls, logger, ...options });
+  const tls = nats.tlsOf(service);
+  const consumer = startConsumer({ natsUrl: nats.url, tls, logger, ...options });
   closers.push(() => consumer.close());
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.skipIf(!existsSync(binary))("durable consumers", () => {
+describe.skipIf(!hasNatsServer)("durable consumers", () => {
   beforeAll(async () => {
-    stateDir = mkdtempSync(join(tmpdir(), "countersign-consumer-"));
-    await ensureCertificates(stateDir);
-    port = await freePort();
-    await startServer();
-    operator = await connectAs("operator");
+    nats = await beginNats();
+    operator = await nats.connectAs("operator");
   });
 
   afterEach(() => Promise.all(closers.splice(0).map((close) => close())));
 
-  afterAll(async () => {
-    await operator?.close();
-    await nats?.stop();
-    rmSync(stateDir, { recursive: true, force: true });
-  });
+  afterAll(() => nats?.end());
 
   it("are given each alert once, however slow they are, and no more than they begin", { timeout: 60_000 }, async () => {
     const ids = await publish("account", "chain-alert", 18);
@@ -142,8 +113,8 @@ describe.skipIf(!existsSync(binary))("durable consumers", () => {
     await nats.stop();
     // Longer than a question is open.
     await sleep(12_000);
-    await startServer();
-    operator = await connectAs("operator");
+    await nats.start();
+    operator = await nats.connectAs("operator");
     ids.push(...(await publish("key", "key-revoked", 20)));
     await expect.poll(() => [...seen], { timeout: 15_000 }).toEqual(ids.map((id) => [id, 1]));
   });

@@ -1,48 +1,22 @@
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger, loadTls, type TlsMaterial, uuidv4 } from "@countersign/service-kit";
-import { connect, headers, type NatsConnection } from "nats";
+import { createLogger, uuidv4 } from "@countersign/service-kit";
+import { headers, type NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../dev/src/certificates.ts";
-import type { Child } from "../../../dev/src/child.ts";
-import { startNats } from "../../../dev/src/nats.ts";
-import { cacheDir } from "../../../dev/src/paths.ts";
-import { freePort } from "../../../dev/src/ports.ts";
 import { FED_SUBJECTS } from "./consumers.ts";
 import { EVENTS_STREAM, type EventFeed, type FedEvent, startEventFeed } from "./index.ts";
+import { beginNats, hasNatsServer, LASTING, type TestNats } from "./testing/nats-server.ts";
 
-const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
 const account = "019a0000-0000-7000-8000-000000000001";
 const other = "019a0000-0000-7000-8000-000000000002";
 
-let stateDir: string;
-let port: number;
-let nats: Child;
+let nats: TestNats;
 let publisher: NatsConnection;
 let operator: NatsConnection;
 const feeds: EventFeed[] = [];
-
-const tlsOf = (name: string): TlsMaterial => loadTls(tlsFiles(stateDir, name));
-
-async function startServer(): Promise<void> {
-  nats = await startNats({ binary, stateDir, port, logFile: join(stateDir, "nats.log") });
-}
-
-function connectAs(name: string): Promise<NatsConnection> {
-  const { ca, cert, key } = tlsOf(name);
-  return connect({
-    servers: `tls://127.0.0.1:${port}`,
-    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 200,
-  });
-}
 
 async function publish(accountId = account, lies: Record<string, string> = {}): Promise<number> {
   const written = headers();
@@ -58,8 +32,8 @@ async function startFeed() {
   const seen: FedEvent[] = [];
   const breaks: number[] = [];
   const feed = startEventFeed({
-    natsUrl: `tls://127.0.0.1:${port}`,
-    tls: tlsOf("device"),
+    natsUrl: nats.url,
+    tls: nats.tlsOf("device"),
     logger,
     name: "device-feed",
     onEvent: (event) => void seen.push(event),
@@ -70,23 +44,15 @@ async function startFeed() {
   return { feed, breaks, sequences: () => seen.map(({ sequence }) => sequence), seen };
 }
 
-describe.skipIf(!existsSync(binary))("the feed of all events", () => {
+describe.skipIf(!hasNatsServer)("the feed of all events", () => {
   beforeAll(async () => {
-    stateDir = mkdtempSync(join(tmpdir(), "countersign-feed-"));
-    await ensureCertificates(stateDir);
-    port = await freePort();
-    await startServer();
-    publisher = await connectAs("device");
-    operator = await connectAs("operator");
+    nats = await beginNats();
+    publisher = await nats.connectAs("device", LASTING);
+    operator = await nats.connectAs("operator", LASTING);
     await (await startFeed()).feed.close();
   });
 
-  afterAll(async () => {
-    await publisher?.close();
-    await operator?.close();
-    await nats?.stop();
-    rmSync(stateDir, { recursive: true, force: true });
-  });
+  afterAll(() => nats?.end());
 
   beforeEach(() => publish());
   afterEach(() => Promise.all(feeds.splice(0).map((feed) => feed.close())));
@@ -115,10 +81,10 @@ describe.skipIf(!existsSync(binary))("the feed of all events", () => {
     const expected = [await publish()];
     await expect.poll(sequences).toEqual(expected);
     await nats.stop();
-    await startServer();
+    await nats.start();
     // The test's own connection has its own way back.
     await publisher.close();
-    publisher = await connectAs("device");
+    publisher = await nats.connectAs("device", LASTING);
     for (let count = 0; count < 20; count += 1) expected.push(await publish());
     await expect.poll(sequences, { timeout: 15_000 }).toEqual(expected);
   });
@@ -180,8 +146,8 @@ describe.skipIf(!existsSync(binary))("the feed of all events", () => {
 
     /** Publishes bytes as they are, below any client library. */
     async function publishRaw(head: string, body: string): Promise<void> {
-      const { ca, cert, key } = tlsOf("device");
-      const plain = connectTcp({ port, host: "127.0.0.1" });
+      const { ca, cert, key } = nats.tlsOf("device");
+      const plain = connectTcp({ port: nats.port, host: "127.0.0.1" });
       await once(plain, "data");
       const socket = connectTls({ socket: plain, ca, cert, key, checkServerIdentity: () => undefined });
       await once(socket, "secureConnect");

@@ -1,16 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger, FixedClock, loadTls, type TlsMaterial, uuidv7 } from "@countersign/service-kit";
-import { connect, type NatsConnection } from "nats";
+import { createLogger, FixedClock, uuidv7 } from "@countersign/service-kit";
+import type { NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../dev/src/certificates.ts";
-import type { Child } from "../../../dev/src/child.ts";
-import { startNats } from "../../../dev/src/nats.ts";
-import { cacheDir } from "../../../dev/src/paths.ts";
-import { freePort } from "../../../dev/src/ports.ts";
 import { createTestDatabase, type TestDatabase } from "../../../dev/src/testing/postgres.ts";
 import {
   type DeliveredEvent,
@@ -21,8 +14,8 @@ import {
   startConsumer,
   startOutboxPublisher,
 } from "./index.ts";
+import { beginNats, hasNatsServer, LASTING, type TestNats } from "./testing/nats-server.ts";
 
-const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
 const accountId = "019a0000-0000-7000-8000-000000000001";
 const clock = new FixedClock();
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
@@ -32,30 +25,14 @@ const table = `DROP TABLE IF EXISTS outbox CASCADE; DROP FUNCTION IF EXISTS noti
     created_at timestamptz(3) NOT NULL DEFAULT CURRENT_TIMESTAMP, published_at timestamptz(3));`;
 const trigger = readFileSync(new URL("../outbox.sql", import.meta.url), "utf8");
 
-let stateDir: string;
-let port: number;
-let nats: Child | undefined;
+let nats: TestNats;
 let database: TestDatabase;
 let db: pg.Client;
 let operator: NatsConnection | undefined;
 const closers: (() => Promise<void>)[] = [];
 
-function tlsOf(name: string): TlsMaterial {
-  return loadTls(tlsFiles(stateDir, name));
-}
-
-async function startServer(): Promise<void> {
-  nats = await startNats({ binary, stateDir, port, logFile: join(stateDir, "nats.log") });
-}
-
 async function streamMessages(): Promise<number> {
-  const { ca, cert, key } = tlsOf("operator");
-  operator ??= await connect({
-    servers: `tls://127.0.0.1:${port}`,
-    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 200,
-  });
+  operator ??= await nats.connectAs("operator", LASTING);
   const connection = operator;
   // What is asked while the connection comes back from a restart of the server is lost, and asked again.
   return vi.waitFor(
@@ -104,8 +81,8 @@ async function waiting(): Promise<number> {
 function publisher(changes: { pollMs?: number } = {}): void {
   const started = startOutboxPublisher({
     databaseUrl: database.url,
-    natsUrl: `tls://127.0.0.1:${port}`,
-    tls: tlsOf("device"),
+    natsUrl: nats.url,
+    tls: nats.tlsOf("device"),
     logger,
     ...changes,
   });
@@ -114,8 +91,8 @@ function publisher(changes: { pollMs?: number } = {}): void {
 
 function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
   const started = startConsumer({
-    natsUrl: `tls://127.0.0.1:${port}`,
-    tls: tlsOf("auth"),
+    natsUrl: nats.url,
+    tls: nats.tlsOf("auth"),
     logger,
     durable,
     handler,
@@ -124,19 +101,12 @@ function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Prom
   return started.close;
 }
 
-describe.skipIf(!existsSync(binary))("the outbox", () => {
+describe.skipIf(!hasNatsServer)("the outbox", () => {
   beforeAll(async () => {
-    stateDir = mkdtempSync(join(tmpdir(), "countersign-outbox-"));
-    await ensureCertificates(stateDir);
-    port = await freePort();
-    await startServer();
+    nats = await beginNats();
   });
 
-  afterAll(async () => {
-    await operator?.close();
-    await nats?.stop();
-    rmSync(stateDir, { recursive: true, force: true });
-  });
+  afterAll(() => nats?.end());
 
   beforeEach(async () => {
     database = await createTestDatabase("device");
@@ -188,11 +158,11 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     publisher();
     await insert(1);
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
-    await nats?.stop();
+    await nats.stop();
     await insert(3);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await waiting()).toBe(3);
-    await startServer();
+    await nats.start();
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 15_000 });
   });
 
@@ -201,7 +171,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
     await insert(1);
     await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
     const before = await streamMessages();
-    process.kill(nats!.pid, "SIGSTOP");
+    process.kill(nats.pid(), "SIGSTOP");
     try {
       await insert(2);
       const idle = "application_name = 'outbox' AND datname = current_database() AND state = 'idle in transaction'";
@@ -210,7 +180,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
       // An error that nobody hears shows as an uncaught one of this run.
       await new Promise((resolve) => setTimeout(resolve, 200));
     } finally {
-      process.kill(nats!.pid, "SIGCONT");
+      process.kill(nats.pid(), "SIGCONT");
     }
     await expect.poll(waiting, { timeout: 15_000 }).toBe(0);
     expect(await streamMessages()).toBe(before + 2);
@@ -262,9 +232,7 @@ describe.skipIf(!existsSync(binary))("the outbox", () => {
   });
 
   test("a broken-in gateway takes no event out of a service's hands, and reads none", async () => {
-    const { ca, cert, key } = tlsOf("gateway");
-    const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
-    const stolen = connect({ servers: `tls://127.0.0.1:${port}`, tls, maxReconnectAttempts: 0, timeout: 3_000 });
+    const stolen = nats.connectAs("gateway", { maxReconnectAttempts: 0, timeout: 3_000 });
     await expect(stolen.then((connection) => connection.close())).rejects.toThrow(/authorization/i);
   });
 });

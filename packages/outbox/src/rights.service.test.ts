@@ -1,40 +1,22 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger, loadTls, uuidv4 } from "@countersign/service-kit";
-import { connect, Events, type JetStreamManager, type NatsConnection } from "nats";
+import { createLogger, uuidv4 } from "@countersign/service-kit";
+import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../dev/src/certificates.ts";
-import type { Child } from "../../../dev/src/child.ts";
-import { natsAccounts, startNats } from "../../../dev/src/nats.ts";
-import { cacheDir, services } from "../../../dev/src/paths.ts";
-import { freePort } from "../../../dev/src/ports.ts";
+import { natsAccounts } from "../../../dev/src/nats.ts";
+import { services } from "../../../dev/src/paths.ts";
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
 import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
+import { beginNats, hasNatsServer, type TestNats } from "./testing/nats-server.ts";
 
 /** What somebody can do at NATS who has broken into one service, and has its certificate and key. */
-const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
 const victim = "auth-chain-alerts";
 const next = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}`;
 const account = "019a0000-0000-7000-8000-000000000001";
 
-let stateDir: string;
-let port: number;
-let nats: Child;
+let nats: TestNats;
 let operator: NatsConnection;
 let manager: JetStreamManager;
-const opened: NatsConnection[] = [];
-
-async function as(service: string): Promise<NatsConnection> {
-  const { ca, cert, key } = loadTls(tlsFiles(stateDir, service));
-  const connection = await connect({
-    servers: `tls://127.0.0.1:${port}`,
-    tls: { ca: ca.toString(), cert: cert.toString(), key: key.toString() },
-  });
-  opened.push(connection);
-  return connection;
-}
+const as = (service: string) => nats.connectAs(service);
 
 /** Publishes or subscribes, and gives what NATS refused meanwhile. */
 async function refusals(connection: NatsConnection, attempt: () => unknown): Promise<string[]> {
@@ -59,21 +41,14 @@ const publish = (connection: NatsConnection, subject: string) =>
     .jetstream()
     .publish(subject, Event.encode(Event.fromPartial({ id: uuidv4(), accountId: account })).finish());
 
-describe.skipIf(!existsSync(binary))("rights at NATS", () => {
+describe.skipIf(!hasNatsServer)("rights at NATS", () => {
   beforeAll(async () => {
-    stateDir = mkdtempSync(join(tmpdir(), "countersign-rights-"));
-    await ensureCertificates(stateDir);
-    port = await freePort();
-    nats = await startNats({ binary, stateDir, port, logFile: join(stateDir, "nats.log") });
+    nats = await beginNats();
     operator = await as("operator");
     manager = await operator.jetstreamManager();
   });
 
-  afterAll(async () => {
-    await Promise.all(opened.map((connection) => connection.close()));
-    await nats?.stop();
-    rmSync(stateDir, { recursive: true, force: true });
-  });
+  afterAll(() => nats?.end());
 
   /** Where the alert that auth has in hand is acknowledged. */
   let ack: string;
@@ -255,8 +230,8 @@ describe.skipIf(!existsSync(binary))("rights at NATS", () => {
         const subject = DURABLE_SETTINGS.get(durable)!.filter[0]!.replace("*", account);
         const got = Promise.withResolvers<string>();
         const consumer = startConsumer({
-          natsUrl: `tls://127.0.0.1:${port}`,
-          tls: loadTls(tlsFiles(stateDir, service)),
+          natsUrl: nats.url,
+          tls: nats.tlsOf(service),
           logger,
           durable,
           handler: async (delivered) => {

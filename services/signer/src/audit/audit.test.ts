@@ -2,23 +2,12 @@ import { createLogger, FixedClock } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";
 import { findOverBudget, type Reserved, usageId } from "../budget/judge.ts";
+import { auditEntry } from "../testing/audit-fixture.ts";
 import { type AuditHead, type AuditStore, createAuditLog } from "./audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "./record.ts";
 
-const entry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
-  time: new Date("2026-11-20T10:00:00Z"),
-  caller: "gateway",
-  accountId: "a",
-  sessionId: "s",
-  operation: "transaction",
-  chainName: "flow-emulator",
-  messageHash: "00",
-  scriptHash: "01",
-  verdict: "signed",
-  policyVersion: "header-2",
-  keyVersion: 1,
-  ...change,
-});
+const entry = (change: Partial<AuditEntry> = {}) =>
+  auditEntry({ accountId: "a", sessionId: "s", messageHash: "00", scriptHash: "01", ...change });
 const start = { chainId: "chain", sequence: 0n, hash: genesisHash("chain") };
 const records = chainRecords(start, [entry(), entry({ verdict: "GasLimit" }), entry({ accountId: "b" })]);
 const last = records.at(-1)!;

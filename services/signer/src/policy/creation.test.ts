@@ -20,21 +20,19 @@ import {
   clock,
   creation,
   device,
-  hex,
   P256_PRIME,
   policies,
   policy,
   refusal,
-  scalar,
   signedCreations,
   state,
   store,
   stranger,
   tx,
   vault,
+  vaultOfThreeVersions,
   verifies,
 } from "../testing/policy-fixture.ts";
-import { createKeystoreVault } from "../vault/index.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 
 describe("the creator", () => {
@@ -99,14 +97,7 @@ describe("the creator", () => {
   });
 
   describe("after a rotation of server keys", () => {
-    const rotated = createKeystoreVault({
-      rootSecret: hex(32),
-      laterRoots: [
-        { version: 2, secret: hex(32) },
-        { version: 3, secret: hex(32) },
-      ],
-      chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
-    });
+    const rotated = vaultOfThreeVersions();
     let wanted = 2;
     const options = {
       bindings: store,

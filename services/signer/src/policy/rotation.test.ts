@@ -21,27 +21,18 @@ import {
   chainName,
   clock,
   device,
-  hex,
   policies,
   policy,
   refusal,
-  scalar,
   server,
   signing as signingOfVersion1,
   state,
   token,
   tx,
+  vaultOfThreeVersions,
 } from "../testing/policy-fixture.ts";
-import { createKeystoreVault } from "../vault/index.ts";
 
-const vault = createKeystoreVault({
-  rootSecret: hex(32),
-  laterRoots: [
-    { version: 2, secret: hex(32) },
-    { version: 3, secret: hex(32) },
-  ],
-  chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
-});
+const vault = vaultOfThreeVersions();
 let wanted = 2;
 const signing = {
   ...signingOfVersion1,

@@ -2,31 +2,19 @@ import { createLogger, createPlainQueries, type PlainQueries, uuidv7 } from "@co
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "../audit/record.ts";
+import { auditEntry } from "../testing/audit-fixture.ts";
 import { clock, database, prisma } from "../testing/store-fixture.ts";
 import { withPlainQueries } from "./plain-prisma.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
 
-const chainName = "flow-emulator";
 let plain: PlainQueries;
 beforeAll(() => {
   plain = createPlainQueries(database.url, () => undefined);
 });
 afterAll(() => plain.close());
 
-const entry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
-  time: clock.now(),
-  caller: "gateway",
-  accountId: uuidv7(clock),
-  sessionId: "s",
-  operation: "transaction",
-  chainName,
-  messageHash: "00",
-  scriptHash: "01",
-  verdict: "signed",
-  policyVersion: "header-2",
-  keyVersion: 1,
-  ...change,
-});
+const entry = (change: Partial<AuditEntry> = {}) =>
+  auditEntry({ time: clock.now(), accountId: uuidv7(clock), ...change });
 
 async function storedChain(chainId: string) {
   const chain = await prisma.auditChain.findUniqueOrThrow({ where: { id: chainId } });

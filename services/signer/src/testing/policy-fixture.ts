@@ -66,6 +66,13 @@ export const token: VerifiedToken = {
 };
 
 export const scalar = () => [{ version: 1, scalar: `00${hex(31)}` }];
+/** A vault whose server keys were rotated twice: versions 1 to 3. */
+export const vaultOfThreeVersions = () =>
+  createKeystoreVault({
+    rootSecret: hex(32),
+    laterRoots: [2, 3].map((version) => ({ version, secret: hex(32) })),
+    chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
+  });
 export const vault = createKeystoreVault({
   rootSecret: hex(32),
   chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
