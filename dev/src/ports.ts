@@ -1,32 +1,51 @@
 import { randomInt } from "node:crypto";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 
 // Below the ports that systems give to outgoing connections: a process that is started again must find its own free.
-const lowest = 12_000;
-const highest = 32_000;
+const LOWEST = 12_000;
+const BLOCK = 100;
+const BLOCKS = 200;
 
-function hold(port: number): Promise<{ port: number; close(): Promise<void> } | undefined> {
+/** Listens on a port of loopback, or tells that it cannot. The listener keeps no process alive. */
+function hold(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
-    const server = createServer();
-    server.on("error", () => resolve(undefined));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () =>
-      resolve({ port, close: () => new Promise((closed) => server.close(() => closed())) }),
-    );
+    const server = createServer().unref();
+    server.once("error", () => resolve(undefined));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => resolve(server));
   });
 }
 
-/** Ports on loopback that were free a moment ago, all held at once so that none is given twice. */
-export async function freePorts(count: number): Promise<number[]> {
-  const held = [];
-  while (held.length < count) {
-    const one = await hold(randomInt(lowest, highest));
-    if (one) held.push(one);
-  }
-  await Promise.all(held.map((one) => one.close()));
-  return held.map((one) => one.port);
+async function couldListen(port: number): Promise<boolean> {
+  const server = await hold(port);
+  if (!server) return false;
+  await new Promise((closed) => server.close(closed));
+  return true;
 }
 
-/** A port on loopback that was free a moment ago. */
+/**
+ * Ports of which this process gives each only once, in blocks that no other process takes from: whoever listens on
+ * a block's first port has the block, for as long as it lives. Several stacks start at the same time, and a port
+ * that was merely free a moment ago would be given to two of them sooner or later.
+ */
+async function* portsOfOwnBlocks(): AsyncGenerator<number, never> {
+  for (let attempt = 0; attempt < 10 * BLOCKS; attempt++) {
+    const first = LOWEST + BLOCK * randomInt(BLOCKS);
+    if (!(await hold(first))) continue;
+    for (let port = first + 1; port < first + BLOCK; port++) if (await couldListen(port)) yield port;
+  }
+  throw new Error(`no block of ports from ${LOWEST} on is free`);
+}
+
+const ownPorts = portsOfOwnBlocks();
+
+/** Ports on loopback that are free, and that nobody else who asks here is given while this process lives. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push((await ownPorts.next()).value);
+  return ports;
+}
+
+/** One of {@link freePorts}. */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
   return port as number;

@@ -1,4 +1,4 @@
-import { type Child, type StartChild, startChild } from "./child.ts";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 
 /** Keeps the stack's processes in the order they came, says when one dies, and stops them newest first. */
@@ -50,7 +50,7 @@ export class Supervisor {
     child.exited.then((how) => {
       if (this.#stopping || this.#condemned.has(child)) return;
       const line = `${child.name} (pid ${child.pid}) died with ${how}: ${child.logFile} says why.`;
-      if (!this.#ready) return this.#failStart(new Failure(line));
+      if (!this.#ready) return this.#failStart(new Failure(`${line}\n${logTail(child.logFile)}`));
       this.#say(line);
       this.#remove(child);
       this.#died(child.name);

@@ -1,25 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../dev/src/certificates.ts";
+import { freePorts } from "../../dev/src/ports.ts";
 import { ISSUER, startFakeBackend } from "./testing/fake-backend.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-gateway-"));
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
-}
 
 describe("the gateway as a process", () => {
   let backend: Awaited<ReturnType<typeof startFakeBackend>>;
@@ -30,7 +21,7 @@ describe("the gateway as a process", () => {
   beforeAll(async () => {
     await ensureCertificates(stateDir);
     backend = await startFakeBackend((name) => tlsFiles(stateDir, name));
-    const [port, adminPort] = [await freePort(), await freePort()];
+    const [port, adminPort] = await freePorts(2);
     url = `http://127.0.0.1:${port}`;
     admin = `http://127.0.0.1:${adminPort}`;
     const { ca, cert, key } = tlsFiles(stateDir, "gateway");
