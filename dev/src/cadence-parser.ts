@@ -8,7 +8,7 @@ import { run } from "./run.ts";
 import { limitWasmMemory } from "./wasm-memory.ts";
 
 const source = join(root, "services/signer/cadence-parser");
-const inputs = ["go.mod", "go.sum", "main.go", "encode.go"];
+const inputs = ["go.mod", "go.sum", "main.go", "encode.go", "mph/go.mod", "mph/mph.go"];
 
 /** Where the signer looks for its parser: the module, and Go's own glue for it. */
 const target = join(source, "dist");

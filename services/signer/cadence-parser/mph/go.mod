@@ -1,0 +1,3 @@
+module github.com/SaveTheRbtz/mph
+
+go 1.26.0
