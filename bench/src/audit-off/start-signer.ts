@@ -7,8 +7,14 @@ import type { Stack } from "@countersign/dev/stack-file.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
+/** What of a batch is committed: what it counts and reserves, or nothing at all. */
+export type Stored = "charges" | "nothing";
+
 /** A second signer on the stack's database and keys, that keeps no records: settings as the first one's, ports of its own. */
-export async function startSignerWithoutAudit(stack: Stack): Promise<{ address: string; pid: number; stop(): void }> {
+export async function startSignerWithoutAudit(
+  stack: Stack,
+  stored: Stored,
+): Promise<{ address: string; pid: number; stop(): void }> {
   const [port, adminPort] = await freePorts(2);
   const environment = readFileSync(`/proc/${stack.processes.signer!.pid}/environ`, "utf8").split("\0").filter(Boolean);
   const inherited = Object.fromEntries(
@@ -20,6 +26,7 @@ export async function startSignerWithoutAudit(stack: Stack): Promise<{ address: 
     SIGNER_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
     SIGNER_AUDIT_CHECKPOINT_MS: "60000",
     CS_LOG_LEVEL: "fatal",
+    BENCH_STORE: stored,
   };
   delete env.SIGNER_AUDIT_CHECKPOINT_FILE;
   const args = ["--import", join(import.meta.dirname, "register.ts"), join(root, "services/signer/src/main.ts")];

@@ -1,7 +1,10 @@
+import { prismaAuditStore as realStore } from "../../../services/signer/src/store/prisma-audit-store.ts";
+
 export * from "../../../services/signer/src/store/prisma-audit-store.ts";
 
-/** An audit store that answers at once and keeps nothing: only to measure what the records cost. */
-export const prismaAuditStore = () => ({
-  startChain: () => Promise.resolve(),
-  commit: () => Promise.resolve(true),
-});
+/** Only to measure what records cost: an audit store that commits what a batch counts and reserves, but none of its records; or, with BENCH_STORE=nothing, one that answers at once. */
+export const prismaAuditStore: typeof realStore = (prisma) => {
+  const store = realStore(prisma);
+  if (process.env.BENCH_STORE === "nothing") return { ...store, commit: () => Promise.resolve(true) };
+  return { ...store, commit: (head, _records, charge) => store.commit(head, [], charge) };
+};

@@ -64,21 +64,24 @@ export const signer: Case = async (bench) => {
   /** By turns, so that both meet the same machine. */
   async function withAndWithoutRecords(): Promise<Row[]> {
     bench.say("  with and without records …");
-    const without = await startSignerWithoutAudit(stack);
+    const charging = await startSignerWithoutAudit(stack, "charges");
+    const idle = await startSignerWithoutAudit(stack, "nothing");
     const short = { seconds: bench.seconds / 2, warmUpSeconds: bench.warmUpSeconds / 2 };
     const run = (to: string) => asFast(overStream(stack, to, people, "transaction", count), short);
-    const kept: Measured[] = [];
-    const unkept: Measured[] = [];
-    await run(without.address);
+    const [kept, unkept, nothing]: [Measured[], Measured[], Measured[]] = [[], [], []];
+    for (const { address: warmed } of [charging, idle]) await run(warmed);
     for (let round = 0; round < WITH_AND_WITHOUT_ROUNDS; round++) {
-      unkept.push(await run(without.address));
+      unkept.push(await run(charging.address));
       kept.push(await run(address));
+      nothing.push(await run(idle.address));
     }
-    without.stop();
+    charging.stop();
+    idle.stop();
     const name = "transaction, gRPC stream, without records";
     return [
       { name, measured: median(unkept) },
       { name: "the same with them, by turns", measured: median(kept), floor: name, goal: 0.85 },
+      { name: "the same without limits, budgets and records: nothing is committed", measured: median(nothing) },
     ];
   }
 };
