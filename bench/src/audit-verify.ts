@@ -5,7 +5,7 @@ import {
   checkpointText,
   FIRST_PREVIOUS_HASH,
 } from "../../services/signer/src/audit/checkpoint.ts";
-import { type AuditEntry, chainRecords, genesisHash, recordText } from "../../services/signer/src/audit/record.ts";
+import { type AuditEntry, chainRecords, genesisHash } from "../../services/signer/src/audit/record.ts";
 import { EMPTY_TREE, growTree, treeRoot } from "../../services/signer/src/audit/tree.ts";
 import { verifyExport } from "../../services/signer/src/audit/verify-export.ts";
 
@@ -43,7 +43,7 @@ for (let from = 0; from < COUNT; from += PER_CHECKPOINT) {
     head,
     Array.from({ length: count }, (_, i) => entry(from + i)),
   );
-  records.push(Buffer.from(added.map((record) => `${record.hash} ${recordText(record)}\n`).join("")));
+  records.push(Buffer.from(added.map((record) => `${record.hash} ${record.text}\n`).join("")));
   head = { chainId, sequence: added.at(-1)!.sequence, hash: added.at(-1)!.hash };
   tree = growTree(
     tree,

@@ -13,27 +13,25 @@ export function migrationsDir(service: ServiceName): string {
   return join(root, "services", service, "prisma/migrations");
 }
 
-function readMigrations(service: ServiceName): MigrationList {
+/** A service's migrations in their order, with their SQL. */
+export function migrationSteps(service: ServiceName): { name: string; sql: string }[] {
   const baseDir = migrationsDir(service);
-  const names = existsSync(baseDir)
-    ? readdirSync(baseDir, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map((entry) => entry.name)
-        .sort()
-    : [];
-  return {
-    baseDir,
-    lockfile: { path: "migration_lock.toml", content: lockfile },
-    shadowDbInitScript: "",
-    migrationDirectories: names.map((path) => ({
-      path,
-      migrationFile: {
-        path: "migration.sql",
-        content: { tag: "ok", value: readFileSync(join(baseDir, path, "migration.sql"), "utf8") },
-      },
-    })),
-  };
+  if (!existsSync(baseDir)) return [];
+  return readdirSync(baseDir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => ({ name, sql: readFileSync(join(baseDir, name, "migration.sql"), "utf8") }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
+
+const readMigrations = (service: ServiceName): MigrationList => ({
+  baseDir: migrationsDir(service),
+  lockfile: { path: "migration_lock.toml", content: lockfile },
+  shadowDbInitScript: "",
+  migrationDirectories: migrationSteps(service).map(({ name, sql }) => ({
+    path: name,
+    migrationFile: { path: "migration.sql", content: { tag: "ok", value: sql } },
+  })),
+});
 
 /** Applies what is not applied yet of services/<service>/prisma/migrations; gives the names applied. Idempotent. */
 export async function migrate(service: ServiceName, url: string): Promise<string[]> {

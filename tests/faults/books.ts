@@ -6,6 +6,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { connect } from "nats";
 import pg from "pg";
 import type { AuditRecord } from "../../services/signer/src/audit/record.ts";
+import { recordOfRow } from "../../services/signer/src/testing/stored-records.ts";
 
 type Row = Record<string, unknown>;
 
@@ -62,11 +63,7 @@ export async function readAudit(stack: Stack): Promise<AuditChain[]> {
     "SELECT id, head_sequence, head_hash FROM audit_chain",
   );
   const rows = await query<Row>(stack, "signer", "SELECT * FROM audit_record ORDER BY chain_id, sequence");
-  const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  const records = rows.map((row) => {
-    const entries = Object.entries(row).map(([name, value]) => [camel(name), value]);
-    return { ...Object.fromEntries(entries), sequence: BigInt(row.sequence as string) } as AuditRecord;
-  });
+  const records = rows.map(recordOfRow);
   return heads.map(({ id, head_sequence, head_hash }) => ({
     head: { chainId: id, sequence: BigInt(head_sequence), hash: head_hash },
     records: records.filter((record) => record.chainId === id),

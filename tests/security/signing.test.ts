@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type AuditRecord, verifyChain } from "../../services/signer/src/audit/record.ts";
+import { verifyChain } from "../../services/signer/src/audit/record.ts";
+import { recordOfRow } from "../../services/signer/src/testing/stored-records.ts";
 import { afterwards, attackerPhone, expectProblem } from "./attacker.ts";
 import { bytes, creator, type Fields, type Item, integer, paymaster, tagged, utf8 } from "./messages.ts";
 import { ask, envelope, fields, own, refused, signature, signedRecords, stranger, victim } from "./signing-attacks.ts";
@@ -209,14 +210,9 @@ it("the audit chains are whole after all of it", async () => {
       "SELECT * FROM audit_record WHERE chain_id = $1 AND sequence <= $2 ORDER BY sequence",
       [id, head_sequence],
     );
-    const records = rows.map((row) => {
-      const named = Object.entries(row).map(([name, value]) => [
-        name.replace(/_(\w)/g, (_, c) => c.toUpperCase()),
-        value,
-      ]);
-      return { ...Object.fromEntries(named), sequence: BigInt(row.sequence as string) } as AuditRecord;
-    });
-    expect(verifyChain(records, { chainId: id, sequence: BigInt(head_sequence), hash: head_hash })).toBe("");
+    expect(verifyChain(rows.map(recordOfRow), { chainId: id, sequence: BigInt(head_sequence), hash: head_hash })).toBe(
+      "",
+    );
   }
 });
 

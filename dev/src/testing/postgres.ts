@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
-import { migrate } from "../migrate.ts";
+import { migrate, migrationSteps } from "../migrate.ts";
 import type { ServiceName } from "../paths.ts";
 
 export interface TestDatabase {
@@ -39,6 +39,38 @@ async function ensureTemplate(client: pg.Client, adminUrl: string, service: Serv
   return template;
 }
 
+/** A fresh database with the migrations of `service` before one of them, and how to go on to that one. */
+export async function createEarlierDatabase(
+  service: ServiceName,
+  migration: string,
+): Promise<TestDatabase & { migrate(): Promise<void> }> {
+  const adminUrl = inject("postgresUrl");
+  const name = `test_${service}_${randomBytes(6).toString("hex")}`;
+  await withClient(adminUrl, (client) => client.query(`CREATE DATABASE ${name}`));
+  const url = databaseUrl(adminUrl, name);
+  const run = (sql: string) => withClient(url, (client) => client.query(sql));
+  const steps = migrationSteps(service);
+  for (const { sql } of steps.slice(0, placeOf(steps, migration))) await run(sql);
+  return {
+    url,
+    async migrate() {
+      await run(steps[placeOf(steps, migration)]!.sql);
+    },
+    drop: () => dropDatabase(adminUrl, name),
+  };
+}
+
+function placeOf(steps: readonly { name: string }[], migration: string): number {
+  const place = steps.findIndex(({ name }) => name.endsWith(`_${migration}`));
+  if (place < 0) throw new Error(`there is no migration ${migration}`);
+  return place;
+}
+
+const dropDatabase = (adminUrl: string, name: string): Promise<void> =>
+  withClient(adminUrl, async (client) => {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+
 /** A fresh database with the migrations of `service`, on the run's shared Postgres (vitest's `service` project). */
 export async function createTestDatabase(service: ServiceName): Promise<TestDatabase> {
   const adminUrl = inject("postgresUrl");
@@ -51,9 +83,6 @@ export async function createTestDatabase(service: ServiceName): Promise<TestData
   });
   return {
     url: databaseUrl(adminUrl, name),
-    drop: () =>
-      withClient(adminUrl, async (client) => {
-        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-      }),
+    drop: () => dropDatabase(adminUrl, name),
   };
 }

@@ -29,6 +29,9 @@ export interface AuditRecord extends AuditEntry {
   /** From 1. */
   readonly sequence: bigint;
   readonly previousHash: string;
+  /** See recordText. */
+  readonly text: string;
+  /** SHA-256 of the text, hex. */
   readonly hash: string;
 }
 
@@ -41,7 +44,7 @@ export const genesisHash = (chainId: string): string => sha256(chainId);
  * The record's one text: a JSON array of format, chain id, sequence (decimal text), time (ISO 8601, milliseconds), caller, account, session, operation,
  * chain name, message hash, script hash, verdict, policy version, key version and previous hash. Its SHA-256 is the record's hash.
  */
-export const recordText = (record: Omit<AuditRecord, "hash">): string =>
+export const recordText = (record: Omit<AuditRecord, "text" | "hash">): string =>
   JSON.stringify([
     "countersign-audit-1",
     record.chainId,
@@ -60,6 +63,9 @@ export const recordText = (record: Omit<AuditRecord, "hash">): string =>
     record.previousHash,
   ]);
 
+/** The hash of the record before, by a record's text. */
+export const previousHashOf = (text: string): string => JSON.parse(text).at(-1);
+
 /** Puts entries behind the head of a chain. */
 export function chainRecords(
   head: { chainId: string; sequence: bigint; hash: string },
@@ -69,9 +75,10 @@ export function chainRecords(
   return entries.map((entry) => {
     sequence += 1n;
     const record = { ...entry, chainId: head.chainId, sequence, previousHash };
-    const hash = sha256(recordText(record));
+    const text = recordText(record);
+    const hash = sha256(text);
     previousHash = hash;
-    return { ...record, hash };
+    return { ...record, text, hash };
   });
 }
 

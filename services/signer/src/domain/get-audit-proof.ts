@@ -1,12 +1,13 @@
 import { AppError } from "@countersign/errors";
 import type { AuditReceipt } from "../audit/audit-log.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
-import { type AuditRecord, recordText } from "../audit/record.ts";
+import { previousHashOf, sha256 } from "../audit/record.ts";
 import { inclusionPath, type TreeSource } from "../audit/tree.ts";
 
 /** What is read for a proof. */
 export interface AuditReader {
-  record(chainId: string, sequence: bigint): Promise<AuditRecord | undefined>;
+  /** The text of a record. */
+  recordText(chainId: string, sequence: bigint): Promise<string | undefined>;
   /** The first checkpoint that covers a chain up to that record at least, and how much of the chain it covers. */
   covering(chainId: string, sequence: bigint): Promise<{ checkpoint: SignedCheckpoint; size: number } | undefined>;
   tree(chainId: string): TreeSource;
@@ -28,12 +29,12 @@ export interface AuditProof {
 export const getAuditProof =
   ({ audit }: { audit: AuditReader }) =>
   async ({ chainId, sequence, hash }: AuditReceipt): Promise<AuditProof> => {
-    const record = await audit.record(chainId, sequence);
-    if (record?.hash !== hash) {
+    const text = await audit.recordText(chainId, sequence);
+    if (text === undefined || sha256(text) !== hash) {
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/receipt", detail: "no such record" }] });
     }
     const covering = await audit.covering(chainId, sequence);
     if (!covering) throw new AppError("Unavailable", { retryAfterSeconds: 1, detail: "no checkpoint covers it yet" });
     const path = await inclusionPath(audit.tree(chainId), Number(sequence) - 1, covering.size);
-    return { text: recordText(record), previousHash: record.previousHash, checkpoint: covering.checkpoint, path };
+    return { text, previousHash: previousHashOf(text), checkpoint: covering.checkpoint, path };
   };

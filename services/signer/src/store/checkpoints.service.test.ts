@@ -10,6 +10,7 @@ import { type AuditReceipt, createAuditLog } from "../audit/audit-log.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { openCheckpointFile, parseCheckpointLine } from "../audit/checkpoint-file.ts";
 import { startCheckpointer } from "../audit/checkpointer.ts";
+import { sha256 } from "../audit/record.ts";
 import { verifyExport } from "../audit/verify-export.ts";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { getAuditProof } from "../domain/get-audit-proof.ts";
@@ -17,7 +18,7 @@ import { auditEntry, auditKey, auditKeys, chunksOf } from "../testing/audit-fixt
 import { PrismaClient } from "./generated/client.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
-import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
+import { prismaCheckpointStore, splitHashes } from "./prisma-checkpoint-store.ts";
 
 const logger = createLogger({ name: "test", level: "silent" });
 const accountId = "01900000-0000-7000-8000-000000000001";
@@ -154,38 +155,45 @@ describe("checkpoints on Postgres", () => {
     expect(() => openCheckpointFile(one.path)).toThrow("no checkpoint");
   });
 
+  /** Changes the records of the one batch, its hashes with them where they are about the same. */
+  async function tamper(change: (lines: { text: string; hash: Buffer }[]) => void): Promise<void> {
+    const batch = await prisma.auditBatch.findFirstOrThrow();
+    const hashes = splitHashes(batch.hashes);
+    const lines = batch.texts.split("\n").map((text, i) => ({ text, hash: hashes[i]! }));
+    change(lines);
+    const data = {
+      texts: lines.map(({ text }) => text).join("\n"),
+      hashes: Uint8Array.from(Buffer.concat(lines.map(({ hash }) => hash))),
+    };
+    await prisma.auditBatch.updateMany({ data });
+  }
+  const changed = (line: { text: string }) => {
+    line.text = line.text.replace('"signed"', '"GasLimit"');
+  };
   const tampering: [string, () => Promise<unknown>, RegExp][] = [
+    ["a changed record", () => tamper((lines) => changed(lines[4]!)), /record 5 was changed/],
     [
-      "a changed record",
-      () => prisma.$executeRaw`UPDATE audit_record SET verdict = 'GasLimit' WHERE sequence = 5`,
-      /record 5 was changed/,
-    ],
-    ["a removed record", () => prisma.$executeRaw`DELETE FROM audit_record WHERE sequence = 5`, /record 5 is missing/],
-    [
-      "two exchanged records",
+      "a changed record with its hash",
       () =>
-        prisma.$transaction([
-          prisma.$executeRaw`UPDATE audit_record SET sequence = 99 WHERE sequence = 49`,
-          prisma.$executeRaw`UPDATE audit_record SET sequence = 49 WHERE sequence = 50`,
-          prisma.$executeRaw`UPDATE audit_record SET sequence = 50 WHERE sequence = 99`,
-        ]),
-      /record 49 /,
+        tamper((lines) => {
+          changed(lines[4]!);
+          lines[4]!.hash = Buffer.from(sha256(lines[4]!.text), "hex");
+        }),
+      /record 6 does not follow/,
     ],
-    [
-      "a removed tail",
-      () => prisma.$executeRaw`DELETE FROM audit_record WHERE sequence > 45`,
-      /records 46 to 50 are missing/,
-    ],
+    ["a removed record", () => tamper((lines) => lines.splice(4, 1)), /record 5 is missing/],
+    ["two exchanged records", () => tamper((lines) => lines.push(...lines.splice(48, 1))), /record 49 /],
+    ["a removed tail", () => tamper((lines) => lines.splice(45)), /records 46 to 50 are missing/],
     [
       "a removed chain",
-      () => prisma.$transaction([prisma.auditRecord.deleteMany(), prisma.auditChain.deleteMany()]),
+      () => prisma.$transaction([prisma.auditBatch.deleteMany(), prisma.auditChain.deleteMany()]),
       /chain .* is missing/,
     ],
     [
       "everything removed",
       () =>
         prisma.$transaction([
-          prisma.auditRecord.deleteMany(),
+          prisma.auditBatch.deleteMany(),
           prisma.auditChain.deleteMany(),
           prisma.auditTree.deleteMany(),
           prisma.auditCheckpoint.deleteMany(),

@@ -1,16 +1,16 @@
-import { type AuditOperation, type AuditRecord, recordText } from "../audit/record.ts";
 import type { AuditReader } from "../domain/get-audit-proof.ts";
-import type { PrismaClient, AuditRecord as Row } from "./generated/client.ts";
-import { readRecordHashes } from "./prisma-checkpoint-store.ts";
+import type { AuditBatch, PrismaClient } from "./generated/client.ts";
+import { readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
 
-const toRecord = (row: Row): AuditRecord => ({ ...row, operation: row.operation as AuditOperation });
+const textsOf = ({ texts }: Pick<AuditBatch, "texts">): string[] => texts.split("\n");
 
 /** Audit chains in Postgres, to prove records of them. */
 export function prismaAuditReader(prisma: PrismaClient): AuditReader {
   return {
-    async record(chainId, sequence) {
-      const row = await prisma.auditRecord.findUnique({ where: { chainId_sequence: { chainId, sequence } } });
-      return row ? toRecord(row) : undefined;
+    async recordText(chainId, sequence) {
+      const where = { chainId, lastSequence: { gte: sequence } };
+      const batch = await prisma.auditBatch.findFirst({ where, orderBy: { lastSequence: "asc" } });
+      return batch ? textsOf(batch).at(Number(sequence - batch.lastSequence) - 1) : undefined;
     },
 
     async covering(chainId, sequence) {
@@ -34,6 +34,7 @@ export function prismaAuditReader(prisma: PrismaClient): AuditReader {
 }
 
 const PAGE = 5000;
+const BATCHES = 100;
 
 /** Everything that audit/verify-export.ts reads, line by line; what is written meanwhile is left out. */
 export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string> {
@@ -53,11 +54,14 @@ export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string>
   for (const { id: chainId, headSequence, headHash } of chains) {
     yield `chain ${chainId} ${headSequence} ${headHash}`;
     for (let after = 0n; ; ) {
-      const where = { chainId, sequence: { gt: after, lte: headSequence } };
-      const rows = await prisma.auditRecord.findMany({ where, orderBy: { sequence: "asc" }, take: PAGE });
-      for (const row of rows) yield `${row.hash} ${recordText(toRecord(row))}`;
-      if (rows.length < PAGE) break;
-      after = rows.at(-1)!.sequence;
+      const where = { chainId, lastSequence: { gt: after, lte: headSequence } };
+      const batches = await prisma.auditBatch.findMany({ where, orderBy: { lastSequence: "asc" }, take: BATCHES });
+      for (const batch of batches) {
+        const hashes = splitHashes(batch.hashes);
+        for (const [i, text] of textsOf(batch).entries()) yield `${hashes[i]?.toString("hex")} ${text}`;
+      }
+      if (batches.length < BATCHES) break;
+      after = batches.at(-1)!.lastSequence;
     }
   }
   yield "end";

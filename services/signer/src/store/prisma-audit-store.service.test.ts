@@ -1,10 +1,12 @@
 import { createLogger, createPlainQueries, type PlainQueries, uuidv7 } from "@countersign/service-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
-import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "../audit/record.ts";
+import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
 import { clock, database, prisma } from "../testing/store-fixture.ts";
+import { storedRecords } from "../testing/stored-records.ts";
 import { withPlainQueries } from "./plain-prisma.ts";
+import { prismaAuditReader } from "./prisma-audit-reader.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
 
 let plain: PlainQueries;
@@ -18,8 +20,8 @@ const entry = (change: Partial<AuditEntry> = {}) =>
 
 async function storedChain(chainId: string) {
   const chain = await prisma.auditChain.findUniqueOrThrow({ where: { id: chainId } });
-  const rows = await prisma.auditRecord.findMany({ where: { chainId }, orderBy: { sequence: "asc" } });
-  return { records: rows as AuditRecord[], head: { chainId, sequence: chain.headSequence, hash: chain.headHash } };
+  const records = (await storedRecords(prisma)).filter((record) => record.chainId === chainId);
+  return { records, head: { chainId, sequence: chain.headSequence, hash: chain.headHash } };
 }
 
 describe("the audit log on Postgres", () => {
@@ -33,15 +35,19 @@ describe("the audit log on Postgres", () => {
     const receipts = await Promise.all(Array.from({ length: 200 }, (_, i) => logs[i % 2]!.append(entry())));
     const chainIds = [...new Set(receipts.map(({ chainId }) => chainId))];
     expect(chainIds).toHaveLength(2);
+    const stored = new Map<string, AuditRecord>();
     for (const chainId of chainIds) {
       const { records, head } = await storedChain(chainId);
+      for (const record of records) stored.set(record.hash, record);
       expect(records).toHaveLength(100);
       expect(verifyChain(records, head)).toBe("");
       expect(verifyChain(records.slice(0, -1), head)).not.toBe("");
     }
     for (const { chainId, sequence, hash } of receipts) {
-      const row = await prisma.auditRecord.findUnique({ where: { chainId_sequence: { chainId, sequence } } });
-      expect(row?.hash).toBe(hash);
+      expect(stored.get(hash)).toMatchObject({ chainId, sequence });
+      const text = await prismaAuditReader(prisma).recordText(chainId, sequence);
+      expect(text).toBe(stored.get(hash)!.text);
+      expect(sha256(text!)).toBe(hash);
     }
   });
 
@@ -51,7 +57,8 @@ describe("the audit log on Postgres", () => {
     const asked = Array.from({ length: 30 }, (_, i) => logs[i % 2]!.append(entry({ accountId })));
     const results = await Promise.allSettled(asked);
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
-    expect(await prisma.auditRecord.count({ where: { accountId, verdict: "signed" } })).toBe(10);
+    const signed = (record: AuditRecord) => record.accountId === accountId && record.verdict === "signed";
+    expect((await storedRecords(prisma)).filter(signed)).toHaveLength(10);
   });
 
   it("a head that has moved commits nothing", async () => {
@@ -64,6 +71,13 @@ describe("the audit log on Postgres", () => {
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { records, head } = await storedChain(chainId);
     expect(verifyChain(records, head)).toBe("");
+  });
+
+  it("a place without a record has no text", async () => {
+    const { chainId, sequence } = await newLog().append(entry());
+    const reader = prismaAuditReader(prisma);
+    for (const other of [0n, sequence + 1n]) expect(await reader.recordText(chainId, other)).toBeUndefined();
+    expect(await reader.recordText(uuidv7(clock), sequence)).toBeUndefined();
   });
 
   it("what Postgres refuses is told as Prisma tells it", async () => {

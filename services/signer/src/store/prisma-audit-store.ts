@@ -60,6 +60,8 @@ async function addCounts(tx: Sql, counted: CountedSignatures): Promise<Map<strin
  * Counts, reservations, usage, records and head in one statement, so that they commit together with one flush. A limit that would be passed raises over_limit(), which
  * takes all of it back. JSON texts: arrays of columns cost the driver more than the signatures cost us.
  *
+ * What is asked for again just as it stands there is passed over without a lock: a second signature over the same message lets nothing more happen than the first.
+ *
  * Rows are locked in the order counts, reservations, usage, each sorted: whoever else locks several of them does it in this order too. The limits are looked at by
  * counting, which reads a subquery to its end before the next one begins. What was settled and comes with another block or more of anything is a new reservation: no
  * window holds anything of it.
@@ -70,10 +72,10 @@ async function writeBatch(
   records: readonly AuditRecord[],
   { counted, reservations }: Charge,
 ): Promise<void> {
-  const last = records.at(-1)!;
+  const last = records.at(-1) ?? head;
   const added = sortedCounts(counted);
   const { asked, windows } = chargeRows(reservations);
-  const [row] = await tx.$queryRaw<{ written: number }[]>`
+  const [row] = await tx.$queryRaw<{ written: boolean }[]>`
     WITH counted AS (
       INSERT INTO signature_count AS c (account_id, minute, count)
       SELECT t.id, ${counted.minute}, t.added
@@ -82,7 +84,10 @@ async function writeBatch(
       RETURNING count),
     asked AS (
       SELECT * FROM json_to_recordset(${asked}::json) AS t(
-        chain_name text, proposal text, reference_block text, count int, computation bigint, fees bigint, budgets text[])),
+        chain_name text, proposal text, reference_block text, count int, computation bigint, fees bigint, budgets text[])
+      WHERE NOT coalesce((
+        SELECT t.reference_block = r.reference_block AND t.count <= r.count AND t.computation <= r.computation AND t.fees <= r.fees
+        FROM budget_reservation r WHERE r.chain_name = t.chain_name AND r.proposal = t.proposal), false)),
     windows AS (
       SELECT * FROM json_to_recordset(${windows}::json) AS t(
         chain_name text, budget text, ends_at timestamptz, most_count bigint, most_computation bigint, most_fees bigint)),
@@ -122,13 +127,12 @@ async function writeBatch(
     moved AS (
       UPDATE audit_chain SET head_sequence = ${last.sequence}, head_hash = ${last.hash}
       WHERE id = ${head.chainId}::uuid AND head_sequence = ${head.sequence} AND head_hash = ${head.hash}
+        AND ${records.length > 0}
       RETURNING id),
     written AS (
-      INSERT INTO audit_record (chain_id, sequence, time, caller, account_id, session_id, operation, chain_name, message_hash,
-        script_hash, verdict, policy_version, key_version, previous_hash, hash)
-      SELECT moved.id, t.* FROM moved, json_to_recordset(${JSON.stringify(records.map(toRow))}::json) AS t(
-        sequence bigint, time timestamptz, caller text, account_id text, session_id text, operation text, chain_name text,
-        message_hash text, script_hash text, verdict text, policy_version text, key_version int, previous_hash text, hash text)
+      INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts)
+      SELECT id, ${last.sequence}, ${latest(records)}, decode(${records.map(({ hash }) => hash).join("")}, 'hex'),
+        ${records.map(({ text }) => text).join("\n")} FROM moved
       RETURNING 1)
     SELECT
       CASE WHEN (SELECT count(*) FROM counted WHERE count > ${counted.limit}) > 0 THEN over_limit() END,
@@ -137,26 +141,13 @@ async function writeBatch(
         WHERE c.count > 0 AND u.count > w.most_count
           OR c.computation > 0 AND u.computation > w.most_computation
           OR c.fees > 0 AND u.fees > w.most_fees) > 0 THEN over_limit() END,
-      (SELECT count(*)::int FROM written) AS written`;
-  if (row?.written !== records.length) throw new Error(`audit chain ${head.chainId} has another head`);
+      EXISTS (SELECT FROM written) AS written`;
+  if (row?.written !== records.length > 0) throw new Error(`audit chain ${head.chainId} has another head`);
 }
 
-const toRow = (record: AuditRecord) => ({
-  sequence: String(record.sequence),
-  time: record.time.toISOString(),
-  caller: record.caller,
-  account_id: record.accountId,
-  session_id: record.sessionId,
-  operation: record.operation,
-  chain_name: record.chainName,
-  message_hash: record.messageHash,
-  script_hash: record.scriptHash,
-  verdict: record.verdict,
-  policy_version: record.policyVersion,
-  key_version: record.keyVersion,
-  previous_hash: record.previousHash,
-  hash: record.hash,
-});
+/** No record of a batch is of a later time. */
+const latest = (records: readonly AuditRecord[]): Date =>
+  new Date(records.reduce((time, record) => Math.max(time, record.time.getTime()), 0));
 
 /** Counts of minutes that are over; they decide nothing any more. */
 export async function pruneSignatureCounts(prisma: PrismaClient, before: Date): Promise<void> {

@@ -9,7 +9,7 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 type Transaction = Prisma.TransactionClient;
 
 const HASH_BYTES = 32;
-const PAGE = 50_000;
+const BATCHES = 1000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
 
@@ -23,17 +23,27 @@ export function splitHashes(joined: Uint8Array): Buffer[] {
 
 /** The record hashes of a chain behind leaf `from`, up to leaf `to`. */
 export async function readRecordHashes(
-  client: Pick<Transaction, "$queryRaw">,
+  client: Pick<Transaction, "auditBatch">,
   chainId: string,
   from: number,
   to: number,
 ): Promise<Buffer[]> {
   const hashes: Buffer[] = [];
-  for (let at = from; at < to; at += PAGE) {
-    const [row] = await client.$queryRaw<{ joined: string | null }[]>`
-      SELECT string_agg(hash, '' ORDER BY sequence) AS joined FROM audit_record
-      WHERE chain_id = ${chainId}::uuid AND sequence > ${at} AND sequence <= ${Math.min(at + PAGE, to)}`;
-    hashes.push(...splitHashes(Buffer.from(row?.joined ?? "", "hex")));
+  while (from + hashes.length < to) {
+    const batches = await client.auditBatch.findMany({
+      where: { chainId, lastSequence: { gt: from + hashes.length } },
+      orderBy: { lastSequence: "asc" },
+      select: { lastSequence: true, hashes: true },
+      take: BATCHES,
+    });
+    for (const { lastSequence, hashes: joined } of batches) {
+      const some = splitHashes(joined);
+      const first = Number(lastSequence) - some.length;
+      // A batch that is not where the one before ends: whoever asked finds hashes missing.
+      if (first > from + hashes.length) return hashes;
+      hashes.push(...some.slice(from + hashes.length - first, to - first));
+    }
+    if (batches.length < BATCHES) break;
   }
   return hashes;
 }

@@ -7,7 +7,7 @@ import {
   FIRST_PREVIOUS_HASH,
   type SignedCheckpoint,
 } from "../audit/checkpoint.ts";
-import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, recordText } from "../audit/record.ts";
+import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "../audit/record.ts";
 import { EMPTY_TREE, growTree, type Tree, treeRoot } from "../audit/tree.ts";
 
 export const auditKey = generateKeyPair();
@@ -81,7 +81,7 @@ export function auditWorld() {
       for (const [chainId, { records }] of chains) {
         const { size, hash } = headOf(chainId);
         lines.push(`chain ${chainId} ${size} ${hash}`);
-        for (const record of records) lines.push(`${record.hash} ${recordText(record)}`);
+        for (const record of records) lines.push(`${record.hash} ${record.text}`);
       }
       return [...lines, "end"];
     },
