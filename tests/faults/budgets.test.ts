@@ -24,13 +24,13 @@ let stack: FaultStack;
 let phone: Phone;
 
 const policyFile = join(dir, "policy.json");
-/** Lets so many accounts be created in a month. */
-function writePolicy(version: string, accounts: number): void {
+/** Lets so many accounts be created in a month, or none while that is switched off. */
+function writePolicy(version: string, accounts: number, creation = true): void {
   const policy = {
     version,
     mode: "standard",
     caps: { gasLimit: 9999 },
-    switches: { authorizer: true, paymaster: true, creation: true },
+    switches: { authorizer: true, paymaster: true, creation },
     budgets: {
       account: [{ windowSeconds: MONTH, feesFlow: BUDGET_FLOW }],
       creation: [{ windowSeconds: MONTH, count: accounts }],
@@ -54,8 +54,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 }, 60_000);
 
-/** Signs the transaction of a sequence number, `ahead` of the next one on the chain; sends nothing. */
-async function signed(ahead: number): Promise<FlowTransaction> {
+/** Signs the transaction of a sequence number, `ahead` of the next one on the chain; sends nothing. `by` asks for it. */
+async function signed(ahead: number, by = phone): Promise<FlowTransaction> {
   const { chainName, accessNode, paymaster } = stack.stack.chains[0]!;
   const access = createAccessApi({ baseUrl: accessNode });
   const { addresses } = await persist(phone, "me", () => phone.client.me());
@@ -70,8 +70,8 @@ async function signed(ahead: number): Promise<FlowTransaction> {
     payer: paymaster.replace("0x", ""),
     authorizers: [address],
   };
-  return persist(phone, `sign ${payload.proposalKey.sequenceNumber}`, () =>
-    signTransaction(phone.client, payload, chainName),
+  return persist(by, `sign ${payload.proposalKey.sequenceNumber}`, () =>
+    signTransaction(by.client, payload, chainName),
   );
 }
 
@@ -111,6 +111,13 @@ const refusal = (work: Promise<unknown>) =>
     (error) => (error instanceof ProblemError ? `${error.status} ${error.error} ${error.reason}` : String(error)),
   );
 
+/** How often which verdict stands in the records of creations. */
+async function creationVerdicts(): Promise<Record<string, number>> {
+  const sql = "SELECT verdict, count(*) AS n FROM audit_record WHERE operation = 'creation' GROUP BY verdict";
+  const rows = await query<{ verdict: string; n: string }>(stack.stack, "signer", sql);
+  return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, Number(n)]));
+}
+
 it("accounts are created as far as their budget goes; who comes then waits until there is room, and nobody is lost", async () => {
   writePolicy("no-accounts", 0);
   // Both signers look at the file each second.
@@ -120,13 +127,8 @@ it("accounts are created as far as their budget goes; who comes then waits until
     [other, third].map(async (one) => signUp(stack.stack, one, await logIn(stack.stack, one), true)),
   );
   coming.catch(() => undefined);
-  const creations = async () => {
-    const sql = "SELECT verdict, count(*) AS n FROM audit_record WHERE operation = 'creation' GROUP BY verdict";
-    const rows = await query<{ verdict: string; n: string }>(stack.stack, "signer", sql);
-    return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, Number(n)]));
-  };
-  await expect.poll(async () => (await creations()).BudgetExceeded ?? 0, { timeout: 60_000 }).toBeGreaterThan(1);
-  expect((await creations()).signed).toBe(1);
+  await expect.poll(async () => (await creationVerdicts()).BudgetExceeded ?? 0, { timeout: 60_000 }).toBeGreaterThan(1);
+  expect((await creationVerdicts()).signed).toBe(1);
   writePolicy("accounts-again", 10);
   await coming;
   for (const one of [other, third]) await settle(one);
@@ -137,6 +139,42 @@ it("accounts are created as far as their budget goes; who comes then waits until
   );
   expect(Number(usage!.count)).toBe(3);
 }, 180_000);
+
+it("while creation is switched off, who comes waits, asked for now and then, and goes on where they were once it is on again", async () => {
+  writePolicy("switched-off", 10, false);
+  await sleep(3_000);
+  const signedBefore = (await creationVerdicts()).signed;
+  const people = [newPhone(stack.stack, 0), newPhone(stack.stack, 1)];
+  const started = performance.now();
+  await Promise.all(people.map(async (one) => signUp(stack.stack, one, await logIn(stack.stack, one), true)));
+  const ids = people.map(({ accountId }) => `'${accountId}'`).join();
+  const places = () =>
+    query<{ account_id: string; state: string; batch_limit: number; creation_id: string }>(
+      stack.stack,
+      "account",
+      `SELECT account_id, state, batch_limit, creation_id FROM deployment WHERE account_id IN (${ids}) ORDER BY account_id`,
+    );
+  const waiting = await places();
+  expect(waiting).toHaveLength(2);
+  for (const place of waiting) expect(place).toMatchObject({ state: "assigned", batch_limit: 10 });
+
+  // Asked for again, and refused again, more than once each; what a client sees meanwhile is an account without addresses.
+  const creations = new Set(waiting.map((place) => place.creation_id)).size;
+  const refusals = async () => (await creationVerdicts()).SwitchedOff ?? 0;
+  await expect.poll(refusals, { timeout: 90_000 }).toBeGreaterThan(creations);
+  expect(await refusals()).toBeLessThanOrEqual(creations * (1 + (performance.now() - started) / 15_000));
+  for (const one of people) {
+    expect(await persist(one, "me", () => one.client.me())).toMatchObject({ id: one.accountId, addresses: [] });
+    expect(await refusal(signed(0, one))).toMatch(/^409 AccountNotReady/);
+  }
+  expect(await places()).toEqual(waiting);
+  expect((await creationVerdicts()).signed).toBe(signedBefore);
+
+  writePolicy("switched-on", 10);
+  for (const one of people) await settle(one);
+  expect(await places()).toEqual(waiting.map((place) => ({ ...place, state: "deployed" })));
+  expect((await creationVerdicts()).signed).toBe(signedBefore! + creations);
+}, 240_000);
 
 it("a budget that is used up refuses, and has room again once the chain tells what was taken, also of a signature's twin", async () => {
   const first = await signed(0);

@@ -237,10 +237,22 @@ describe("a creation", () => {
     expect(plan).toEqual({ requeueWithLimit: 2 });
   });
 
-  it("that a budget refuses stays as it is and is taken up again", async () => {
-    const refuse = new AppError("SigningRefused", { metadata: { reason: "BudgetExceeded" } });
-    await expect(play({ outcomes: [unknown], refuse })).rejects.toBe(refuse);
-  });
+  it.each(["BudgetExceeded", "SwitchedOff"])(
+    "that is refused with %s stays as it is and is taken up again",
+    async (reason) => {
+      const refuse = new AppError("SigningRefused", { metadata: { reason } });
+      await expect(play({ outcomes: [unknown], refuse })).rejects.toBe(refuse);
+      // Also the one whose sequence number is kept, because its first bytes are too old.
+      await expect(
+        play({ outcomes: [unknown], heights: [900n], sequenceNumber: 4n, refuse }, signedLongAgo),
+      ).rejects.toBe(refuse);
+      // And the one that stands on the chain and is asked for once more, to be bound.
+      const transaction = (await play({ outcomes: [unknown, sealedOutcome] })).submitted[0]!;
+      const script: Script = { outcomes: [sealedOutcome], forgotten: "until signed", refuse };
+      const { failure, plan } = await play(script, { ...signedLongAgo, transaction });
+      expect([failure, plan]).toEqual([refuse, undefined]);
+    },
+  );
 
   it("whose server keys are of a version that is not wanted any more stays as it is and is taken up again", async () => {
     const refuse = new AppError("MessageRenewed");

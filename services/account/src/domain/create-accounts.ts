@@ -10,7 +10,7 @@ import {
 import type { Clock } from "@countersign/service-kit";
 import type { Chain, DeployedAccount } from "../chain/chain.ts";
 import { faultPoint } from "../fault-points.ts";
-import { type CreatedAccount, type Creation, planAfterFailure } from "./creation.ts";
+import { type CreatedAccount, type Creation, isRefusedForNow, planAfterFailure } from "./creation.ts";
 import type { CreationSigner, CreationStore, SignedCreation } from "./ports.ts";
 
 export interface CreateAccountsOptions {
@@ -179,9 +179,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
             signed = await sign(current, chain, signal);
             await faultPoint("creation signed");
           } catch (error) {
-            // What the signer refuses now it refuses always, but for a budget: the batch is taken apart. Nothing of it can be on chain.
-            const forNow = isAppError(error, "SigningRefused") && error.metadata.reason === "BudgetExceeded";
-            if (!forNow && isAppError(error, "SigningRefused", "InvalidMessage"))
+            // What the signer refuses otherwise it refuses always: the batch is taken apart. Nothing of it can be on chain.
+            if (!isRefusedForNow(error) && isAppError(error, "SigningRefused", "InvalidMessage"))
               return await fail(current, error.message, false);
             throw error;
           }

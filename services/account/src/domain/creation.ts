@@ -1,3 +1,4 @@
+import { isAppError } from "@countersign/errors";
 import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 
@@ -43,3 +44,10 @@ export function planAfterFailure(size: number, retry: boolean): FailurePlan {
   if (retry) return { requeueWithLimit: size };
   return size > 1 ? { requeueWithLimit: Math.ceil(size / 2) } : { failed: true };
 }
+
+/** Refusals that the next window, or the operator, takes back. */
+const FOR_NOW: readonly (string | undefined)[] = ["BudgetExceeded", "SwitchedOff"];
+
+/** Whether the signer refuses a creation for now only: it waits as it is, with its accounts, its key and its place, and is asked for again. */
+export const isRefusedForNow = (error: unknown): boolean =>
+  isAppError(error, "SigningRefused") && FOR_NOW.includes(error.metadata.reason);

@@ -1,8 +1,7 @@
-import { isAppError } from "@countersign/errors";
 import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
 import type { Chain } from "../chain/chain.ts";
 import { createAccounts } from "../domain/create-accounts.ts";
-import type { Creation } from "../domain/creation.ts";
+import { type Creation, isRefusedForNow } from "../domain/creation.ts";
 import type { CreationSigner, CreationStore } from "../domain/ports.ts";
 
 export interface CreationRunnerOptions {
@@ -27,14 +26,12 @@ const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const IDLE_MS = 1_000;
 const RETRY_MS = 1_000;
-/** And up to as much again: a budget has room when its window ends, and who waits for it need not ask together. */
-const BUDGET_RETRY_MS = 15_000;
+/** And up to as much again: who waits for the end of a budget's window, or for the operator, need not ask together. */
+const REFUSED_RETRY_MS = 15_000;
 
 /** How long a creation is left after an error, in milliseconds. */
-function retryAfter(error: unknown): number {
-  const full = isAppError(error, "SigningRefused") && error.metadata.reason === "BudgetExceeded";
-  return full ? BUDGET_RETRY_MS * (1 + Math.random()) : RETRY_MS;
-}
+const retryAfter = (error: unknown): number =>
+  isRefusedForNow(error) ? REFUSED_RETRY_MS * (1 + Math.random()) : RETRY_MS;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -81,7 +78,8 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       await run(creation, chain, AbortSignal.any([stop.signal, lost.signal]));
     } catch (err) {
       if (stop.signal.aborted) return;
-      logger.error({ err }, "a creation stopped half-way; it will be taken up again");
+      if (isRefusedForNow(err)) logger.warn({ err }, "a creation waits: the signer refuses it for now");
+      else logger.error({ err }, "a creation stopped half-way; it will be taken up again");
       // Mostly soon, from what is committed by then, and not only when the whole lease has lapsed.
       const now = clock.now();
       const until = new Date(now.getTime() + retryAfter(err));
