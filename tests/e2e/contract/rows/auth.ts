@@ -4,7 +4,7 @@ import { chainName, logIn, newEmail, newPhone, secondPhone, signUpPerson } from 
 import { exchange } from "../exchange.ts";
 import { exhausted, once, signed, tokenOf, userKeyOf } from "../people.ts";
 import { challenge, signedIn } from "../resources.ts";
-import { type Rows, seenIn, unprovoked } from "../rows.ts";
+import { type Rows, seenIn } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
@@ -32,6 +32,18 @@ async function respond(challengeData: string, change: object = {}) {
 }
 const issued = async (): Promise<string> => (await issue()).body.challengeData;
 
+/** Auth's and account's databases as they were before the deployment, the signer's as it is: it lets no account be created twice. */
+async function forgetDeployment(accountId: string): Promise<void> {
+  const late = "lease_until = now() + interval '1 hour'";
+  await query("auth", `UPDATE sign_up SET deployed_at = NULL, completed_at = NULL, ${late} WHERE account_id = $1`, [
+    accountId,
+  ]);
+  await query("account", "DELETE FROM address WHERE account_id = $1", [accountId]);
+  await query("account", "UPDATE deployment SET state = 'queued', creation_id = NULL WHERE account_id = $1", [
+    accountId,
+  ]);
+}
+
 export const auth: Rows = {
   signUp: {
     success: () => signUp({}, { "idempotency-key": randomUUID() }),
@@ -51,7 +63,13 @@ export const auth: Rows = {
         await signUp(login, headers);
         return signUp(login, headers);
       },
-      DeploymentFailed: unprovoked("the chain would have to refuse the signer's own template, which it never does"),
+      DeploymentFailed: async () => {
+        const phone = newPhone();
+        const login = await logIn(newEmail());
+        const { body } = await signUp(login, {}, phone);
+        await forgetDeployment(body.account.id);
+        return signUp(login, {}, phone);
+      },
       RateLimited: () => exhausted("sign-up", () => signUp()),
     },
   },
