@@ -8,6 +8,8 @@ const allowed: [string, string][] = [
   ["services/signer/src/main.ts", 'import { openVault } from "./vault/index.ts";'],
   ["services/signer/src/vault/index.ts", 'export { openVault } from "./keystore.ts";'],
   ["services/key/src/main.ts", 'import { check } from "@countersign/keys";'],
+  ["packages/service-kit/src/postgres/pool.ts", 'import pg from "pg";'],
+  ["services/auth/src/store/store.service.test.ts", 'import pg from "pg";'],
   ["packages/client/src/index.ts", 'import { parse } from "@countersign/keys";'],
 ];
 
@@ -28,6 +30,9 @@ const refused: [string, string, string][] = [
   ],
   ["services/key/src/main.ts", 'import "@countersign/account";', "no other service"],
   ["gateway/src/main.ts", 'import { x } from "../../services/auth/src/main.ts";', "no other service"],
+  ["services/auth/src/main.ts", 'import pg from "pg";', "nobody waits for ever"],
+  ["packages/outbox/src/publisher.ts", 'import type { Pool } from "pg";', "nobody waits for ever"],
+  ["services/key/src/main.ts", 'import { PrismaPg } from "@prisma/adapter-pg";', "nobody waits for ever"],
   ["packages/outbox/src/index.ts", 'import type { x } from "@countersign/auth/src/config.ts";', "no service"],
 ];
 

@@ -53,6 +53,14 @@ const rules: Rule[] = [
     },
   },
   {
+    why: "connections to Postgres are made by the service kit, which sees to it that nobody waits for ever",
+    broken: ({ from, target, relative }) =>
+      !relative &&
+      /^(pg|@prisma\/adapter-pg)(\/|$)/.test(target) &&
+      !from.startsWith("packages/service-kit/src/postgres/") &&
+      !/\.test\.ts$|\/testing\//.test(from),
+  },
+  {
     why: "packages import no service and no gateway",
     broken: (item) =>
       item.from.startsWith("packages/") &&

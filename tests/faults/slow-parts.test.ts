@@ -1,10 +1,12 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type ServiceName, services } from "@countersign/dev/paths.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { askDatabaseOf } from "./proxy/ask-database-of.ts";
 import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./proxy/evidence.ts";
 import { complaintsAbout } from "./proxy/exactly-once.ts";
 import { createLedger, type Ledger } from "./proxy/ledger.ts";
-import { deployed, failures, journey, newPerson, type Person, signIn, signOut, signUp } from "./proxy/person.ts";
+import { deployed, failures, journey, newPerson, type Person, send, signIn, signOut, signUp } from "./proxy/person.ts";
 import { type ProxiedStack, startProxiedStack } from "./proxy/proxied-stack.ts";
 import { seededRandom } from "./proxy/random.ts";
 import { untilNone } from "./proxy/until.ts";
@@ -125,6 +127,39 @@ describe("Postgres", () => {
     await Promise.all(people.map((person) => journey(person)));
     await exactlyOnce(...people);
     for (const failure of people.flatMap(failures)) expect(failure).toMatch(/ 50[34]$/);
+  });
+
+  it("is gone without a word, for all services at once: each answers 503 in time, and goes on over new connections", async () => {
+    const person = await newcomer();
+    await signUp(person);
+    await send(person, await deployed(person));
+    const [message] = person.signed as [string];
+    for (const service of services)
+      expect((await askDatabaseOf(service, person, message)).status, service).toBeLessThan(500);
+    const hops = services.map((service) => proxied.network.tcp(service, "postgres"));
+    for (const hop of hops) hop.mute();
+    // So many that no pool has a connection left, and for so long that every listener has looked whether Postgres is there.
+    const looked = sleep(12_000);
+    const asked = services.flatMap((service) =>
+      Array.from({ length: 8 }, () => askDatabaseOf(service, person, message)),
+    );
+    for (const { service, status, ms } of await Promise.all(asked)) {
+      expect([503, 504], service).toContain(status);
+      expect(ms, service).toBeLessThan(12_000);
+    }
+    await looked;
+    for (const hop of hops) hop.pass();
+    // Without an end to each wait of ours it would be TCP's: a quarter of an hour.
+    const again = async (service: ServiceName) => (await askDatabaseOf(service, person, message)).status;
+    await Promise.all(
+      services.map((service) =>
+        expect.poll(() => again(service), { timeout: 60_000, message: service }).toBeLessThan(500),
+      ),
+    );
+    for (const failure of failures(person)) expect(failure).toMatch(/ 50[34]$|^\/account\/v1\/parent 409$/);
+    const other = await newcomer();
+    await journey(other);
+    await exactlyOnce(person, other);
   });
 
   it("stalls for 4 s, for all services at once", async () => {

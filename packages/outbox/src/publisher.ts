@@ -1,13 +1,5 @@
-import {
-  backoffMs,
-  connectionSettings,
-  type Logger,
-  listenPostgres,
-  type Metrics,
-  sleepUntil,
-} from "@countersign/service-kit";
+import { backoffMs, createPool, type Logger, listenPostgres, type Metrics, sleepUntil } from "@countersign/service-kit";
 import type { JetStreamClient } from "nats";
-import pg from "pg";
 import { faultPoint } from "./fault-points.ts";
 import { createOutboxMetrics } from "./metrics.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
@@ -61,12 +53,11 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   const batchSize = options.batchSize ?? 100;
   const metrics = createOutboxMetrics(options.metrics);
   const stop = new AbortController();
-  const pool = new pg.Pool({
-    ...connectionSettings(options.databaseUrl),
-    max: 1,
-    application_name: "outbox",
+  const pool = createPool(options.databaseUrl, {
+    connections: 1,
+    applicationName: "outbox",
+    onError: (err) => logger.warn({ err }, "lost Postgres"),
   });
-  pool.on("error", (err) => logger.warn({ err }, "lost Postgres"));
   const nats = linkNats({ ...options, logger, name: options.name ?? "outbox" });
   let wake: (() => void) | undefined;
   let woken = false;

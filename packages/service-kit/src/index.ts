@@ -32,14 +32,16 @@ export {
   type TokenScope,
 } from "./peers.ts";
 export {
-  connectionSettings,
   createPlainQueries,
+  createPool,
   createPrismaAdapter,
   type ListenOptions,
   listenPostgres,
   type Patience,
   type PlainQueries,
+  type PoolOptions,
   type PostgresListener,
+  type PostgresPool,
 } from "./postgres.ts";
 export {
   type RunningService,

@@ -10,7 +10,7 @@ import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import {
-  connectionSettings,
+  createPool,
   createPrismaAdapter,
   createRpcClient,
   createRpcServer,
@@ -24,7 +24,6 @@ import {
   type ServiceProcess,
   untilCurrent,
 } from "@countersign/service-kit";
-import pg from "pg";
 import { removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, listPasskeys, signUpSteps } from "./clients/sign-up-steps.ts";
@@ -176,13 +175,12 @@ async function start(service: ServiceProcess) {
   onClose("housekeeping", () => housekeeping.close());
 
   // Counts may be lost with the machine; waiting for the disk would cost each request more than the count.
-  const limiters = new pg.Pool({
-    ...connectionSettings(databaseUrl),
-    max: 2,
-    application_name: "limits",
+  const limiters = createPool(databaseUrl, {
+    connections: 2,
+    applicationName: "limits",
     options: "-c synchronous_commit=off",
+    onError: (err) => logger.warn({ err }, "lost Postgres"),
   });
-  limiters.on("error", (err) => logger.warn({ err }, "lost Postgres"));
   onClose("limits", () => limiters.end());
 
   const server = createRpcServer({

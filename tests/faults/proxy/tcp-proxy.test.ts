@@ -82,6 +82,31 @@ describe("a TCP proxy", () => {
     await expect.poll(fresh.heard).toBe("during,");
   });
 
+  it("loses what is said while it is mute, and the connection with it, without telling either end", async () => {
+    const [used, idle] = await Promise.all([dial(), dial()]);
+    for (const { socket, heard } of [used, idle]) {
+      socket.write("before,");
+      await expect.poll(heard).toBe("before,");
+    }
+    proxy.mute();
+    const fresh = await dial();
+    for (const { socket } of [used, fresh]) socket.write("during,");
+    await pause(50);
+    proxy.pass();
+    for (const { socket } of [used, fresh, idle]) socket.write("after");
+    await expect.poll(idle.heard).toBe("before,after");
+    expect([used.heard(), fresh.heard()]).toEqual(["before,", ""]);
+    const standing = Promise.race([used.closed, fresh.closed, pause(50).then(() => "still there")]);
+    expect(await standing).toBe("still there");
+    // Nor is the other end told when one of them goes.
+    const targets = () => new Promise<number>((resolve) => echo.getConnections((_, count) => resolve(count)));
+    expect(await targets()).toBe(3);
+    used.socket.resetAndDestroy();
+    await expect.poll(() => proxy.open).toBe(2);
+    await pause(50);
+    expect(await targets()).toBe(3);
+  });
+
   it("drops what there is, and what comes", async () => {
     const old = await dial();
     old.socket.write("x");

@@ -8,6 +8,8 @@ export type TcpMode =
   | { kind: "delay"; ms: number; jitterMs: number }
   /** Connections are accepted, and nothing goes through. */
   | { kind: "stall" }
+  /** What is said on a connection is lost, and so is the connection, for ever: neither end is told, also not of the other's end. */
+  | { kind: "mute" }
   /** Connections are reset, old ones and new ones. */
   | { kind: "drop" }
   /** Each connection is reset once this many bytes of answers have come through. */
@@ -20,10 +22,11 @@ export interface TcpProxy {
   readonly accepted: number;
   /** Connections that are open now. */
   readonly open: number;
-  /** What was held back by another mode goes on its way. */
+  /** What was held back by another mode goes on its way, but for what was lost by muting. */
   pass(): void;
   delay(ms: number, jitterMs?: number): void;
   stall(): void;
+  mute(): void;
   drop(): void;
   cutAfter(bytes: number): void;
   close(): Promise<void>;
@@ -110,6 +113,8 @@ class Connection {
   readonly #inbound: Socket;
   readonly #outbound: Socket;
   readonly #lanes: Lane[];
+  /** Something was said on it while it was mute. */
+  #lost = false;
   /** Bytes of answers that came through since the mode began. */
   #answered = 0;
 
@@ -118,7 +123,8 @@ class Connection {
     this.#outbound = connect({ ...target, allowHalfOpen: true });
     const dueAt = () => {
       const current = mode();
-      if (current.kind === "stall") return Number.POSITIVE_INFINITY;
+      this.#lost ||= current.kind === "mute";
+      if (this.#lost || current.kind === "stall") return Number.POSITIVE_INFINITY;
       return performance.now() + (current.kind === "delay" ? current.ms + random() * current.jitterMs : -1);
     };
     const permit = (bytes: number) => {
@@ -136,14 +142,21 @@ class Connection {
     for (const socket of [inbound, this.#outbound]) {
       socket.setNoDelay(true);
       // An error is followed by "close", and what one side suffers the other one hears as a reset.
-      socket.on("error", () => this.reset());
+      socket.on("error", () => this.#lost || this.reset());
     }
-    this.#outbound.on("close", () => this.#inbound.destroySoon());
-    inbound.on("close", () => this.#outbound.destroySoon());
+    this.#outbound.on("close", () => this.#lost || this.#inbound.destroySoon());
+    inbound.on("close", () => this.#lost || this.#outbound.destroySoon());
   }
 
-  modeChanged(): void {
+  /** Whether one end may be gone while the other one knows nothing of it. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  modeChanged(to: TcpMode): void {
     this.#answered = 0;
+    // Only what is said from now on loses the connection, not what is on its way.
+    if (to.kind === "mute") return;
     for (const lane of this.#lanes) lane.reconsider();
   }
 
@@ -157,6 +170,8 @@ export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy>
   const { hostname: host, port } = new URL(`tcp://${target}`);
   const random = seededRandom(seed);
   const connections = new Set<Connection>();
+  /** Whose caller is gone, which the target was not told. */
+  const leftBehind = new Set<Connection>();
   let mode: TcpMode = { kind: "pass" };
   let accepted = 0;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: false }, (socket) => {
@@ -164,7 +179,10 @@ export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy>
     if (mode.kind === "drop") return void socket.on("error", () => undefined).resetAndDestroy();
     const connection = new Connection(socket, { host, port: Number(port) }, () => mode, random);
     connections.add(connection);
-    socket.on("close", () => connections.delete(connection));
+    socket.on("close", () => {
+      connections.delete(connection);
+      if (connection.lost) leftBehind.add(connection);
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
@@ -173,7 +191,7 @@ export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy>
     mode = next;
     for (const connection of connections) {
       if (next.kind === "drop") connection.reset();
-      else connection.modeChanged();
+      else connection.modeChanged(next);
     }
   };
   return {
@@ -187,12 +205,13 @@ export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy>
     pass: () => become({ kind: "pass" }),
     delay: (ms, jitterMs = 0) => become({ kind: "delay", ms, jitterMs }),
     stall: () => become({ kind: "stall" }),
+    mute: () => become({ kind: "mute" }),
     drop: () => become({ kind: "drop" }),
     cutAfter: (bytes) => become({ kind: "cut", bytes }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const connection of connections) connection.reset();
+        for (const connection of [...connections, ...leftBehind]) connection.reset();
       }),
   };
 }

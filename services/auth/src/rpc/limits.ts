@@ -1,6 +1,5 @@
 import { AppError } from "@countersign/errors";
-import type { CallContext } from "@countersign/service-kit";
-import type pg from "pg";
+import type { CallContext, PostgresPool } from "@countersign/service-kit";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 
 export type Limit = (call: Pick<CallContext, "clientIp">) => Promise<void>;
@@ -14,7 +13,7 @@ interface Waiting {
  * Counts in the database for all replicas. Requests of one key that come while it is being counted share the next count: many behind one address would
  * otherwise wait for one row, each for the other's flush.
  */
-function createLimiter(pool: pg.Pool, name: string, points: number, seconds: number) {
+function createLimiter(pool: PostgresPool, name: string, points: number, seconds: number) {
   const limiter = new RateLimiterPostgres({
     storeClient: pool,
     storeType: "pool",
@@ -63,10 +62,10 @@ function createLimiter(pool: pg.Pool, name: string, points: number, seconds: num
 }
 
 /** A limit per client address and minute. Errors: RateLimited. */
-export function createLimit(pool: pg.Pool, name: string, perMinute: number): Limit {
+export function createLimit(pool: PostgresPool, name: string, perMinute: number): Limit {
   const consume = createLimiter(pool, name, perMinute, 60);
   return ({ clientIp = "unknown" }) => consume(clientIp);
 }
 
 /** Once a second for each id. Errors: RateLimited. */
-export const createPollLimit = (pool: pg.Pool, name: string) => createLimiter(pool, name, 1, 1);
+export const createPollLimit = (pool: PostgresPool, name: string) => createLimiter(pool, name, 1, 1);

@@ -1,0 +1,28 @@
+import { ProblemError } from "@countersign/client";
+import type { ServiceName } from "@countersign/dev/paths.ts";
+import type { Person } from "./person.ts";
+
+/** What a service cannot answer without its database. */
+const NEEDS_DATABASE: Record<ServiceName, (person: Person, message: string) => Promise<unknown>> = {
+  // Its limits have connections of their own.
+  auth: ({ client, login, stack }) =>
+    Promise.all([client.sessions(), client.requestChallenge({ login, chainName: stack.chains[0]!.chainName })]),
+  device: ({ client }) => client.devices(),
+  key: ({ client }) => client.keys(),
+  // Not linked, which it says once that is written down.
+  account: ({ client }) => client.linkParent(),
+  signer: ({ client }, message) => client.signTransaction(message),
+};
+
+/** What a service answers (HTTP status), and after how many milliseconds. `message` is one that the person may have signed as authorizer. */
+export async function askDatabaseOf(service: ServiceName, person: Person, message: string) {
+  const started = performance.now();
+  const status = await NEEDS_DATABASE[service](person, message).then(
+    () => 200,
+    (error: unknown) => {
+      if (error instanceof ProblemError) return error.status;
+      throw error;
+    },
+  );
+  return { service, status, ms: performance.now() - started };
+}
