@@ -47,7 +47,7 @@ export default defineConfig({
         },
       },
       {
-        // Each file has a stack of its own, which it may maltreat; most of the time it waits for what died to come back.
+        // Each file has a stack of its own, which it may maltreat; half of the time it waits for what died to come back.
         test: {
           name: "faults",
           include: ["tests/faults/*.test.ts"],

@@ -9,7 +9,7 @@ import { inject } from "vitest";
 import { type Controller, startController } from "./controller.ts";
 
 const RESTARTS = 15;
-/** Signers start often here, and have few scripts to read at once: each reader more is most of a second. */
+/** Signers start often here, and have few scripts to read at once. */
 export const QUICK_START = { SIGNER_PARSER_WORKERS: "1" };
 /** A deployment waits so long between two replicas (minReadySeconds), so that callers find the one that is back. */
 const FOUND_AGAIN_MS = 1_000;

@@ -5,7 +5,7 @@ import { faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
-import { logIn, newPhone, type Phone, settle, signUp } from "./phone.ts";
+import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
 
 let stack: FaultStack;
 beforeAll(async () => {
@@ -33,9 +33,10 @@ async function newRobbed(): Promise<Robbed> {
     return signedKeyChange(stack.stack, phone.client, { template: "add-user-key", newKey }, after);
   };
   const templates = [await signed(0n), await signed(1n)];
-  await quiet(stack.stack, 20_000);
   return { phone, address: templates[0]!.authorizers[0]!, templates };
 }
+
+const freeze = ({ phone }: Robbed) => persist(phone, "freeze", () => phone.client.freeze());
 
 /** Both numbers are used up, and neither template runs. */
 async function expectVoided({ address, templates }: Robbed): Promise<void> {
@@ -58,19 +59,25 @@ describe("an account is frozen, and a process is killed", () => {
     const program = point.split("/")[0] as string;
     return { point, victim: program === "outbox" ? "auth" : program };
   });
+  /** One for each test, all made before: those who come at once share creations. */
+  let everybody: Robbed[];
+  beforeAll(async () => {
+    everybody = await Promise.all(Array.from({ length: 1 + cases.length }, newRobbed));
+    await quiet(stack.stack, 20_000);
+  }, 120_000);
 
   it("without a kill every fault point is passed, so that the list is complete", async () => {
-    const robbed = await newRobbed();
+    const robbed = everybody.shift()!;
     const reached = new Set<string>();
     stack.controller.judge = ({ point }) => void (isSettlement(point) || reached.add(point));
-    await robbed.phone.client.freeze();
+    await freeze(robbed);
     await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual(faultPointsOf("freeze").sort());
     stack.controller.judge = undefined;
     await expectVoided(robbed);
   });
 
   it.each(cases)("at $point, $victim is killed: what was signed is voided", async ({ point, victim }) => {
-    const robbed = await newRobbed();
+    const robbed = everybody.shift()!;
     const { pid } = stack.stack.processes[victim]!;
     const standing = Promise.withResolvers<void>();
     stack.controller.judge = (reached) => {
@@ -78,7 +85,7 @@ describe("an account is frozen, and a process is killed", () => {
       standing.resolve();
       return new Promise<void>(() => undefined);
     };
-    await robbed.phone.client.freeze();
+    await freeze(robbed);
     await standing.promise;
     stack.controller.judge = undefined;
     await stack.bounce(victim);

@@ -39,11 +39,13 @@ const parts: readonly Part[] = [
 const ways = parts.flatMap((part) => part.ways);
 
 const random = seededRandom("kill matrix");
-/** At each point the program that stands there dies, and one of the others; with FAULT_ALL each of them. */
+/** At each point the program that stands there dies, at half of them one of the others as well; with FAULT_ALL each of them everywhere. */
 const victimsAt = (point: string): readonly Program[] => {
   if (process.env.FAULT_ALL) return programs;
   const others = programs.filter((program) => !point.startsWith(`${program}/`));
-  return [...programs.filter((program) => !others.includes(program)), random.pick(others)];
+  const own = programs.filter((program) => !others.includes(program));
+  // Of the outbox's points every program is another one.
+  return own.length === 0 || random.below(2) === 0 ? [...own, random.pick(others)] : own;
 };
 /** FAULT_ONLY=account/ tries only the points that begin so. */
 const only = process.env.FAULT_ONLY ?? "";

@@ -7,7 +7,7 @@ import { type ClientNetwork, ProblemError, rotateServerKeys, sendTransaction } f
 import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { expect } from "vitest";
-import { createKeystoreVault, readKeystore } from "../../services/signer/src/vault/index.ts";
+import { createKeystoreVault, readKeystore, type Vault } from "../../services/signer/src/vault/index.ts";
 import { type FaultStack, type Program, replicasOf } from "./fault-stack.ts";
 import { AGAIN_MS, logIn, newPhone, PATIENCE_MS, type Phone, persist, settle, signUp } from "./phone.ts";
 
@@ -66,8 +66,11 @@ export function serverKeys(stack: FaultStack) {
   const serverKeysOf = async (phone: Phone) =>
     (await access.accountKeys(await addressOf(phone))).filter(({ hashAlgorithm }) => hashAlgorithm === "SHA3_256");
 
+  /** Opened once for each version: a keystore costs most of a second, and only ever gains versions. */
+  let vault: Vault | undefined;
   const derived = async ({ accountId }: Phone, version: number): Promise<string> => {
-    const vault = createKeystoreVault(readKeystore(keystoreFile, readFileSync(passphraseFile, "utf8").trim()));
+    if (!vault?.versions("server").includes(version))
+      vault = createKeystoreVault(readKeystore(keystoreFile, readFileSync(passphraseFile, "utf8").trim()));
     return (await vault.publicKey({ role: "server", chainName, accountId, version })).publicKey;
   };
 

@@ -183,8 +183,12 @@ describe("the chain node", () => {
   const signUpOnce = ({ client, login }: Person) =>
     client.signUp({ login, chainName: proxied.stack.chains[0]!.chainName });
 
-  it("answers nothing: the sign-up is answered in time, without addresses, and completed later", async () => {
+  /** Signed up while the node was silent. */
+  let early: Person;
+
+  it("answers nothing: the sign-up is answered in time, without addresses", async () => {
     const person = await newcomer();
+    early = person;
     node().stall();
     const started = performance.now();
     try {
@@ -195,8 +199,6 @@ describe("the chain node", () => {
     } finally {
       node().pass();
     }
-    await deployed(person);
-    await exactlyOnce(person);
     expect(failures(person)).toEqual([]);
   });
 
@@ -232,6 +234,12 @@ describe("the chain node", () => {
     await journey(person);
     await exactlyOnce(person);
     expect(failures(person)).toEqual([]);
+  });
+
+  it("was silent once: the sign-up of then is completed, as soon as its lease has lapsed", async () => {
+    await deployed(early);
+    await exactlyOnce(early);
+    expect(failures(early)).toEqual([]);
   });
 });
 

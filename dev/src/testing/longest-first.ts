@@ -2,17 +2,21 @@ import { basename, dirname } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The files that take longest, roughly in that order: begun first, so that in the end no worker waits for the other's
- * long one. Beside the kill matrix, which leaves no core idle, stands one that mostly waits.
+ * The files that take longest, roughly in that order: begun first, so that in the end no worker waits for another's
+ * long one.
  */
 const LONGEST = [
   "faults/kill-matrix",
-  "faults/chain-watch",
   "faults/slow-parts",
-  "faults/freeze",
   "faults/server-key-rotation",
   "faults/chain-keys",
+  "faults/chain-watch",
+  "faults/budgets",
   "faults/random-schedule",
+  "faults/network",
+  "faults/key-rotation",
+  "faults/streams",
+  "faults/freeze",
   "faults/time-locks",
   "e2e/scripts",
   "e2e/recovery",
@@ -21,6 +25,9 @@ const LONGEST = [
   "security/slow",
   "e2e/audit-kill",
   "e2e/token-state",
+  "src/consumer.service",
+  "src/outbox.service",
+  "src/feed.service",
   "vault/vault",
   "commands/keys",
   "codec/fuzz.property",

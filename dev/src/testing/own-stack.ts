@@ -7,8 +7,17 @@ import "./provided.ts";
 export async function ownStack(): Promise<Stack> {
   const socket = connect(inject("stackServer")).setEncoding("utf8");
   socket.write(`${process.env.VITEST_POOL_ID}\n`);
-  let text = "";
-  for await (const part of socket) text += part;
+  // The connection stays, and tells that the stack is in use.
+  const text = await new Promise<string>((resolve, reject) => {
+    let read = "";
+    socket.on("data", (part: string) => {
+      read += part;
+      if (read.endsWith("\n")) resolve(read);
+    });
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error("the stack's server is gone")));
+  });
+  socket.unref();
   const { stack, error } = JSON.parse(text) as { stack?: Stack; error?: string };
   if (stack === undefined) throw new Error(`the stack did not start: ${error}`);
   return stack;

@@ -8,25 +8,60 @@ import { type RunningStack, startStack } from "../stack.ts";
 import { removeState } from "./stack-template.ts";
 import "./provided.ts";
 
+/** A stack that no file has used for so long ends: those of the last files must not keep a tenth of a core from the tests after them. */
+const IDLE_MS = 15_000;
+
+interface WorkerStack {
+  running: Promise<RunningStack>;
+  stateDir: string;
+  /** Files that run on it: one, or none. */
+  users: number;
+  rest?: NodeJS.Timeout;
+}
+
 /**
  * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away. Each of
  * vitest's workers has one of its own, started when the worker asks for it: its files run on it one after the other.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
-  const stacks = new Map<string, Promise<RunningStack>>();
-  const stackOf = (worker: string): Promise<RunningStack> => {
-    const started = stacks.get(worker) ?? start(join(directory, worker), worker);
-    stacks.set(worker, started);
-    return started;
+  const stacks = new Map<string, WorkerStack>();
+  const endings: Promise<void>[] = [];
+  let started = 0;
+  const stackOf = (worker: string): WorkerStack => {
+    const found = stacks.get(worker);
+    if (found) return found;
+    started += 1;
+    const stateDir = join(directory, String(started));
+    const begun = { running: start(stateDir, worker), stateDir, users: 0 };
+    begun.running.catch(() => undefined);
+    stacks.set(worker, begun);
+    return begun;
+  };
+  const end = async (worker: string, { running, stateDir }: WorkerStack): Promise<void> => {
+    stacks.delete(worker);
+    await running.then(
+      ({ stop }) => stop(),
+      () => undefined,
+    );
+    removeState(stateDir);
   };
   const server = createServer((socket) => {
-    socket.setEncoding("utf8").once("data", async (worker: string) => {
-      const answer = await stackOf(worker.trim()).then(
+    socket.setEncoding("utf8").once("data", async (line: string) => {
+      const worker = line.trim();
+      const own = stackOf(worker);
+      own.users += 1;
+      clearTimeout(own.rest);
+      // Whoever asks stays connected as long as it lives.
+      socket.once("close", () => {
+        own.users -= 1;
+        if (own.users === 0) own.rest = setTimeout(() => void endings.push(end(worker, own)), IDLE_MS);
+      });
+      const answer = await own.running.then(
         ({ stack }) => ({ stack }),
         (error: Error) => ({ error: error.message }),
       );
-      socket.end(JSON.stringify(answer));
+      socket.write(`${JSON.stringify(answer)}\n`);
     });
     socket.on("error", () => undefined);
   });
@@ -36,9 +71,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("stackDir", root);
   return async () => {
     server.close();
-    const running = await Promise.allSettled(stacks.values());
-    await Promise.all(running.map((each) => each.status === "fulfilled" && each.value.stop()));
-    for (const worker of stacks.keys()) removeState(join(directory, worker));
+    for (const [worker, own] of stacks) {
+      clearTimeout(own.rest);
+      endings.push(end(worker, own));
+    }
+    await Promise.all(endings);
     rmSync(directory, { recursive: true, force: true });
   };
 }
