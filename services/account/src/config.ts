@@ -19,6 +19,8 @@ const schema = sharedEnv.extend({
   ACCOUNT_PARALLEL_CREATIONS: z.coerce.number().int().positive().default(2),
   /** Milliseconds that a first deployment waits for company. */
   ACCOUNT_COLLECT_MS: z.coerce.number().int().nonnegative().default(10),
+  /** Milliseconds until a creation that the signer refuses for now is asked for again, and up to as much again: who waits for the end of a budget's window, or for the operator, need not ask together. */
+  ACCOUNT_REFUSED_RETRY_MS: z.coerce.number().int().positive().default(15_000),
   /** The most active user keys of an account, as KEY_MAX_USER_KEYS has it: here the chain's are counted, before one more is asked for. */
   ACCOUNT_MAX_USER_KEYS: z.coerce.number().int().positive().default(20),
   // Multiplies limits: the development stack lets load programs through.
@@ -47,6 +49,7 @@ export function loadConfig(env: Env) {
     listen: settings.ACCOUNT_LISTEN,
     parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
     collectMs: settings.ACCOUNT_COLLECT_MS,
+    refusedRetryMs: settings.ACCOUNT_REFUSED_RETRY_MS,
     maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
     keyWatchMs: settings.ACCOUNT_KEY_WATCH_MS,
     settlementMs: settings.ACCOUNT_SETTLEMENT_MS,

@@ -129,6 +129,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     logger,
     parallel: config.parallelCreations,
     collectMs: config.collectMs,
+    refusedRetryMs: config.refusedRetryMs,
   });
   onClose("creation-runner", () => runner.close());
 

@@ -49,6 +49,7 @@ async function leftFor(refusal: AppError): Promise<number> {
     logger: createLogger({ name: "test", level: "silent" }),
     parallel: 1,
     collectMs: 0,
+    refusedRetryMs: 15_000,
   });
   const { until } = await kept.promise;
   await runner.close();

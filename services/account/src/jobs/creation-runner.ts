@@ -14,6 +14,8 @@ export interface CreationRunnerOptions {
   readonly parallel: number;
   /** How long a first deployment waits for company, in milliseconds. */
   readonly collectMs: number;
+  /** How long a creation that is refused for now is left, and up to as much again, in milliseconds. */
+  readonly refusedRetryMs: number;
 }
 
 export interface CreationRunner {
@@ -26,12 +28,6 @@ const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 const IDLE_MS = 1_000;
 const RETRY_MS = 1_000;
-/** And up to as much again: who waits for the end of a budget's window, or for the operator, need not ask together. */
-const REFUSED_RETRY_MS = 15_000;
-
-/** How long a creation is left after an error, in milliseconds. */
-const retryAfter = (error: unknown): number =>
-  isRefusedForNow(error) ? REFUSED_RETRY_MS * (1 + Math.random()) : RETRY_MS;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -51,7 +47,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
  * lease: it is taken up again when that lapses.
  */
 export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
-  const { store, chains, clock, logger, parallel, collectMs } = options;
+  const { store, chains, clock, logger, parallel, collectMs, refusedRetryMs } = options;
   const owner = uuidv4();
   const stop = new AbortController();
   const running = new Map<string, Promise<void>>();
@@ -82,7 +78,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       else logger.error({ err }, "a creation stopped half-way; it will be taken up again");
       // Mostly soon, from what is committed by then, and not only when the whole lease has lapsed.
       const now = clock.now();
-      const until = new Date(now.getTime() + retryAfter(err));
+      const until = new Date(now.getTime() + (isRefusedForNow(err) ? refusedRetryMs * (1 + Math.random()) : RETRY_MS));
       await store.renew(creation.id, { owner, now, until }).catch(() => undefined);
     } finally {
       clearInterval(renewing);
