@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { tlsFiles } from "./certificates.ts";
-import { root, type ServiceName, services } from "./paths.ts";
+import { compileCacheDir, root, type ServiceName, services } from "./paths.ts";
 import type { Ports } from "./settings.ts";
 
 export type ProgramName = ServiceName | "gateway";
@@ -85,8 +85,8 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
 export function baseEnvironment(): NodeJS.ProcessEnv {
   const passed = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "CS_LOG_LEVEL", "CS_TRACE", "NODE_OPTIONS"];
   const ours = Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
-  // Half of a service's start is compiling the same files again; each further arena of malloc keeps what the others could use.
-  return { ...ours, NODE_COMPILE_CACHE: join(root, ".local", "compile-cache"), MALLOC_ARENA_MAX: "2" };
+  // Each further arena of malloc keeps what the others could use.
+  return { ...ours, NODE_COMPILE_CACHE: compileCacheDir, MALLOC_ARENA_MAX: "2" };
 }
 
 /** Small generations: some throughput for much of the memory, see docs/performance.md. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ensureCadenceParser } from "./cadence-parser.ts";
 import { ensureChromium } from "./chromium.ts";
 import { generate } from "./generate.ts";
-import { root } from "./paths.ts";
+import { compileCacheDir, root } from "./paths.ts";
 import { ensureSoftHsm } from "./soft-hsm.ts";
 import { ensureGrpcurl, ensureTools } from "./tools.ts";
 
@@ -19,7 +19,9 @@ export async function test(args: string[]): Promise<void> {
   }
   ensureSoftHsm((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit" });
+  // Each file of tests loads the same packages in a process of its own.
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir };
+  const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit", env });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }
