@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Amounts, estimateFees, mergeReservations, type Reservation, readWindowId, windowsAt } from "./budget.ts";
+import {
+  type Amounts,
+  estimateFees,
+  mergeReservations,
+  type Reservation,
+  readWindowId,
+  rememberWindows,
+  windowsAt,
+} from "./budget.ts";
 import { type BudgetState, findOverBudget, type Reserved, usageId } from "./judge.ts";
 
 const now = new Date("2026-11-21T10:00:59Z");
@@ -32,6 +40,26 @@ describe("windows", () => {
     expect(next!.endsAt).toEqual(new Date("2026-11-21T10:02:00Z"));
     expect(next!.id).not.toBe(window.id);
     expect(windowsAt("account", "a", [rule], new Date("2026-11-21T10:00:00Z"))).toEqual([window]);
+  });
+
+  it("are the same at every time and by every rule, remembered or not", () => {
+    const hourly = { ...rule, windowSeconds: 3600 };
+    const policies = [[rule], [hourly, rule], []];
+    const remembered = rememberWindows(2);
+    // There and back over ends of windows, by rules that change, about more people than are remembered.
+    for (let step = 0; step < 2_000; step++) {
+      const at = new Date(now.getTime() + ((step * 7_919) % 7_200) * 1_000);
+      const rules = policies[Math.floor(step / 7) % 3]!;
+      for (const whose of ["a", "b", "c"].slice(step % 3))
+        expect(remembered("account", whose, rules, at)).toEqual(windowsAt("account", whose, rules, at));
+    }
+    const rules = [rule, hourly];
+    const first = remembered("app", "a", rules, now);
+    expect(remembered("app", "a", rules, now)).toBe(first);
+    expect(remembered("account", "a", rules, now)).not.toEqual(first);
+    expect(remembered("app", "a", [hourly], now)).toEqual(windowsAt("app", "a", [hourly], now));
+    expect(remembered("app", "a", rules, window.endsAt)).not.toEqual(first);
+    expect(remembered("app", "a", rules, now)).toEqual(first);
   });
 
   it("tell their budget, whatever it is called", () => {

@@ -1,7 +1,15 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { Backend, BudgetRule, Clock } from "@countersign/service-kit";
 import type { Policy, PolicySource } from "../policy/policy.ts";
-import { type Amounts, type BudgetScope, estimateFees, proposalOf, type Reservation, windowsAt } from "./budget.ts";
+import {
+  type Amounts,
+  type BudgetScope,
+  estimateFees,
+  proposalOf,
+  type Reservation,
+  rememberWindows,
+  windowsAt,
+} from "./budget.ts";
 
 /** For whom a transaction is signed. */
 export interface Spender {
@@ -26,6 +34,7 @@ export function amountsOf(
 
 /** What a signature reserves: in the account's budgets, its app's, the service's, and those of a backend that asks; undefined where there are none. */
 export function createReserve(backend: (caller: string) => Backend | undefined, clock: Clock) {
+  const windowsNow = rememberWindows();
   return function reserve(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
     { operation, chainName, accountId, appId, caller }: Spender,
@@ -35,10 +44,10 @@ export function createReserve(backend: (caller: string) => Backend | undefined, 
     const { budgets } = policy;
     const asking = backend(caller);
     const windows = [
-      ...windowsAt("account", accountId, budgets.account, now),
-      ...windowsAt("app", appId, budgets.app, now),
-      ...windowsAt("service", "all", budgets.service, now),
-      ...(asking ? windowsAt("backend", caller, asking.budgets ?? budgets.backend, now) : []),
+      ...windowsNow("account", accountId, budgets.account, now),
+      ...windowsNow("app", appId, budgets.app, now),
+      ...windowsNow("service", "all", budgets.service, now),
+      ...(asking ? windowsNow("backend", caller, asking.budgets ?? budgets.backend, now) : []),
     ];
     if (windows.length === 0) return undefined;
     return {

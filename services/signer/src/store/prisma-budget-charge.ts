@@ -1,4 +1,4 @@
-import type { Reservation } from "../budget/budget.ts";
+import type { BudgetWindow, Reservation } from "../budget/budget.ts";
 import { reservationId } from "../budget/budget.ts";
 import { type BudgetState, usageId } from "../budget/judge.ts";
 import type { Prisma } from "./generated/client.ts";
@@ -7,17 +7,18 @@ type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;
 
 /** Reservations and the windows that they name as JSON texts for one statement. */
 export function chargeRows(reservations: readonly Reservation[]): { asked: string; windows: string } {
-  const windows = new Map<string, object>();
-  for (const { chainName, windows: named } of reservations)
-    for (const { id, endsAt, limits } of named)
-      windows.set(usageId(chainName, id), {
-        chain_name: chainName,
-        budget: id,
-        ends_at: endsAt,
-        most_count: limits.count,
-        most_computation: limits.computation,
-        most_fees: limits.fees,
-      });
+  // By the last of a batch: where the policy changed meanwhile, its limits are the new ones.
+  const named = new Map<string, { chainName: string; window: BudgetWindow }>();
+  for (const { chainName, windows } of reservations)
+    for (const window of windows) named.set(usageId(chainName, window.id), { chainName, window });
+  const windows = [...named.values()].map(({ chainName, window: { id, endsAt, limits } }) => ({
+    chain_name: chainName,
+    budget: id,
+    ends_at: endsAt,
+    most_count: limits.count,
+    most_computation: limits.computation,
+    most_fees: limits.fees,
+  }));
   const asked = reservations.map((each) => ({
     chain_name: each.chainName,
     proposal: each.proposal,
@@ -27,7 +28,7 @@ export function chargeRows(reservations: readonly Reservation[]): { asked: strin
     fees: each.amounts.fees,
     budgets: each.windows.map(({ id }) => id),
   }));
-  return { asked: JSON.stringify(asked), windows: JSON.stringify([...windows.values()]) };
+  return { asked: JSON.stringify(asked), windows: JSON.stringify(windows) };
 }
 
 interface ReservedRow {
