@@ -13,7 +13,7 @@ const BATCHES = 1000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
 
-/** Hex digits or bytes, put one behind the other, as hashes. */
+/** Hashes that were put one behind the other. */
 export function splitHashes(joined: Uint8Array): Buffer[] {
   const bytes = Buffer.from(joined.buffer, joined.byteOffset, joined.byteLength);
   return Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { type Reservation, windowsAt } from "../budget/budget.ts";
@@ -235,6 +236,20 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await open()).toBe(false);
     await sign(1);
     expect(await open()).toBe(true);
+  });
+
+  it("while a report holds a reservation, a retry of the very same waits for nobody; another block waits, and counts on top", async () => {
+    const { chainName, sign, used } = newWorld();
+    await sign(1);
+    let again: Promise<string> | undefined;
+    await replicas[1].$transaction(async (tx) => {
+      await tx.budgetReservation.updateMany({ where: { chainName }, data: { settledAt: clock.now() } });
+      expect(await sign(1)).toBe("signed");
+      again = sign(1, { referenceBlock: "block 2" });
+      expect(await Promise.race([again, sleep(300).then(() => "waits")])).toBe("waits");
+    });
+    expect(await again).toBe("signed");
+    expect(await used()).toEqual([2, 1998, 2 * FEES]);
   });
 
   it("signatures, reports and releases at once leave exact books, and nobody waits for ever", async () => {

@@ -1,3 +1,6 @@
+-- Until the end of the migration: what a process of before commits after the copy began would go with the table.
+LOCK TABLE "audit_record" IN ACCESS EXCLUSIVE MODE;
+
 -- A batch of records is one row of their canonical texts: a record of its own row cost Postgres, and the signer, several times as much.
 CREATE TABLE "audit_batch" (
     "chain_id" UUID NOT NULL,
