@@ -34,6 +34,16 @@ const MEMORY_GOALS: Record<string, number> = {
   signer: 220,
 };
 
+const PLENTY = [{ windowSeconds: 3600, count: 1e9, feesFlow: 1e6 }];
+/** The budgets' scopes and windows of the default policy, with room for everything. */
+const POLICY = {
+  version: "bench",
+  mode: "standard",
+  caps: { gasLimit: 9999 },
+  switches: { authorizer: true, paymaster: true, creation: true },
+  budgets: { account: PLENTY, app: PLENTY, service: PLENTY, backend: PLENTY },
+};
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -48,10 +58,14 @@ const { values, positionals } = parseArgs({
 
 async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-  // Limits would be what is measured: everybody comes from one address.
+  // Limits and budgets would be what is measured: everybody comes from one address, and signs more in a minute than people do in years.
+  const policyFile = join(stateDir, "policy.json");
+  writeFileSync(policyFile, JSON.stringify(POLICY));
   const extraEnvironment = (process: string) => {
     const name = process.replace(/-\d+$/, "");
-    return name === "gateway" ? {} : { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
+    if (name === "gateway") return {};
+    const scale = { [`${name.toUpperCase()}_LIMIT_SCALE`]: "1000000" };
+    return name === "signer" ? { ...scale, SIGNER_POLICY_FILE: policyFile } : scale;
   };
   const running = await startStack({
     stateDir,

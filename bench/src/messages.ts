@@ -18,21 +18,9 @@ export interface Asking {
   paymaster: Buffer[];
 }
 
-/** Messages of every resident. */
+/** Who asks again and again for the same few signatures of every kind. */
 export async function messagesOf(bench: Bench): Promise<Asking[]> {
-  const chain = bench.stack.chains[0]!;
-  const block = await createAccessApi({ baseUrl: chain.accessNode }).latestSealedBlock();
-  const transactionOf = ({ address }: Resident, sequence: number): FlowTransaction => ({
-    script: "transaction(text: String) { prepare(account: &Account) { log(text) } }",
-    arguments: [JSON.stringify({ type: "String", value: "hello" })],
-    referenceBlockId: block.id,
-    gasLimit: 999n,
-    proposalKey: { address, keyId: 1, sequenceNumber: BigInt(sequence) },
-    payer: chain.paymaster.slice(2),
-    authorizers: [address],
-    payloadSignatures: [],
-    envelopeSignatures: [],
-  });
+  const transactionOf = await transactionsOf(bench);
   return bench.residents.map((resident) => {
     const { address, client, deviceKey } = resident;
     const privateKey = createPrivateKey({ format: "jwk", key: deviceKey.toJwk() });
@@ -43,5 +31,33 @@ export async function messagesOf(bench: Bench): Promise<Asking[]> {
       transaction: transactions.map((each) => Buffer.from(payloadMessage(each))),
       paymaster: transactions.map((each) => Buffer.from(envelopeMessage(withPayloadSignature(each, device)))),
     };
+  });
+}
+
+/** Who asks for no transaction twice: so many for each resident, none of those of messagesOf. */
+export async function newMessagesOf(bench: Bench, perPerson: number): Promise<Asking[]> {
+  const transactionOf = await transactionsOf(bench);
+  return bench.residents.map((resident) => ({
+    token: resident.client.credentials!.accessToken,
+    transaction: Array.from({ length: perPerson }, (_, i) =>
+      Buffer.from(payloadMessage(transactionOf(resident, MESSAGES_PER_PERSON + i))),
+    ),
+    paymaster: [],
+  }));
+}
+
+async function transactionsOf(bench: Bench): Promise<(of: Resident, sequence: number) => FlowTransaction> {
+  const chain = bench.stack.chains[0]!;
+  const block = await createAccessApi({ baseUrl: chain.accessNode }).latestSealedBlock();
+  return ({ address }, sequence) => ({
+    script: "transaction(text: String) { prepare(account: &Account) { log(text) } }",
+    arguments: [JSON.stringify({ type: "String", value: "hello" })],
+    referenceBlockId: block.id,
+    gasLimit: 999n,
+    proposalKey: { address, keyId: 1, sequenceNumber: BigInt(sequence) },
+    payer: chain.paymaster.slice(2),
+    authorizers: [address],
+    payloadSignatures: [],
+    envelopeSignatures: [],
   });
 }

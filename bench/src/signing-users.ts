@@ -24,22 +24,22 @@ export interface SigningUsers {
 const root = join(import.meta.dirname, "../..");
 const file = (path: string) => readFileSync(isAbsolute(path) ? path : join(root, path));
 
-/** So many users, each with one message after the other of somebody's. */
+/** So many users, each with one message after the other of somebody's; several of one person share them, so that none comes twice before all were there. */
 function usersOf(
   people: readonly Asking[],
   signer: Signer,
   count: number,
   ask: (who: Asking, message: Buffer) => Operation,
 ) {
-  return Array.from({ length: count }, (_, i): Operation => {
-    const who = people[i % people.length]!;
+  const turns = people.map((who) => {
     const operations = who[signer].map((message) => ask(who, message));
     let n = 0;
-    return () => {
+    return (): Promise<unknown> => {
       n += 1;
       return operations[n % operations.length]!();
     };
   });
+  return Array.from({ length: count }, (_, i): Operation => turns[i % people.length]!);
 }
 
 /** Over HTTP, a connection each: a gateway, or a floor. */

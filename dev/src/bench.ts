@@ -10,7 +10,9 @@ export async function bench(args: string[]): Promise<void> {
   await generate();
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
-  const child = spawn(process.execPath, [join(root, "bench/src/main.ts"), ...args], { cwd: root, stdio: "inherit" });
+  // One background thread, as the services have: collecting the load's garbage must not take the cores from those that are measured.
+  const command = ["--v8-pool-size=1", join(root, "bench/src/main.ts"), ...args];
+  const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }

@@ -1,7 +1,7 @@
 import { startSignerWithoutAudit } from "../audit-off/start-signer.ts";
 import { startFloor } from "../floors/start-floor.ts";
 import { fixedRate, type Measured } from "../load.ts";
-import { messagesOf, type Signer } from "../messages.ts";
+import { messagesOf, newMessagesOf, type Signer } from "../messages.ts";
 import { withCpu } from "../processes.ts";
 import { bareUnary, overHttp, overStream, overUnary, type SigningUsers } from "../signing-users.ts";
 import type { Case, Row } from "./case.ts";
@@ -12,6 +12,8 @@ const UNARY_FLOOR = "floor of the signer: unary";
 /** A record is durable after a flush of the disk, which takes milliseconds: with few requests on their way everybody would wait for that. */
 const IN_FLIGHT_PER_CONNECTION = 4;
 const WITH_AND_WITHOUT_ROUNDS = 3;
+/** More than are asked for in the time that a row takes by default, on any machine that this is for. */
+const NEW_PER_PERSON = 8_000;
 
 /** Both operations of the signer: over gRPC, on a stream and by unary calls, and through the gateway; at half load; and without records. */
 export const signer: Case = async (bench) => {
@@ -58,6 +60,10 @@ export const signer: Case = async (bench) => {
     await measure(`${each}, gateway`, () => overHttp(stack.gateway, people, each, count), goals, true);
     await measure(`${each}, gRPC unary`, () => overUnary(stack, people, each, count), { floor: UNARY_FLOOR }, false);
   }
+  const newcomers = await newMessagesOf(bench, NEW_PER_PERSON);
+  const goals = { floor: FLOOR, goal: 0.6 };
+  const asking = () => overStream(stack, address, newcomers, "transaction", count);
+  await measure("transaction, gRPC stream, each a new one", asking, goals, false);
   rows.push(...(await withAndWithoutRecords()));
   return rows;
 

@@ -11,9 +11,8 @@ export interface Floor {
 
 /** Starts a floor program as a process of its own and waits for its port. */
 export async function startFloor(name: string, ...args: string[]): Promise<Floor> {
-  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, `${name}.ts`), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const command = [...process.execArgv, join(import.meta.dirname, `${name}.ts`), ...args];
+  const child: ChildProcess = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "inherit"] });
   process.once("exit", () => child.kill());
   const [line] = await once(child.stdout!, "data");
   const { port } = JSON.parse(String(line));
