@@ -58,6 +58,8 @@ function newWorld(room = 2, believing: Believing = {}) {
     prisma = one,
   ) => {
     const { executed = [], took = 100, sealedHeight = 10n, latestHeight = sealedHeight } = change;
+    // A mark has whole milliseconds: what was reserved in the one that has just begun is after it, and left for the next report.
+    await prisma.$queryRaw`SELECT pg_sleep(0.001)::text`;
     const { mark } = await prismaSettlementStore(prisma).begin(chainName);
     const told = executed.map((sequence) => ({ proposal: `aa/1/${sequence}`, computation: took, fees: took }));
     return settlerOf(prisma, undefined, believing)({ chainName, mark, sealedHeight, latestHeight, executed: told });
