@@ -40,6 +40,37 @@ describe("every answer", () => {
   });
 });
 
+describe("a path", () => {
+  // Its own spelling is looked up by name, the one with a slash behind it goes through express' patterns.
+  it("answers alike in every spelling that express knows", async () => {
+    const paths = [...new Set(gateway.routes.filter(({ events }) => !events).map(({ path }) => path))];
+    for (const path of paths.filter((each) => !each.includes("{"))) {
+      for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+        const [named, matched] = [
+          await gateway.send(method, path, { token: "full" }),
+          await gateway.send(method, `${path}/`, { token: "full" }),
+        ];
+        const seen = ({ status, headers, json }: typeof named) => ({
+          status,
+          allow: headers.get("allow"),
+          error: json.error,
+        });
+        expect(seen(named), `${method} ${path}`).toEqual(seen(matched));
+      }
+    }
+    await expect.poll(() => gateway.samples.length).toBeGreaterThan(paths.length);
+    expect(gateway.samples.filter(({ route }) => !paths.includes(route))).toEqual([]);
+  });
+
+  it("is looked for by a pattern where one stands for it, whatever it is called", async () => {
+    const braces = await gateway.send("DELETE", "/auth/v1/sessions/{id}", { token: "full" });
+    const text = await gateway.send("DELETE", "/auth/v1/sessions/id", { token: "full" });
+    expect(braces.json.errors).toEqual(text.json.errors);
+    expect((await gateway.send("GET", "/account/v1/ME", { token: "full" })).status).toBe(404);
+    expect((await gateway.send("GET", "/constructor")).status).toBe(404);
+  });
+});
+
 describe("problems", () => {
   it("are problem documents", async () => {
     const answer = await gateway.send("GET", "/nowhere", { headers: { "x-request-id": "request-43" } });

@@ -38,7 +38,9 @@ export function createApp(parts: AppParts): Express {
 
   app.use(identify, observeRequests(parts.logger, parts.observe), secure, crossOrigin(parts.allowedOrigins));
   app.use(requireOneHost, refuseLargeBodies);
-  for (const [path, handlers] of byPath(parts)) {
+  const paths = byPath(parts);
+  app.use(byName(paths));
+  for (const [path, handlers] of paths) {
     const pattern = path.replace(/\{(\w+)\}/g, ":$1");
     const route = app.route(pattern).all((_request, response, next) => {
       response.locals.route = path;
@@ -56,8 +58,28 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-function byPath(parts: AppParts): Map<string, Partial<Record<Route["method"], RequestHandler>>> {
-  const paths = new Map<string, Partial<Record<Route["method"], RequestHandler>>>();
+type Handlers = Partial<Record<Route["method"], RequestHandler>>;
+
+/** A path that is no pattern. */
+const NAME = /^[\w./-]+$/;
+
+/** Answers where the path is a row's own, letter for letter: express tries the patterns of all rows one after the other. Every other spelling of a path is left to it. */
+function byName(paths: ReadonlyMap<string, Handlers>): RequestHandler {
+  const named = new Map([...paths].filter(([path]) => NAME.test(path)));
+  return (request, response, next) => {
+    const handlers = named.get(request.path);
+    if (!handlers) return next();
+    response.locals.route = request.path;
+    const method = request.method.toLowerCase();
+    const handler = Object.hasOwn(handlers, method) ? handlers[method as Route["method"]] : undefined;
+    if (handler) return handler(request, response, next);
+    if (method === "head" && handlers.get) return handlers.get(request, response, next);
+    return refuseMethod(response, Object.keys(handlers));
+  };
+}
+
+function byPath(parts: AppParts): Map<string, Handlers> {
+  const paths = new Map<string, Handlers>();
   for (const row of parts.routes) {
     const handlers = paths.get(row.path) ?? {};
     if (handlers[row.method]) throw new Error(`${row.method} ${row.path} stands twice in the route table`);
