@@ -18,7 +18,7 @@ import { auditEntry, auditKey, auditKeys, chunksOf } from "../testing/audit-fixt
 import { PrismaClient } from "./generated/client.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
-import { prismaCheckpointStore, splitHashes } from "./prisma-checkpoint-store.ts";
+import { prismaCheckpointStore, readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
 
 const logger = createLogger({ name: "test", level: "silent" });
 const accountId = "01900000-0000-7000-8000-000000000001";
@@ -207,6 +207,41 @@ describe("checkpoints on Postgres", () => {
     await checkpointer.close();
     await tamper();
     expect((await verify(readFile(path))).problems.join("; ")).toMatch(problem);
+  });
+
+  it("an export is whole though records are written while it is made", async () => {
+    const { checkpointer, path, write } = newProcess("one");
+    await write(200);
+    await expect.poll(covered, { timeout: 10_000 }).toBe(200);
+    const elsewhere = [{ name: "file", checkpoints: readFile(path) }];
+    const lines: string[] = [];
+    for await (const line of exportAudit(prisma)) {
+      lines.push(line);
+      if (line.startsWith("chain ")) await write(150);
+    }
+    await checkpointer.close();
+    expect(await verifyExport(chunksOf(lines), { keys: auditKeys, elsewhere })).toMatchObject({
+      problems: [],
+      records: 200,
+    });
+  });
+
+  it("a batch that is gone from the middle before a checkpoint covers it is missed, and what stands behind it takes no other's place", async () => {
+    const store = prismaAuditStore(prisma);
+    const log = createAuditLog({ store, clock: systemClock, logger, signaturesPerMinute: 1_000_000 });
+    const [receipt] = await Promise.all(Array.from({ length: 130 }, () => log.append(auditEntry({ accountId }))));
+    const { chainId } = receipt!;
+    const [first, second] = await prisma.auditBatch.findMany({ orderBy: { lastSequence: "asc" } });
+    await prisma.auditBatch.deleteMany({ where: { lastSequence: second!.lastSequence } });
+
+    const kept = splitHashes(first!.hashes);
+    expect(await readRecordHashes(prisma, chainId, 0, 130)).toEqual(kept);
+    expect(await readRecordHashes(prisma, chainId, kept.length, 130)).toEqual([]);
+    expect((await verify([])).problems.join("; ")).toContain(`record ${kept.length + 1} is missing or moved`);
+    const { checkpointer, state } = newProcess("one", false);
+    await expect.poll(() => state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
+    await checkpointer.close();
+    expect(await covered()).toBe(0);
   });
 
   it("alarms at once where the database lost what is under a checkpoint, or checkpoints that the file has", async () => {
