@@ -110,14 +110,18 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   onClose("token-state", () => tokenState.close());
   readyCheck("token-state", () => tokenState.current());
 
-  const signer = createRpcClient(CreationService, {
-    address: config.signerAddress,
-    tls,
-    serverName: "signer",
-    deadlineMs: 2000,
-    metrics,
-  });
-  onClose("signer", () => signer.close());
+  /** Of one of the signer's services, and closed with this one. */
+  const clientOfSigner = <S extends Parameters<typeof createRpcClient>[0]>(
+    called: string,
+    service: S,
+    deadlineMs = 2000,
+  ) => {
+    const { signerAddress: address } = config;
+    const client = createRpcClient(service, { address, tls, serverName: "signer", deadlineMs, metrics });
+    onClose(called, () => client.close());
+    return client;
+  };
+  const signer = clientOfSigner("signer", CreationService);
   const runner = startCreationRunner({
     store: prismaCreationStore(prisma, {
       transactionUrl,
@@ -146,14 +150,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   });
   onClose("key-watcher", () => watcher.close());
 
-  const budgets = createRpcClient(BudgetsService, {
-    address: config.signerAddress,
-    tls,
-    serverName: "signer",
-    deadlineMs: 10_000,
-    metrics,
-  });
-  onClose("budgets", () => budgets.close());
+  const budgets = clientOfSigner("budgets", BudgetsService, 10_000);
   const settled = prismaSettlementStore(prisma);
   const settler = followChains({
     component: "budget-settler",
@@ -180,14 +177,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     wakeRunner: runner.wake,
     waitForChange: waiters.wait,
   });
-  const signing = createRpcClient(SigningService, {
-    address: config.signerAddress,
-    tls,
-    serverName: "signer",
-    deadlineMs: 2000,
-    metrics,
-  });
-  onClose("signing", () => signing.close());
+  const signing = clientOfSigner("signing", SigningService);
   const keyAdditions = {
     accounts: remembered,
     chains,
@@ -199,14 +189,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     logger,
   };
 
-  const freezing = createRpcClient(FreezingService, {
-    address: config.signerAddress,
-    tls,
-    serverName: "signer",
-    deadlineMs: 2000,
-    metrics,
-  });
-  onClose("freezing", () => freezing.close());
+  const freezing = clientOfSigner("freezing", FreezingService);
   const stopping = new AbortController();
   const voiding = voidTemplates({
     accounts: remembered,
@@ -231,14 +214,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     stopping.abort();
     await freezes.close();
   });
-  const serverKeys = createRpcClient(SignerServerKeysService, {
-    address: config.signerAddress,
-    tls,
-    serverName: "signer",
-    deadlineMs: 2000,
-    metrics,
-  });
-  onClose("server-keys", () => serverKeys.close());
+  const serverKeys = clientOfSigner("server-keys", SignerServerKeysService);
   const rotating = {
     accounts: remembered,
     chains,
