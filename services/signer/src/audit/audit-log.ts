@@ -42,7 +42,7 @@ export interface AuditStore {
   startChain(head: AuditHead, startedAt: Date): Promise<void>;
   /**
    * Commits counts, reservations, records and the new head, all or nothing. False, and nothing written, where a limit or a budget would be passed.
-   * Fails when the head is not `head` any more.
+   * Fails, without records, when the head is not `head` any more: what it counted and reserved may stay, as after a signature that never left.
    */
   commit(head: AuditHead, records: readonly AuditRecord[], charge?: Charge): Promise<boolean>;
   /**

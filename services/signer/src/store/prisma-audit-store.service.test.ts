@@ -61,7 +61,7 @@ describe("the audit log on Postgres", () => {
     expect((await storedRecords(prisma)).filter(signed)).toHaveLength(10);
   });
 
-  it("a head that has moved commits nothing", async () => {
+  it("a head that has moved takes no record", async () => {
     const chainId = uuidv7(clock);
     const store = newStore();
     const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
