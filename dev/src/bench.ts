@@ -10,7 +10,7 @@ export async function bench(args: string[]): Promise<void> {
   await generate();
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
-  // One background thread, as the services have: collecting the load's garbage must not take the cores from those that are measured.
+  // One background thread, as the signer has: collecting the load's garbage must not take the cores from those that are measured.
   const command = ["--v8-pool-size=1", join(root, "bench/src/main.ts"), ...args];
   const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));

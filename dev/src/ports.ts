@@ -27,13 +27,12 @@ async function couldListen(port: number): Promise<boolean> {
  * a block's first port has the block, for as long as it lives. Several stacks start at the same time, and a port
  * that was merely free a moment ago would be given to two of them sooner or later.
  */
-async function* portsOfOwnBlocks(): AsyncGenerator<number, never> {
+async function* portsOfOwnBlocks(): AsyncGenerator<number, undefined> {
   for (let attempt = 0; attempt < 10 * BLOCKS; attempt++) {
     const first = LOWEST + BLOCK * randomInt(BLOCKS);
     if (!(await hold(first))) continue;
     for (let port = first + 1; port < first + BLOCK; port++) if (await couldListen(port)) yield port;
   }
-  throw new Error(`no block of ports from ${LOWEST} on is free`);
 }
 
 const ownPorts = portsOfOwnBlocks();
@@ -41,7 +40,11 @@ const ownPorts = portsOfOwnBlocks();
 /** Ports on loopback that are free, and that nobody else who asks here is given while this process lives. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
-  while (ports.length < count) ports.push((await ownPorts.next()).value);
+  while (ports.length < count) {
+    const { value } = await ownPorts.next();
+    if (value === undefined) throw new Error(`no block of ports from ${LOWEST} on is free`);
+    ports.push(value);
+  }
   return ports;
 }
 

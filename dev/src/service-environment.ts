@@ -89,9 +89,10 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
   return { ...ours, NODE_COMPILE_CACHE: compileCacheDir, MALLOC_ARENA_MAX: "2" };
 }
 
-/** Small generations, some throughput for much of the memory; and one thread to mark them, which leaves a core to those who are asked. See docs/performance.md. */
-const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=256", "--v8-pool-size=1"];
-const nodeOptions = (): string => [process.env.NODE_OPTIONS, ...HEAP].filter(Boolean).join(" ");
+/** Small generations: some throughput for much of the memory, see docs/performance.md. */
+const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=256"];
+// What a developer asks for comes last, and wins.
+const nodeOptions = (): string => [...HEAP, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 
 /** networks.json with its access nodes where this process is to find them; the common file where nothing differs. */
 async function networksFileFor(process: string, input: EnvironmentInput): Promise<string> {

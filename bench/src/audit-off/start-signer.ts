@@ -29,7 +29,12 @@ export async function startSignerWithoutAudit(
     BENCH_STORE: stored,
   };
   delete env.SIGNER_AUDIT_CHECKPOINT_FILE;
-  const args = ["--import", join(import.meta.dirname, "register.ts"), join(root, "services/signer/src/main.ts")];
+  const args = [
+    "--v8-pool-size=1",
+    "--import",
+    join(import.meta.dirname, "register.ts"),
+    join(root, "services/signer/src/main.ts"),
+  ];
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
   process.once("exit", () => child.kill());
   for (;;) {

@@ -38,8 +38,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
     stacks.set(worker, begun);
     return begun;
   };
-  const end = async (worker: string, { running, stateDir }: WorkerStack): Promise<void> => {
+  const end = (worker: string, own: WorkerStack): void => {
     stacks.delete(worker);
+    const ending = stopAndRemove(own);
+    // Whoever ends the run is told, and nobody before.
+    ending.catch(() => undefined);
+    endings.push(ending);
+  };
+  const stopAndRemove = async ({ running, stateDir }: WorkerStack): Promise<void> => {
     await running.then(
       ({ stop }) => stop(),
       () => undefined,
@@ -55,7 +61,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       // Whoever asks stays connected as long as it lives.
       socket.once("close", () => {
         own.users -= 1;
-        if (own.users === 0) own.rest = setTimeout(() => void endings.push(end(worker, own)), IDLE_MS);
+        if (own.users === 0) own.rest = setTimeout(() => end(worker, own), IDLE_MS);
       });
       const answer = await own.running.then(
         ({ stack }) => ({ stack }),
@@ -73,7 +79,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     server.close();
     for (const [worker, own] of stacks) {
       clearTimeout(own.rest);
-      endings.push(end(worker, own));
+      end(worker, own);
     }
     await Promise.all(endings);
     rmSync(directory, { recursive: true, force: true });
