@@ -70,7 +70,7 @@ export function keyRoutes({ keys }: KeyClients): Route[] {
         const { publicKey: hex, algorithm, cloudKey } = recoveryKey;
         const publicKey = fromPublicKey(hex, algorithm, "/recoveryKey/publicKey");
         const request = { publicKey, cloudAccountName: cloudKey.accountName, chainName };
-        const answer = await keys.registerRecoveryKey(request, { call, deadlineMs: DEADLINES.unary });
+        const answer = await keys.registerRecoveryKey(request, { call, deadlineMs: DEADLINES.chain });
         return { keys: answer.keys.map(toKey) };
       },
     }),

@@ -99,6 +99,8 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     tokenVerifier: createTokenVerifier(tokenState, { issuer: config.tokenIssuer, clock }),
     logger,
     metrics,
+    // Looks at the chain before and after it.
+    deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 },
   }).add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair }));
   onClose("rpc", () => server.stop(drainMs));
   await untilCurrent(tokenState);
