@@ -22,10 +22,21 @@ const READ_GREETING = `access(all) fun main(address: Address): String? {
     return nil
 }`;
 
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 function readStack(): Stack {
   const file = join(root, ".local/stack.json");
-  if (!existsSync(file)) throw new Failure("no stack is running: run `npm start` in another terminal first.");
-  return JSON.parse(readFileSync(file, "utf8"));
+  const stack: Stack | undefined = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  // What was killed outright has left its stack.json.
+  if (!stack?.processes.gateway || !isRunning(stack.processes.gateway.pid))
+    throw new Failure("no stack is running: run `npm start` in another terminal first.");
+  return stack;
 }
 
 /** Prints a line for a step with the time it took. */

@@ -22,6 +22,8 @@ export interface PostgresOptions {
 
 export interface Postgres extends DatabaseUrls {
   child: Child;
+  /** A cluster stood there that is not this state's, and was removed. */
+  replaced: boolean;
 }
 
 /** Where the cluster of a state directory lives, outside of the checkout. */
@@ -36,7 +38,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   ownDirectory(home, 0o755);
   const data = join(home, "data");
   const passwordFile = join(home, "password");
-  if (!existsSync(join(data, "PG_VERSION"))) {
+  const own = [join(options.stateDir, "postgres-cluster"), join(home, "cluster")] as const;
+  const found = existsSync(join(data, "PG_VERSION"));
+  const replaced = found && !isSame(...own);
+  if (!found || replaced) {
     rmSync(data, { recursive: true, force: true });
     mkdirSync(data, { mode: 0o700 });
     writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
@@ -45,6 +50,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     }
     chmodSync(data, 0o700);
     await initdb(binaries.initdb, data, passwordFile, binaries.user);
+    mkdirSync(options.stateDir, { recursive: true });
+    const id = randomBytes(16).toString("hex");
+    for (const file of own) writeFileSync(file, id);
   }
   const password = readFileSync(passwordFile, "utf8").trim();
   const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
@@ -60,7 +68,15 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   });
   const urls = databaseUrls(password, `127.0.0.1:${options.port}`);
   await waitForAnswer(child, urls.adminUrl);
-  return { child, ...urls };
+  return { child, replaced, ...urls };
+}
+
+/**
+ * Whether the state and the cluster are of one making. The cluster outlives a checkout that is deleted, and what it holds is sealed with keys that went with it: a new checkout at the
+ * same path would be ready, and fail at its first sign-up.
+ */
+function isSame(state: string, cluster: string): boolean {
+  return existsSync(state) && existsSync(cluster) && readFileSync(state, "utf8") === readFileSync(cluster, "utf8");
 }
 
 async function initdb(command: string, data: string, passwordFile: string, user?: { uid: number; gid: number }) {

@@ -104,6 +104,7 @@ async function startDatabases(
 ) {
   const { stateDir, throwAway } = options;
   const postgres = await restarts.begin("postgres", () => startPostgres({ stateDir, port, logFile, throwAway, start }));
+  if (postgres.replaced) options.say("postgres held what an earlier checkout at this path had left: begun anew");
   await createDatabases(postgres);
   const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
   options.say(`postgres is up${applied.some(({ length }) => length > 0) ? "" : ", migrations are up to date"}`);
