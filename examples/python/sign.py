@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 
 import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
 from signer.v1 import information_pb2, information_pb2_grpc, signing_pb2, signing_pb2_grpc
 
 DEADLINE_SECONDS = 5
@@ -30,8 +32,25 @@ def read_arguments():
     return parser.parse_args()
 
 
+def reason_of(error):
+    """What docs/signing.md calls the refusal: the rule where there is one, else the reason of the answer; "" where nobody answered."""
+    status = rpc_status.from_call(error)
+    for detail in status.details if status else ():
+        info = error_details_pb2.ErrorInfo()
+        if detail.Unpack(info):
+            return info.metadata.get("reason", info.reason)
+    return ""
+
+
 def main():
-    arguments = read_arguments()
+    try:
+        return ask(read_arguments())
+    except grpc.RpcError as error:
+        print(f"{error.code().name} {reason_of(error)}: {error.details()}", file=sys.stderr)
+        return 1
+
+
+def ask(arguments):
     credentials = grpc.ssl_channel_credentials(
         root_certificates=Path(arguments.ca).read_bytes(),
         private_key=Path(arguments.key).read_bytes(),
@@ -50,15 +69,11 @@ def main():
         explained = information.Explain(
             information_pb2.ExplainRequest(chain_name=arguments.chain, message=message), timeout=DEADLINE_SECONDS
         )
-        try:
-            signed = signing_pb2_grpc.SigningStub(channel).SignTransaction(
-                signing_pb2.SignTransactionRequest(message=message, chain_name=arguments.chain),
-                metadata=metadata,
-                timeout=DEADLINE_SECONDS,
-            )
-        except grpc.RpcError as error:
-            print(f"{error.code().name}: {error.details()}", file=sys.stderr)
-            return 1
+        signed = signing_pb2_grpc.SigningStub(channel).SignTransaction(
+            signing_pb2.SignTransactionRequest(message=message, chain_name=arguments.chain),
+            metadata=metadata,
+            timeout=DEADLINE_SECONDS,
+        )
 
     print(
         json.dumps(

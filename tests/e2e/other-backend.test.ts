@@ -48,7 +48,7 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
   }, 300_000);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  const sign = async (authorizer: string) => {
+  const sign = async (authorizer: string, other: { signer?: string; chain?: string } = {}) => {
     const access = createAccessApi({ baseUrl: chain.accessNode });
     const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(person.address, 1)]);
     const message = payloadMessage({
@@ -79,9 +79,9 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
     const args = [
       "examples/python/sign.py",
       "--signer",
-      stack.processes.signer!.grpc!,
+      other.signer ?? stack.processes.signer!.grpc!,
       "--chain",
-      chainName,
+      other.chain ?? chainName,
       ...places,
     ];
     const env = { PATH: process.env.PATH, PYTHONPATH: place("generated") };
@@ -104,7 +104,17 @@ describe.skipIf(!hasPython)("a backend in Python, generated from the same proto"
 
   it("is refused what the rules refuse", async () => {
     const refused = sign(chain.creator.replace("0x", ""));
-    await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("PERMISSION_DENIED") });
+    await expect(refused).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^PERMISSION_DENIED NotYourAccount: .+\n$/),
+    });
+  });
+
+  it("is told in a line where nobody answers, or the chain is none", async () => {
+    const away = sign(person.address, { signer: "127.0.0.1:1" });
+    await expect(away).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/^UNAVAILABLE .+\n$/) });
+    const unknown = sign(person.address, { chain: "nowhere" });
+    await expect(unknown).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/^\w+ UnknownChain: .+\n$/) });
   });
 });
 
