@@ -11,6 +11,7 @@ const named = (row: Route): [string, Route] => [`${row.method.toUpperCase()} ${r
 const available = rows.filter(({ events }) => events === undefined);
 
 const DEADLINES: Record<string, number> = {
+  registerRecoveryKey: 8_000,
   signUp: 25_000,
   linkParent: 8_000,
   listServerKeyRotations: 8_000,
