@@ -4,6 +4,7 @@ import { type Address, CountersignClient, sendTransaction } from "@countersign/c
 import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
 import { cadenceAddress, cadenceString, createAccessApi, encodeCadence } from "@countersign/flow";
 import { Failure } from "./fail.ts";
+import { isRunning } from "./is-running.ts";
 import { root } from "./paths.ts";
 import type { Stack } from "./stack-file.ts";
 
@@ -21,14 +22,6 @@ const READ_GREETING = `access(all) fun main(address: Address): String? {
     if let greeting = getAccount(address).capabilities.borrow<&String>(/public/greeting) { return *greeting }
     return nil
 }`;
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 function readStack(): Stack {
   const file = join(root, ".local/stack.json");

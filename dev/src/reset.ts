@@ -2,17 +2,9 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Failure } from "./fail.ts";
+import { isRunning } from "./is-running.ts";
 import { defaultStateDir } from "./paths.ts";
 import { postgresHome } from "./postgres.ts";
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** `npm run reset`: forgets accounts, chain, keys and certificates of the local stack. Tools stay built. */
 export async function reset(args: string[]): Promise<void> {
@@ -20,7 +12,7 @@ export async function reset(args: string[]): Promise<void> {
   const stateDir = resolve(values["state-dir"] ?? defaultStateDir);
   const pidFile = join(stateDir, "supervisor.pid");
   const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
-  if (pid && alive(pid)) throw new Failure(`the stack runs (pid ${pid}): stop it first.`);
+  if (isRunning(pid)) throw new Failure(`the stack runs (pid ${pid}): stop it first.`);
   rmSync(stateDir, { recursive: true, force: true });
   rmSync(postgresHome(stateDir), { recursive: true, force: true });
   console.log("reset: the next start begins with an empty chain and empty databases");

@@ -91,6 +91,8 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
 
 /** Small generations: some throughput for much of the memory, see docs/performance.md. */
 const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=256"];
+/** The signer opens no inspector on a signal; and one thread marks its heap, which leaves a core to those who are asked: see docs/performance.md. */
+export const SIGNER_FLAGS = ["--disable-sigusr1", "--v8-pool-size=1"];
 // What a developer asks for comes last, and wins.
 const nodeOptions = (): string => [...HEAP, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 

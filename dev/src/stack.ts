@@ -10,6 +10,7 @@ import { startEmulator } from "./emulator.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
 import { authProviders, developmentClients, startIdentityProvider, WEB_WALLET_CLIENT } from "./identity-provider.ts";
+import { isRunning } from "./is-running.ts";
 import { migrate } from "./migrate.ts";
 import { startNats } from "./nats.ts";
 import { developmentPasskeys } from "./passkeys.ts";
@@ -23,6 +24,7 @@ import {
   type EnvironmentInput,
   type ProgramName,
   processName,
+  SIGNER_FLAGS,
   serviceEnvironment,
   stateFiles,
 } from "./service-environment.ts";
@@ -81,14 +83,10 @@ function claim(stateDir: string): string {
   const file = join(stateDir, "supervisor.pid");
   if (existsSync(file)) {
     const pid = Number(readFileSync(file, "utf8"));
-    try {
-      process.kill(pid, 0);
-      const command = existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "main.ts";
-      if (pid !== process.pid && /main\.ts|vitest/.test(command)) {
-        throw new Failure(`the stack runs already (pid ${pid}): stop it first, or give another --state-dir.`);
-      }
-    } catch (error) {
-      if (error instanceof Failure) throw error;
+    // The number may be another program's by now.
+    const command = existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "main.ts";
+    if (pid !== process.pid && isRunning(pid) && /main\.ts|vitest/.test(command)) {
+      throw new Failure(`the stack runs already (pid ${pid}): stop it first, or give another --state-dir.`);
     }
   }
   writeFileSync(file, String(process.pid));
@@ -123,9 +121,7 @@ function commandOf(name: ProgramName): { command: string; args: string[] } {
   const entry = entryPoint(name);
   if (name !== "signer") return { command: process.execPath, args: [entry] };
   const limited = 'ulimit -c 0; exec "$0" "$@"';
-  // One thread marks its heap, and a core is left to those who are asked: see docs/performance.md.
-  const flags = ["--disable-sigusr1", "--v8-pool-size=1"];
-  return { command: "/bin/sh", args: ["-c", limited, process.execPath, ...flags, entry] };
+  return { command: "/bin/sh", args: ["-c", limited, process.execPath, ...SIGNER_FLAGS, entry] };
 }
 
 async function startService(name: ProgramName, replica: number, input: EnvironmentInput, supervisor: Supervisor) {
