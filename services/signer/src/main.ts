@@ -107,7 +107,12 @@ await runService({
 
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl) });
     onClose("database", () => prisma.$disconnect());
-    const bindings = prismaBindingStore(prisma, () => bindingChanges.connected());
+    const hotQueries = createPlainQueries(config.secrets.databaseUrl, (err) => logger.warn({ err }, "lost Postgres"), {
+      connections: 3,
+    });
+    onClose("hot queries", () => hotQueries.close());
+    const hotPrisma = withPlainQueries(prisma, hotQueries);
+    const bindings = prismaBindingStore(hotPrisma, () => bindingChanges.connected());
     const bindingChanges = listenPostgres({
       databaseUrl: config.secrets.databaseUrl,
       channel: "binding_changed",
@@ -123,12 +128,8 @@ await runService({
       rulesOf: budgetRulesOf(policies, peers.backend),
     });
     onClose("budget metrics", () => budgetMetrics.close());
-    const recordQueries = createPlainQueries(config.secrets.databaseUrl, (err) =>
-      logger.warn({ err }, "lost Postgres"),
-    );
-    onClose("record queries", () => recordQueries.close());
     const audit = createAuditLog({
-      store: prismaAuditStore(withPlainQueries(prisma, recordQueries)),
+      store: prismaAuditStore(hotPrisma),
       clock,
       logger,
       signaturesPerMinute: config.signaturesPerMinute,

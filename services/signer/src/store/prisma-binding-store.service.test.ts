@@ -292,4 +292,64 @@ describe("rotations of a server key", () => {
     await expect.poll(() => versionOf(other), { timeout: 4_000 }).toBe(1);
     await Promise.all([one.listener.close(), other.listener.close()]);
   });
+
+  it("are read once for however many ask at once, and once more for whoever asks after a change", async () => {
+    const binding = await bound();
+    let reads = 0;
+    const counting = new Proxy(prisma, {
+      get: (target, name) => {
+        if (name === "$queryRaw") reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const store = prismaBindingStore(counting, () => true);
+    const ask = (times: number) => Promise.all(Array.from({ length: times }, () => store.find(binding.accountId)));
+    const early = ask(5);
+    expect(reads).toBe(1);
+    store.forget(binding.accountId);
+    const late = ask(5);
+    expect(reads).toBe(2);
+    expect(new Set([...(await early), ...(await late)].flat().map(({ address }) => address))).toEqual(
+      new Set([binding.address]),
+    );
+    await ask(5);
+    expect(reads).toBe(2);
+  });
+
+  it("that are being read while a change is told are not remembered", async () => {
+    const binding = await bound();
+    const [hasRead, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = new Proxy(prisma, {
+      get: (target, name) =>
+        name === "$queryRaw"
+          ? async (...query: Parameters<typeof prisma.$queryRaw>) => {
+              const rows = await target.$queryRaw(...query);
+              hasRead.resolve();
+              await gate.promise;
+              return rows;
+            }
+          : Reflect.get(target, name),
+    });
+    const store = prismaBindingStore(slow, () => true);
+    const before = store.find(binding.accountId);
+    await hasRead.promise;
+    await prismaBindingStore(prisma).beginRotation(binding, 2, clock.now());
+    store.forget(binding.accountId);
+    gate.resolve();
+    await before;
+    expect(await store.find(binding.accountId)).toMatchObject([{ rotatingTo: 2 }]);
+  });
+
+  it("cannot be read: the next one asks again", async () => {
+    const binding = await bound();
+    let broken = true;
+    const flaky = new Proxy(prisma, {
+      get: (target, name) =>
+        name === "$queryRaw" && broken ? () => Promise.reject(new Error("gone")) : Reflect.get(target, name),
+    });
+    const store = prismaBindingStore(flaky, () => true);
+    await expect(Promise.all([store.find(binding.accountId), store.find(binding.accountId)])).rejects.toThrow("gone");
+    broken = false;
+    expect(await store.find(binding.accountId)).toMatchObject([{ address: binding.address }]);
+  });
 });

@@ -2,31 +2,43 @@ import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
-import type { Binding } from "../policy/account.ts";
-import type { BindingVersion, Prisma, PrismaClient, Binding as Row, ServerKeyRotation } from "./generated/client.ts";
+import type { Binding, ServerKeyPlace } from "../policy/account.ts";
+import type { Prisma, PrismaClient, Binding as Row } from "./generated/client.ts";
 
 const CACHED_ACCOUNTS = 50_000;
-const LATER = {
-  versions: { orderBy: { serverKeyVersion: "asc" } },
-  rotations: { orderBy: { serverKeyVersion: "desc" }, take: 1 },
-} as const;
 
-type WholeRow = Row & { versions: BindingVersion[]; rotations: ServerKeyRotation[] };
+/** A binding with the versions of the server key that came after its first, and the highest to which a rotation was begun. */
+interface WholeRow extends Row {
+  later: readonly ServerKeyPlace[];
+  begun: number | null;
+}
 
-function toBinding({ createdAt: boundAt, versions, rotations, ...binding }: WholeRow): Binding {
+function toBinding({ createdAt: boundAt, later, begun, ...binding }: WholeRow): Binding {
   const first = { index: binding.serverKeyIndex, version: binding.serverKeyVersion };
-  const later = versions.map(({ serverKeyIndex: index, serverKeyVersion: version }) => ({ index, version }));
   const retired = [first, ...later];
   const current = retired.pop() ?? first;
-  const begun = rotations[0]?.serverKeyVersion ?? 0;
   return {
     ...binding,
     boundAt,
     serverKeyIndex: current.index,
     serverKeyVersion: current.version,
     ...(retired.length > 0 && { retired }),
-    ...(begun > current.version && { rotatingTo: begun }),
+    ...(begun !== null && begun > current.version && { rotatingTo: begun }),
   };
+}
+
+/** An account's bindings, the first one first. One statement: most signatures are the first of their account for a while. */
+async function readBindings(prisma: PrismaClient, accountId: string): Promise<Binding[]> {
+  const rows = await prisma.$queryRaw<WholeRow[]>`
+    SELECT b.account_id AS "accountId", b.chain_name AS "chainName", b.address, b.server_key_index AS "serverKeyIndex",
+      b.server_key_version AS "serverKeyVersion", b.created_at AS "createdAt",
+      coalesce((
+        SELECT json_agg(json_build_object('index', v.server_key_index, 'version', v.server_key_version) ORDER BY v.server_key_version)
+        FROM binding_version v WHERE v.account_id = b.account_id AND v.chain_name = b.chain_name), '[]') AS later,
+      (SELECT max(r.server_key_version) FROM server_key_rotation r
+        WHERE r.account_id = b.account_id AND r.chain_name = b.chain_name) AS begun
+    FROM binding b WHERE b.account_id = ${accountId}::uuid ORDER BY b.created_at`;
+  return rows.map(toBinding);
 }
 
 export interface PrismaBindingStore extends BindingStore {
@@ -40,16 +52,36 @@ export interface PrismaBindingStore extends BindingStore {
  */
 export function prismaBindingStore(prisma: PrismaClient, listening: () => boolean = () => false): PrismaBindingStore {
   const cache = new Map<string, Binding[]>();
-  let changes = 0;
+  /** What is being read, so that an account with many requests is read once; begun after the last change that we were told of. */
+  const underWay = new Map<string, Promise<Binding[]>>();
   const forget = (accountId: string): void => {
-    changes += 1;
-    if (accountId === "") cache.clear();
-    else cache.delete(accountId);
+    for (const known of [cache, underWay]) {
+      if (accountId === "") known.clear();
+      else known.delete(accountId);
+    }
   };
-  const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> => {
-    const where = { accountId_chainName: { accountId, chainName } };
-    const row = await prisma.binding.findUnique({ where, include: LATER });
-    return row ? toBinding(row) : undefined;
+  const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
+    (await readBindings(prisma, accountId)).find((binding) => binding.chainName === chainName);
+
+  const readShared = (accountId: string): Promise<Binding[]> => {
+    const reading = readBindings(prisma, accountId)
+      .then((found) => {
+        const isSettled = found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
+        // A change while we were reading may be one that we did not see.
+        if (isSettled && underWay.get(accountId) === reading && listening()) remember(accountId, found);
+        return found;
+      })
+      .finally(() => {
+        if (underWay.get(accountId) === reading) underWay.delete(accountId);
+      });
+    underWay.set(accountId, reading);
+    return reading;
+  };
+  const remember = (accountId: string, found: Binding[]): void => {
+    cache.set(accountId, found);
+    // A second net below the notifications.
+    setTimeout(() => cache.delete(accountId), 5_000).unref();
+    if (cache.size > CACHED_ACCOUNTS) cache.delete(cache.keys().next().value!);
   };
 
   /** Changes of an account's versions wait for each other, on any replica: their conditions see what the one before has done. */
@@ -69,25 +101,11 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
   return {
     forget,
 
-    async find(accountId) {
-      const known = listening() ? cache.get(accountId) : undefined;
-      if (known) return known;
-      const before = changes;
-      const rows = await prisma.binding.findMany({
-        where: { accountId },
-        include: LATER,
-        orderBy: { createdAt: "asc" },
-      });
-      const found = rows.map(toBinding);
-      const isSettled = found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
-      // A change while we were reading may be one that we did not see.
-      if (isSettled && changes === before && listening()) {
-        cache.set(accountId, found);
-        // A second net below the notifications.
-        setTimeout(() => cache.delete(accountId), 5_000).unref();
-        if (cache.size > CACHED_ACCOUNTS) cache.delete(cache.keys().next().value!);
-      }
-      return found;
+    find(accountId) {
+      if (!listening()) return readBindings(prisma, accountId);
+      const known = cache.get(accountId);
+      if (known) return Promise.resolve(known);
+      return underWay.get(accountId) ?? readShared(accountId);
     },
 
     async insert(binding, { now, requestId }) {
@@ -114,7 +132,7 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
       }
       // As it was bound, whatever key it has by now: an account that was rotated since is still the same binding.
       const row = await prisma.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
-      return row ? toBinding({ ...row, versions: [], rotations: [] }) : undefined;
+      return row ? toBinding({ ...row, later: [], begun: null }) : undefined;
     },
 
     async beginRotation({ accountId, chainName }, serverKeyVersion, now) {
