@@ -1,7 +1,8 @@
 import { AppError } from "@countersign/errors";
 import type { Logger } from "@countersign/service-kit";
 import cors from "cors";
-import express, { type Express, type RequestHandler, type Response } from "express";
+import express, { type Express, type Request, type RequestHandler, type Response } from "express";
+import { headerValues } from "./headers.ts";
 import { refuseLargeBodies } from "./limits.ts";
 import { handleProblems } from "./problems.ts";
 import { identifyRequest, type RequestIdentity } from "./request-id.ts";
@@ -36,10 +37,22 @@ export function createApp(parts: AppParts): Express {
   app.set("query parser", "simple");
   app.set("trust proxy", parts.trustedProxies.length === 0 ? false : [...parts.trustedProxies]);
 
-  app.use(identify, observeRequests(parts.logger, parts.observe), secure, crossOrigin(parts.allowedOrigins));
-  app.use(requireOneHost, refuseLargeBodies);
+  const observe = observeRequests(parts.logger, parts.observe);
+  // Few layers: each costs a request more than what most of these do.
+  app.use((request, response, next) => {
+    identify(request, response);
+    observe(request, response);
+    response.setHeaders(SECURITY_HEADERS);
+    next();
+  });
+  if (parts.allowedOrigins.length > 0) app.use(crossOrigin(parts.allowedOrigins));
   const paths = byPath(parts);
-  app.use(byName(paths));
+  const named = byName(paths);
+  app.use((request, response, next) => {
+    requireOneHost(request);
+    refuseLargeBodies(request);
+    return named(request, response, next);
+  });
   for (const [path, handlers] of paths) {
     const pattern = path.replace(/\{(\w+)\}/g, ":$1");
     const route = app.route(pattern).all((_request, response, next) => {
@@ -96,24 +109,22 @@ function refuseMethod(response: Response, methods: string[]): void {
   throw new AppError("MethodNotAllowed", { detail: `This path knows ${allowed.join(", ")}` });
 }
 
-const identify: RequestHandler = (request, response, next) => {
+function identify(request: Request, response: Response): void {
   const identity = identifyRequest(request.headers);
   Object.assign(response.locals, identity);
   response.setHeader("X-Request-Id", identity.requestId);
-  next();
-};
+}
 
 /** RFC 9112, section 3.2: whoever routes by the Host must see the same one as everybody before and after. */
-const requireOneHost: RequestHandler = (request, _response, next) => {
-  const hosts = request.headersDistinct.host ?? [];
+function requireOneHost(request: Request): void {
+  const hosts = headerValues(request, "host");
   if (hosts.length > 1 || (hosts.length === 0 && request.httpVersion !== "1.0")) {
     throw new AppError("InvalidRequest", { detail: "Send one Host header" });
   }
-  next();
-};
+}
 
-function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandler {
-  return (request, response, next) => {
+function observeRequests(logger: Logger, observe: ObserveRequest): (request: Request, response: Response) => void {
+  return (request, response) => {
     const started = process.hrtime.bigint();
     const method = request.method;
     response.once("close", () => {
@@ -126,29 +137,23 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
       const { traceId } = trace;
       logger.info({ requestId, traceId, method, route, status, durationMs: Math.round(seconds * 1e3) }, "request");
     });
-    next();
   };
 }
 
 // OWASP's list for APIs; answers are data, never pages, and may be read by the origins that CORS names.
-const SECURITY_HEADERS = new Headers({
-  "Cache-Control": "no-store",
-  "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
-  "Cross-Origin-Resource-Policy": "cross-origin",
-  "Referrer-Policy": "no-referrer",
-  "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
-  "X-Content-Type-Options": "nosniff",
-  "X-Frame-Options": "DENY",
-});
-
-const secure: RequestHandler = (_request, response, next) => {
-  response.setHeaders(SECURITY_HEADERS);
-  next();
-};
+const SECURITY_HEADERS = new Map([
+  ["Cache-Control", "no-store"],
+  ["Content-Security-Policy", "default-src 'none';frame-ancestors 'none'"],
+  ["Cross-Origin-Resource-Policy", "cross-origin"],
+  ["Referrer-Policy", "no-referrer"],
+  ["Strict-Transport-Security", "max-age=31536000; includeSubDomains"],
+  ["X-Content-Type-Options", "nosniff"],
+  ["X-Frame-Options", "DENY"],
+]);
 
 function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
   const handle = cors({
-    origin: allowedOrigins.length === 0 ? false : [...allowedOrigins],
+    origin: [...allowedOrigins],
     methods: ["GET", "POST", "PUT", "DELETE"],
     allowedHeaders: [
       "Authorization",

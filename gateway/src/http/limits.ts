@@ -1,6 +1,6 @@
 import type { ServerOptions } from "node:http";
 import { AppError } from "@countersign/errors";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import express, { type Request, type Response } from "express";
 
 /** The largest body that is read, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -19,10 +19,9 @@ export const SLOW_CLIENT_LIMITS: ServerOptions = {
 };
 
 /** Refuses a declared length over the limit before anything of the body is read, also where no body is expected. */
-export const refuseLargeBodies: RequestHandler = (request, _response, next) => {
+export function refuseLargeBodies(request: Request): void {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw new AppError("PayloadTooLarge");
-  next();
-};
+}
 
 /**
  * Reads a request's JSON body.
@@ -41,7 +40,7 @@ function requireJson(request: Request): void {
   const header = request.headers["content-type"];
   const hasBody =
     request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
-  if (header === undefined && !hasBody) return;
+  if (header === "application/json" || (header === undefined && !hasBody)) return;
   const [type = "", ...parameters] = (header ?? "").split(";").map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
   if (type !== "application/json" || (charset !== undefined && !["utf-8", '"utf-8"', "utf8"].includes(charset))) {
@@ -49,11 +48,13 @@ function requireJson(request: Request): void {
   }
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Parses strict JSON of bounded depth from UTF-8. Errors: InvalidRequest. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = utf8.decode(bytes);
   } catch {
     throw invalidBody("The body is not UTF-8");
   }

@@ -1,26 +1,16 @@
 import { AppError, type Reason } from "@countersign/errors";
-import type { CallContext, Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/service-kit";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";
+import { headerValues } from "./headers.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { readJsonBody } from "./limits.ts";
 import type { FieldProblem } from "./problems.ts";
-import type { RequestIdentity } from "./request-id.ts";
+import { type HttpCall, RequestCall } from "./request-call.ts";
 import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
-
-/**
- * What a handler knows of the HTTP request besides its validated input, in the form in which it is passed on to the services. Token and
- * raw token are absent where the route needs none and none was sent; the signal aborts when the client goes away.
- */
-export interface HttpCall extends CallContext {
-  /** From the Idempotency-Key header; "" without one. */
-  idempotencyKey: string;
-  /** From the Last-Event-ID header of a stream of events; "" without one. */
-  lastEventId: string;
-}
 
 /** A request's validated parts. */
 export interface Input<P, Q, B> {
@@ -116,42 +106,41 @@ const STREAM_LIMITS = { firstMs: 3_000, stuckMs: 10_000 };
 
 /** Makes the express handler of a row: authenticate, read, validate, call, answer. */
 export function toExpressHandler(row: Route, parts: RouteParts): RequestHandler {
+  const { verifier, logger, heartbeatMs, stopping } = parts;
   return async (request, response) => {
-    const { verifier, logger, heartbeatMs, stopping } = parts;
-    const session = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
+    const session = authenticate(row, headerValues(request, "authorization"), verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
-    const { requestId, trace } = response.locals as RequestIdentity;
-    const call: HttpCall = {
-      caller: "http",
-      requestId,
-      trace,
-      clientIp: clientIp(request),
-      idempotencyKey,
-      lastEventId: row.events === undefined ? "" : readLastEventId(request.headers["last-event-id"]),
-      signal: abortedByClient(response),
-      logger: logger.child({ requestId, traceId: trace.traceId }),
-      ...(session && { token: session.token, rawToken: session.raw }),
-    };
+    const lastEventId = row.events === undefined ? "" : readLastEventId(request.headers["last-event-id"]);
+    const until = row.events && { stopping };
+    const call = new RequestCall(request, response, { session, idempotencyKey, lastEventId, logger, ...until });
     // HEAD gets what GET would say without a stream behind it.
     if (row.events !== undefined && request.method === "HEAD") return void response.type("text/event-stream").end();
     if (row.events !== undefined) {
-      const events = row.events({ ...call, signal: AbortSignal.any([call.signal, stopping]) });
-      return sendEventStream(response, events, { heartbeatMs, ...STREAM_LIMITS });
+      return sendEventStream(response, row.events(call), { heartbeatMs, ...STREAM_LIMITS });
     }
     const answer = await row.handler(input, call);
     if (row.status === 204) response.status(204).end();
-    else response.status(row.status).json(answer);
+    else sendJson(response, row.status, answer);
   };
+}
+
+/** What `response.json` says, without looking up the type of "json", its charset and whether the answer is still fresh. */
+function sendJson(response: Response, status: number, answer: unknown): void {
+  const text = JSON.stringify(answer);
+  response.statusCode = status;
+  response.setHeader("Content-Type", "application/json; charset=utf-8");
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  response.end(text);
 }
 
 async function readInput(row: Route, request: Request, response: Response): Promise<Input<unknown, unknown, unknown>> {
   const body = row.request.body === undefined ? undefined : await readJsonBody(request, response);
   const problems: FieldProblem[] = [];
   const input = {
-    params: check(row.request.params, request.params, problems),
-    query: check(row.request.query, request.query, problems),
-    body: check(row.request.body, body, problems),
+    params: row.request.params && check(row.request.params, request.params, problems),
+    query: row.request.query && check(row.request.query, request.query, problems),
+    body: row.request.body && check(row.request.body, body, problems),
   };
   if (problems.length > 0) {
     throw new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: problems.slice(0, 20) });
@@ -159,8 +148,7 @@ async function readInput(row: Route, request: Request, response: Response): Prom
   return input;
 }
 
-function check(schema: z.ZodType | undefined, value: unknown, problems: FieldProblem[]): unknown {
-  if (schema === undefined) return undefined;
+function check(schema: z.ZodType, value: unknown, problems: FieldProblem[]): unknown {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
@@ -172,17 +160,4 @@ function check(schema: z.ZodType | undefined, value: unknown, problems: FieldPro
 /** RFC 6901. */
 function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-}
-
-/** The client's address, as far as trusted proxies vouch for it; IPv4 without its IPv6 mapping. */
-function clientIp(request: Request): string {
-  return (request.ip ?? "").replace(/^::ffff:(?=\d+\.)/, "");
-}
-
-function abortedByClient(response: Response): AbortSignal {
-  const controller = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

@@ -22,8 +22,11 @@ export const hexBytes = (maxBytes: number) =>
     .string()
     .max(2 + maxBytes * 2)
     .regex(/^(?:0[xX])?(?:[0-9a-fA-F]{2})+$/, "Expected hex")
-    .transform((value) => Buffer.from(value.replace(/^0x/i, ""), "hex"))
-    .refine(({ length }) => length <= maxBytes, `Expected at most ${maxBytes} bytes`);
+    .transform((value, context) => {
+      const bytes = Buffer.from(/^0x/i.test(value) ? value.slice(2) : value, "hex");
+      if (bytes.length > maxBytes) context.addIssue(`Expected at most ${maxBytes} bytes`);
+      return bytes;
+    });
 
 /** Base64 or base64url of at most `maxLength` characters; gives the bytes. */
 export const base64Bytes = (maxLength: number) =>

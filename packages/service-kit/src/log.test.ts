@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { memoryLogger } from "./testing/harness.ts";
 
 const jwt = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl";
@@ -14,6 +14,25 @@ test("only listed fields are logged; the names of the others are", () => {
     dropped: ["authorization", "headers"],
   });
   expect(text()).not.toMatch(/secret-cookie|eyJ/);
+});
+
+test("lines carry their time to the millisecond, in UTC", () => {
+  const { logger, lines } = memoryLogger();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const times = [
+    "2026-11-21T10:00:00.007Z",
+    "2026-11-21T10:00:00.999Z",
+    "2026-11-21T10:00:01.000Z",
+    "2026-11-21T09:59:59.040Z",
+  ];
+  for (const time of times) {
+    vi.setSystemTime(time);
+    logger.info("x");
+  }
+  expect(lines().map((line) => line.time)).toEqual(times);
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 test("bindings of children follow the same list", () => {
