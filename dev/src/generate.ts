@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, root, services, stampDir } from "./paths.ts";
+import { readCompilerFromFile } from "./query-compiler.ts";
 import { run } from "./run.ts";
 
 interface Target {
@@ -34,14 +35,19 @@ function protoTarget(): Target | undefined {
 function prismaTarget(service: string): Target | undefined {
   const dir = join(root, "services", service);
   const schema = join(dir, "prisma/schema.prisma");
+  const output = join(dir, "src/store/generated");
   if (!existsSync(schema)) return undefined;
   // prisma generate wants to download an engine that it does not use; a path that exists stops it.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true", PRISMA_HIDE_UPDATE_MESSAGE: "1" };
   return {
     name: `prisma-${service}`,
-    inputs: [schema],
-    output: join(dir, "src/store/generated"),
-    generate: () => run(join(root, "node_modules/.bin/prisma"), ["generate", "--schema", schema], { cwd: dir, env }),
+    inputs: [schema, join(import.meta.dirname, "query-compiler.ts")],
+    output,
+    generate: async () => {
+      await run(join(root, "node_modules/.bin/prisma"), ["generate", "--schema", schema], { cwd: dir, env });
+      const client = join(output, "internal/class.ts");
+      writeFileSync(client, readCompilerFromFile(readFileSync(client, "utf8")));
+    },
   };
 }
 

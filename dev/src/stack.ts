@@ -22,6 +22,7 @@ import {
   type AddressOf,
   baseEnvironment,
   type EnvironmentInput,
+  GATEWAY_FLAGS,
   type ProgramName,
   processName,
   SIGNER_FLAGS,
@@ -119,6 +120,7 @@ function entryPoint(name: ProgramName): string {
 /** The signer leaves no core dump, which would hold its keys, and opens no inspector on a signal. */
 function commandOf(name: ProgramName): { command: string; args: string[] } {
   const entry = entryPoint(name);
+  if (name === "gateway") return { command: process.execPath, args: [...GATEWAY_FLAGS, entry] };
   if (name !== "signer") return { command: process.execPath, args: [entry] };
   const limited = 'ulimit -c 0; exec "$0" "$@"';
   return { command: "/bin/sh", args: ["-c", limited, process.execPath, ...SIGNER_FLAGS, entry] };
