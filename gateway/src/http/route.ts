@@ -125,7 +125,7 @@ export function toExpressHandler(row: Route, parts: RouteParts): RequestHandler 
   };
 }
 
-/** What `response.json` says, without looking up the type of "json", its charset and whether the answer is still fresh. */
+/** As `response.json`, without looking up the type of "json" and its charset; no answer of a row is ever fresh. */
 function sendJson(response: Response, status: number, answer: unknown): void {
   const text = JSON.stringify(answer);
   response.statusCode = status;

@@ -107,12 +107,13 @@ await runService({
 
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(config.secrets.databaseUrl) });
     onClose("database", () => prisma.$disconnect());
-    const hotQueries = createPlainQueries(config.secrets.databaseUrl, (err) => logger.warn({ err }, "lost Postgres"), {
-      connections: 3,
-    });
-    onClose("hot queries", () => hotQueries.close());
-    const hotPrisma = withPlainQueries(prisma, hotQueries);
-    const bindings = prismaBindingStore(hotPrisma, () => bindingChanges.connected());
+    /** With connections of its own, so that what hangs over one table lets the other be written. */
+    const openPlain = (what: string) => {
+      const queries = createPlainQueries(config.secrets.databaseUrl, (err) => logger.warn({ err }, "lost Postgres"));
+      onClose(what, () => queries.close());
+      return withPlainQueries(prisma, queries);
+    };
+    const bindings = prismaBindingStore(openPlain("binding queries"), () => bindingChanges.connected());
     const bindingChanges = listenPostgres({
       databaseUrl: config.secrets.databaseUrl,
       channel: "binding_changed",
@@ -129,7 +130,7 @@ await runService({
     });
     onClose("budget metrics", () => budgetMetrics.close());
     const audit = createAuditLog({
-      store: prismaAuditStore(hotPrisma),
+      store: prismaAuditStore(openPlain("record queries")),
       clock,
       logger,
       signaturesPerMinute: config.signaturesPerMinute,

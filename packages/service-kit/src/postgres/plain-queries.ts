@@ -15,7 +15,7 @@ const types = {
 };
 
 /**
- * Plain queries for the one statement that every request waits for: Prisma takes a multiple of what the driver needs for it. Connections of its own,
+ * Plain queries for a statement that every request waits for: Prisma takes a multiple of what the driver needs for it. Connections of its own,
  * so that nothing else of the process stands before it; prepared once for each, so that only as many statements as are written out in the code.
  */
 export function createPlainQueries(

@@ -1,12 +1,21 @@
-import { createLogger, listenPostgres, uuidv7 } from "@countersign/service-kit";
-import { describe, expect, it } from "vitest";
+import { createLogger, createPlainQueries, listenPostgres, type PlainQueries, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindAddress } from "../domain/bind-address.ts";
 import { rotateBinding } from "../domain/rotate-binding.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { clock, database, prisma, replicas } from "../testing/store-fixture.ts";
+import { withPlainQueries } from "./plain-prisma.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
+
+let plain: PlainQueries;
+beforeAll(() => {
+  plain = createPlainQueries(database.url, () => undefined);
+});
+afterAll(() => plain.close());
+/** As the signer has it. */
+const plainPrisma = () => withPlainQueries(prisma, plain);
 
 const chainName = "flow-emulator";
 let addresses = 0;
@@ -29,7 +38,7 @@ describe("bindings", () => {
   /** Binds an account whose creation was signed. */
   const bind = () => {
     const command = bindAddress({
-      bindings: prismaBindingStore(prisma),
+      bindings: prismaBindingStore(plainPrisma()),
       signedCreations: signedCreations(),
       clock,
       chain: () => policy,
@@ -44,7 +53,9 @@ describe("bindings", () => {
   it("are written once, however often and by however many", async () => {
     const binding = someBinding();
     await Promise.all(Array.from({ length: 6 }, () => bind()(binding, "")));
-    expect(await prismaBindingStore(prisma).find(binding.accountId)).toEqual([{ ...binding, boundAt: clock.now() }]);
+    expect(await prismaBindingStore(plainPrisma()).find(binding.accountId)).toEqual([
+      { ...binding, boundAt: clock.now() },
+    ]);
     const subject = `cs.v1.signer.${binding.accountId}.address-bound`;
     expect(await prisma.outbox.count({ where: { subject } })).toBe(1);
     await expect(bind()({ ...binding, address: newAddress() }, "")).rejects.toMatchObject(conflict);
@@ -55,14 +66,14 @@ describe("bindings", () => {
     const other = { ...one, address: newAddress() };
     const results = await Promise.allSettled([bind()(one, ""), bind()(other, "")]);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    const [bound] = await prismaBindingStore(prisma).find(one.accountId);
+    const [bound] = await prismaBindingStore(plainPrisma()).find(one.accountId);
     await expect(bind()(someBinding({ address: bound!.address }), "")).rejects.toMatchObject(conflict);
   });
 
   it("have a version of the server key with which a creation of the account was signed, whatever the account service says", async () => {
     const binding = someBinding({ serverKeyVersion: 2 });
     const command = bindAddress({
-      bindings: prismaBindingStore(prisma),
+      bindings: prismaBindingStore(plainPrisma()),
       signedCreations: signedCreations(),
       clock,
       chain: () => policy,
@@ -78,14 +89,14 @@ describe("bindings", () => {
     await command(binding, "");
     await command(binding, "");
     await expect(command({ ...binding, serverKeyVersion: 1 }, "")).rejects.toMatchObject(conflict);
-    const found = await prismaBindingStore(prisma).find(binding.accountId);
+    const found = await prismaBindingStore(plainPrisma()).find(binding.accountId);
     expect(found).toMatchObject([{ serverKeyIndex: 0, serverKeyVersion: 2 }]);
     expect(found[0]).not.toHaveProperty("retired");
   });
 
   it("that stand already are told again without a signed creation: a signer from before has remembered none", async () => {
     const binding = someBinding();
-    const bindings = prismaBindingStore(prisma);
+    const bindings = prismaBindingStore(plainPrisma());
     await bindings.insert(binding, { now: clock.now(), requestId: "" });
     const command = bindAddress({ bindings, signedCreations: signedCreations(), clock, chain: () => policy });
     await command(binding, "");
@@ -111,10 +122,10 @@ describe("rotations of a server key", () => {
   const conflict = { reason: "SigningRefused", metadata: { reason: "BindingConflict" } };
   const bound = async () => {
     const binding = someBinding();
-    await prismaBindingStore(prisma).insert(binding, { now: clock.now(), requestId: "" });
+    await prismaBindingStore(plainPrisma()).insert(binding, { now: clock.now(), requestId: "" });
     return binding;
   };
-  const store = () => prismaBindingStore(prisma);
+  const store = () => prismaBindingStore(plainPrisma());
   const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number, replaces?: number) => {
     const { accountId, chainName: on } = of;
     const told = { accountId, chainName: on, serverKeyVersion, serverKeyIndex, replaces };
@@ -270,7 +281,9 @@ describe("rotations of a server key", () => {
         onNotify: (id) => replica.forget(id),
         logger,
       });
-      const replica: ReturnType<typeof prismaBindingStore> = prismaBindingStore(prisma, () => listener.connected());
+      const replica: ReturnType<typeof prismaBindingStore> = prismaBindingStore(plainPrisma(), () =>
+        listener.connected(),
+      );
       return { replica, listener };
     };
     const [one, other] = [open(), open()];
@@ -296,7 +309,7 @@ describe("rotations of a server key", () => {
   it("are read once for however many ask at once, and once more for whoever asks after a change", async () => {
     const binding = await bound();
     let reads = 0;
-    const counting = new Proxy(prisma, {
+    const counting = new Proxy(plainPrisma(), {
       get: (target, name) => {
         if (name === "$queryRaw") reads += 1;
         return Reflect.get(target, name);
@@ -319,7 +332,7 @@ describe("rotations of a server key", () => {
   it("that are being read while a change is told are not remembered", async () => {
     const binding = await bound();
     const [hasRead, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = new Proxy(prisma, {
+    const slow = new Proxy(plainPrisma(), {
       get: (target, name) =>
         name === "$queryRaw"
           ? async (...query: Parameters<typeof prisma.$queryRaw>) => {
@@ -333,7 +346,7 @@ describe("rotations of a server key", () => {
     const store = prismaBindingStore(slow, () => true);
     const before = store.find(binding.accountId);
     await hasRead.promise;
-    await prismaBindingStore(prisma).beginRotation(binding, 2, clock.now());
+    await prismaBindingStore(plainPrisma()).beginRotation(binding, 2, clock.now());
     store.forget(binding.accountId);
     gate.resolve();
     await before;
@@ -343,7 +356,7 @@ describe("rotations of a server key", () => {
   it("cannot be read: the next one asks again", async () => {
     const binding = await bound();
     let broken = true;
-    const flaky = new Proxy(prisma, {
+    const flaky = new Proxy(plainPrisma(), {
       get: (target, name) =>
         name === "$queryRaw" && broken ? () => Promise.reject(new Error("gone")) : Reflect.get(target, name),
     });

@@ -6,6 +6,8 @@ import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import type { Prisma, PrismaClient, Binding as Row } from "./generated/client.ts";
 
 const CACHED_ACCOUNTS = 50_000;
+/** How long a read may be joined. */
+const SHARED_MS = 500;
 
 /** A binding with the versions of the server key that came after its first, and the highest to which a rotation was begun. */
 interface WholeRow extends Row {
@@ -26,6 +28,10 @@ function toBinding({ createdAt: boundAt, later, begun, ...binding }: WholeRow): 
     ...(begun !== null && begun > current.version && { rotatingTo: begun }),
   };
 }
+
+/** Bound, and no rotation on its way: only changes that we are told of change it. */
+const isSettled = (found: readonly Binding[]): boolean =>
+  found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
 
 /** An account's bindings, the first one first. One statement: most signatures are the first of their account for a while. */
 async function readBindings(prisma: PrismaClient, accountId: string): Promise<Binding[]> {
@@ -52,7 +58,7 @@ export interface PrismaBindingStore extends BindingStore {
  */
 export function prismaBindingStore(prisma: PrismaClient, listening: () => boolean = () => false): PrismaBindingStore {
   const cache = new Map<string, Binding[]>();
-  /** What is being read, so that an account with many requests is read once; begun after the last change that we were told of. */
+  /** What is being read, so that an account with many requests is read once. */
   const underWay = new Map<string, Promise<Binding[]>>();
   const forget = (accountId: string): void => {
     for (const known of [cache, underWay]) {
@@ -63,17 +69,21 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
   const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
     (await readBindings(prisma, accountId)).find((binding) => binding.chainName === chainName);
 
+  /** Begins a read that others may join for a moment, unless a change is told meanwhile. */
   const readShared = (accountId: string): Promise<Binding[]> => {
+    const leave = () => {
+      clearTimeout(timer);
+      if (underWay.get(accountId) === reading) underWay.delete(accountId);
+    };
+    // Nobody waits for long on the one connection that does not answer.
+    const timer = setTimeout(() => leave(), SHARED_MS).unref();
     const reading = readBindings(prisma, accountId)
       .then((found) => {
-        const isSettled = found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
         // A change while we were reading may be one that we did not see.
-        if (isSettled && underWay.get(accountId) === reading && listening()) remember(accountId, found);
+        if (isSettled(found) && underWay.get(accountId) === reading && listening()) remember(accountId, found);
         return found;
       })
-      .finally(() => {
-        if (underWay.get(accountId) === reading) underWay.delete(accountId);
-      });
+      .finally(leave);
     underWay.set(accountId, reading);
     return reading;
   };
@@ -101,11 +111,15 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
   return {
     forget,
 
-    find(accountId) {
+    async find(accountId) {
       if (!listening()) return readBindings(prisma, accountId);
       const known = cache.get(accountId);
-      if (known) return Promise.resolve(known);
-      return underWay.get(accountId) ?? readShared(accountId);
+      if (known) return known;
+      const begun = underWay.get(accountId);
+      if (!begun) return readShared(accountId);
+      const found = await begun;
+      // What has just been bound or rotates may be on its way to us: only a read that begins after the question says how it stands.
+      return isSettled(found) ? found : (underWay.get(accountId) ?? readShared(accountId));
     },
 
     async insert(binding, { now, requestId }) {
