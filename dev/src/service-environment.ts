@@ -90,15 +90,21 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Small generations: some throughput for much of the memory, see docs/performance.md. */
-const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=256"];
+export const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=256"];
 /** Marks the old generation when it has grown by half, a multiple less often than V8 would with so small a heap. NODE_OPTIONS does not take it. */
 const RARELY_MARKED = "--heap-growing-percent=50";
 /**
- * What the processes with the most requests are told besides. The signer opens no inspector on a signal; and one thread marks its heap, which leaves a core to those
+ * What Node is told on the command line besides. The signer opens no inspector on a signal; and one thread marks its heap, which leaves a core to those
  * who are asked: see docs/performance.md.
  */
-export const SIGNER_FLAGS = ["--disable-sigusr1", "--v8-pool-size=1", RARELY_MARKED];
-export const GATEWAY_FLAGS = [RARELY_MARKED];
+export const NODE_FLAGS: Readonly<Record<ProgramName, readonly string[]>> = {
+  auth: [],
+  device: [],
+  key: [],
+  account: [],
+  signer: ["--disable-sigusr1", "--v8-pool-size=1", RARELY_MARKED],
+  gateway: [RARELY_MARKED],
+};
 // What a developer asks for comes last, and wins.
 const nodeOptions = (): string => [...HEAP, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 

@@ -22,10 +22,9 @@ import {
   type AddressOf,
   baseEnvironment,
   type EnvironmentInput,
-  GATEWAY_FLAGS,
+  NODE_FLAGS,
   type ProgramName,
   processName,
-  SIGNER_FLAGS,
   serviceEnvironment,
   stateFiles,
 } from "./service-environment.ts";
@@ -117,13 +116,11 @@ function entryPoint(name: ProgramName): string {
   return name === "gateway" ? join(root, "gateway/src/main.ts") : join(root, "services", name, "src/main.ts");
 }
 
-/** The signer leaves no core dump, which would hold its keys, and opens no inspector on a signal. */
+/** The signer leaves no core dump, which would hold its keys. */
 function commandOf(name: ProgramName): { command: string; args: string[] } {
-  const entry = entryPoint(name);
-  if (name === "gateway") return { command: process.execPath, args: [...GATEWAY_FLAGS, entry] };
-  if (name !== "signer") return { command: process.execPath, args: [entry] };
-  const limited = 'ulimit -c 0; exec "$0" "$@"';
-  return { command: "/bin/sh", args: ["-c", limited, process.execPath, ...SIGNER_FLAGS, entry] };
+  const args = [...NODE_FLAGS[name], entryPoint(name)];
+  if (name !== "signer") return { command: process.execPath, args };
+  return { command: "/bin/sh", args: ["-c", 'ulimit -c 0; exec "$0" "$@"', process.execPath, ...args] };
 }
 
 async function startService(name: ProgramName, replica: number, input: EnvironmentInput, supervisor: Supervisor) {

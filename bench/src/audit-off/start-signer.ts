@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts } from "@countersign/dev/ports.ts";
-import { SIGNER_FLAGS } from "@countersign/dev/service-environment.ts";
+import { NODE_FLAGS } from "@countersign/dev/service-environment.ts";
 import type { Stack } from "@countersign/dev/stack-file.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -31,7 +31,7 @@ export async function startSignerWithoutAudit(
   };
   delete env.SIGNER_AUDIT_CHECKPOINT_FILE;
   const args = [
-    ...SIGNER_FLAGS,
+    ...NODE_FLAGS.signer,
     "--import",
     join(import.meta.dirname, "register.ts"),
     join(root, "services/signer/src/main.ts"),

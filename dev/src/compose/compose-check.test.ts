@@ -13,7 +13,7 @@ import { loadConfig as loadSigner } from "../../../services/signer/src/config.ts
 import { root, services as serviceNames } from "../paths.ts";
 import { run } from "../run.ts";
 import { writePrivate } from "../secrets.ts";
-import { serviceEnvironment } from "../service-environment.ts";
+import { NODE_FLAGS, serviceEnvironment } from "../service-environment.ts";
 import { type ComposeService, namesOf, readComposeFile, startOrder } from "./compose-file.ts";
 
 const compose = readComposeFile();
@@ -55,6 +55,13 @@ describe("docker-compose.yml", () => {
       }
     }
     expect(oneShot.toSorted()).toEqual(["chain", "databases", "events", "set-up"]);
+  });
+
+  it("starts each program as the local stack does", () => {
+    for (const name of programs) {
+      const entry = name === "gateway" ? "gateway/src/main.ts" : `services/${name}/src/main.ts`;
+      expect(services[name]!.command).toEqual(["node", ...NODE_FLAGS[name], entry]);
+    }
   });
 
   it("names networks and volumes that it defines, each volume used", () => {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../paths.ts";
+import { baseEnvironment, HEAP, NODE_FLAGS } from "../service-environment.ts";
 import { readComposeFile } from "./compose-file.ts";
 import { contextFiles, copyOf, ignored, parseDockerfile, readDockerfile } from "./dockerfile.ts";
 
@@ -60,6 +61,16 @@ describe("deploy/Dockerfile", () => {
     expect(file.args.NODE_VERSION).toBe(devDependencies.node);
     const go = /^go (\d+\.\d+)/m.exec(readFileSync(join(root, "dev/tools/go.mod"), "utf8"))?.[1];
     expect(file.args.GO_VERSION).toBe(go);
+  });
+
+  it("gives V8 and malloc what the local stack gives them, and starts the gateway as it does", () => {
+    const { instructions } = stages.get("app")!;
+    const env = instructions.find(({ name }) => name === "ENV")?.text ?? "";
+    expect(env).toContain(`NODE_OPTIONS="${HEAP.join(" ")}"`);
+    const malloc = Object.entries(baseEnvironment()).filter(([name]) => name.startsWith("MALLOC_"));
+    expect(malloc).toHaveLength(2);
+    for (const [name, value] of malloc) expect(env.split(" ")).toContain(`${name}=${value}`);
+    expect(JSON.parse(instructions.at(-1)!.text)).toEqual(["node", ...NODE_FLAGS.gateway, "gateway/src/main.ts"]);
   });
 
   it("ends each image that runs as an unprivileged user, with a command, in exec form, and adds nothing from elsewhere", () => {

@@ -1,33 +1,12 @@
-import { createLogger, createPlainQueries, listenPostgres, type PlainQueries, uuidv7 } from "@countersign/service-kit";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bindAddress } from "../domain/bind-address.ts";
 import { rotateBinding } from "../domain/rotate-binding.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
-import { clock, database, prisma, replicas } from "../testing/store-fixture.ts";
-import { withPlainQueries } from "./plain-prisma.ts";
+import { bound, chainName, newAddress, plainPrisma, someBinding } from "../testing/binding-fixture.ts";
+import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
-
-let plain: PlainQueries;
-beforeAll(() => {
-  plain = createPlainQueries(database.url, () => undefined);
-});
-afterAll(() => plain.close());
-/** As the signer has it. */
-const plainPrisma = () => withPlainQueries(prisma, plain);
-
-const chainName = "flow-emulator";
-let addresses = 0;
-const newAddress = () => (0x1000 + addresses++).toString(16).padStart(16, "0");
-const someBinding = (change: Partial<Binding> = {}): Binding => ({
-  accountId: uuidv7(clock),
-  chainName,
-  address: newAddress(),
-  serverKeyIndex: 0,
-  serverKeyVersion: 1,
-  ...change,
-});
 
 describe("bindings", () => {
   const policy = {
@@ -120,11 +99,6 @@ describe("bindings", () => {
 
 describe("rotations of a server key", () => {
   const conflict = { reason: "SigningRefused", metadata: { reason: "BindingConflict" } };
-  const bound = async () => {
-    const binding = someBinding();
-    await prismaBindingStore(plainPrisma()).insert(binding, { now: clock.now(), requestId: "" });
-    return binding;
-  };
   const store = () => prismaBindingStore(plainPrisma());
   const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number, replaces?: number) => {
     const { accountId, chainName: on } = of;
@@ -270,99 +244,5 @@ describe("rotations of a server key", () => {
       { index: 2, version: 2 },
     ];
     expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 3, retired });
-  });
-
-  it("are heard by every replica before they can be on chain, and nothing is remembered meanwhile", async () => {
-    const logger = createLogger({ name: "test", level: "silent" });
-    const open = () => {
-      const listener = listenPostgres({
-        databaseUrl: database.url,
-        channel: "binding_changed",
-        onNotify: (id) => replica.forget(id),
-        logger,
-      });
-      const replica: ReturnType<typeof prismaBindingStore> = prismaBindingStore(plainPrisma(), () =>
-        listener.connected(),
-      );
-      return { replica, listener };
-    };
-    const [one, other] = [open(), open()];
-    await expect.poll(() => one.listener.connected() && other.listener.connected(), { timeout: 20_000 }).toBe(true);
-    const binding = await bound();
-    const versionOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyVersion;
-    expect([await versionOf(one), await versionOf(other)]).toEqual([1, 1]);
-    await one.replica.beginRotation(binding, 2, clock.now());
-    await expect
-      .poll(async () => (await other.replica.find(binding.accountId))[0]?.rotatingTo, { timeout: 20_000 })
-      .toBe(2);
-    await one.replica.appendVersion(binding, { index: 2, version: 2 }, clock.now());
-    // At once: what rotates is read from the database each time.
-    expect([await versionOf(one), await versionOf(other)]).toEqual([2, 2]);
-    const indexOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyIndex;
-    await one.replica.moveVersion(binding, { index: 5, version: 2 });
-    await expect.poll(() => indexOf(other), { timeout: 4_000 }).toBe(5);
-    await one.replica.takeBackVersion(binding, 2);
-    await expect.poll(() => versionOf(other), { timeout: 4_000 }).toBe(1);
-    await Promise.all([one.listener.close(), other.listener.close()]);
-  });
-
-  it("are read once for however many ask at once, and once more for whoever asks after a change", async () => {
-    const binding = await bound();
-    let reads = 0;
-    const counting = new Proxy(plainPrisma(), {
-      get: (target, name) => {
-        if (name === "$queryRaw") reads += 1;
-        return Reflect.get(target, name);
-      },
-    });
-    const store = prismaBindingStore(counting, () => true);
-    const ask = (times: number) => Promise.all(Array.from({ length: times }, () => store.find(binding.accountId)));
-    const early = ask(5);
-    expect(reads).toBe(1);
-    store.forget(binding.accountId);
-    const late = ask(5);
-    expect(reads).toBe(2);
-    expect(new Set([...(await early), ...(await late)].flat().map(({ address }) => address))).toEqual(
-      new Set([binding.address]),
-    );
-    await ask(5);
-    expect(reads).toBe(2);
-  });
-
-  it("that are being read while a change is told are not remembered", async () => {
-    const binding = await bound();
-    const [hasRead, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = new Proxy(plainPrisma(), {
-      get: (target, name) =>
-        name === "$queryRaw"
-          ? async (...query: Parameters<typeof prisma.$queryRaw>) => {
-              const rows = await target.$queryRaw(...query);
-              hasRead.resolve();
-              await gate.promise;
-              return rows;
-            }
-          : Reflect.get(target, name),
-    });
-    const store = prismaBindingStore(slow, () => true);
-    const before = store.find(binding.accountId);
-    await hasRead.promise;
-    await prismaBindingStore(plainPrisma()).beginRotation(binding, 2, clock.now());
-    store.forget(binding.accountId);
-    gate.resolve();
-    await before;
-    expect(await store.find(binding.accountId)).toMatchObject([{ rotatingTo: 2 }]);
-  });
-
-  it("cannot be read: the next one asks again", async () => {
-    const binding = await bound();
-    let broken = true;
-    const flaky = new Proxy(plainPrisma(), {
-      get: (target, name) =>
-        name === "$queryRaw" && broken ? () => Promise.reject(new Error("gone")) : Reflect.get(target, name),
-    });
-    const store = prismaBindingStore(flaky, () => true);
-    await expect(Promise.all([store.find(binding.accountId), store.find(binding.accountId)])).rejects.toThrow("gone");
-    broken = false;
-    expect(await store.find(binding.accountId)).toMatchObject([{ address: binding.address }]);
   });
 });

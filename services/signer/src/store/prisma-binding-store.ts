@@ -4,10 +4,7 @@ import { uuidv7 } from "@countersign/service-kit";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import type { Prisma, PrismaClient, Binding as Row } from "./generated/client.ts";
-
-const CACHED_ACCOUNTS = 50_000;
-/** How long a read may be joined. */
-const SHARED_MS = 500;
+import { createKnownBindings, type KnownBindings } from "./known-bindings.ts";
 
 /** A binding with the versions of the server key that came after its first, and the highest to which a rotation was begun. */
 interface WholeRow extends Row {
@@ -29,10 +26,6 @@ function toBinding({ createdAt: boundAt, later, begun, ...binding }: WholeRow): 
   };
 }
 
-/** Bound, and no rotation on its way: only changes that we are told of change it. */
-const isSettled = (found: readonly Binding[]): boolean =>
-  found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
-
 /** An account's bindings, the first one first. One statement: most signatures are the first of their account for a while. */
 async function readBindings(prisma: PrismaClient, accountId: string): Promise<Binding[]> {
   const rows = await prisma.$queryRaw<WholeRow[]>`
@@ -47,52 +40,14 @@ async function readBindings(prisma: PrismaClient, accountId: string): Promise<Bi
   return rows.map(toBinding);
 }
 
-export interface PrismaBindingStore extends BindingStore {
-  /** An account's bindings changed; "" for nobody knows whose. For the listener on `binding_changed`. */
-  forget(accountId: string): void;
-}
+/** `forget` is for the listener on `binding_changed`. */
+export type PrismaBindingStore = BindingStore & Pick<KnownBindings, "forget">;
 
-/**
- * Bindings in Postgres. They change only by a rotation, which all replicas are told of before it is signed: what was found is remembered while they listen (`listening`), but
- * not while a rotation is on its way.
- */
+/** Bindings in Postgres; while this process is told of changes (`listening`), what was read is remembered. */
 export function prismaBindingStore(prisma: PrismaClient, listening: () => boolean = () => false): PrismaBindingStore {
-  const cache = new Map<string, Binding[]>();
-  /** What is being read, so that an account with many requests is read once. */
-  const underWay = new Map<string, Promise<Binding[]>>();
-  const forget = (accountId: string): void => {
-    for (const known of [cache, underWay]) {
-      if (accountId === "") known.clear();
-      else known.delete(accountId);
-    }
-  };
+  const { find, forget } = createKnownBindings((accountId) => readBindings(prisma, accountId), listening);
   const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
     (await readBindings(prisma, accountId)).find((binding) => binding.chainName === chainName);
-
-  /** Begins a read that others may join for a moment, unless a change is told meanwhile. */
-  const readShared = (accountId: string): Promise<Binding[]> => {
-    const leave = () => {
-      clearTimeout(timer);
-      if (underWay.get(accountId) === reading) underWay.delete(accountId);
-    };
-    // Nobody waits for long on the one connection that does not answer.
-    const timer = setTimeout(() => leave(), SHARED_MS).unref();
-    const reading = readBindings(prisma, accountId)
-      .then((found) => {
-        // A change while we were reading may be one that we did not see.
-        if (isSettled(found) && underWay.get(accountId) === reading && listening()) remember(accountId, found);
-        return found;
-      })
-      .finally(leave);
-    underWay.set(accountId, reading);
-    return reading;
-  };
-  const remember = (accountId: string, found: Binding[]): void => {
-    cache.set(accountId, found);
-    // A second net below the notifications.
-    setTimeout(() => cache.delete(accountId), 5_000).unref();
-    if (cache.size > CACHED_ACCOUNTS) cache.delete(cache.keys().next().value!);
-  };
 
   /** Changes of an account's versions wait for each other, on any replica: their conditions see what the one before has done. */
   const change = async (
@@ -110,17 +65,7 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
 
   return {
     forget,
-
-    async find(accountId) {
-      if (!listening()) return readBindings(prisma, accountId);
-      const known = cache.get(accountId);
-      if (known) return known;
-      const begun = underWay.get(accountId);
-      if (!begun) return readShared(accountId);
-      const found = await begun;
-      // What has just been bound or rotates may be on its way to us: only a read that begins after the question says how it stands.
-      return isSettled(found) ? found : (underWay.get(accountId) ?? readShared(accountId));
-    },
+    find,
 
     async insert(binding, { now, requestId }) {
       const { accountId, chainName, address, serverKeyIndex, serverKeyVersion } = binding;

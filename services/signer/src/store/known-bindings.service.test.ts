@@ -1,0 +1,101 @@
+import { createLogger, listenPostgres } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
+import { bound, plainPrisma } from "../testing/binding-fixture.ts";
+import { clock, database, type prisma } from "../testing/store-fixture.ts";
+import { prismaBindingStore } from "./prisma-binding-store.ts";
+
+describe("bindings that are remembered", () => {
+  it("hear of a rotation before it can be on chain, on every replica, and nothing is remembered meanwhile", async () => {
+    const logger = createLogger({ name: "test", level: "silent" });
+    const open = () => {
+      const listener = listenPostgres({
+        databaseUrl: database.url,
+        channel: "binding_changed",
+        onNotify: (id) => replica.forget(id),
+        logger,
+      });
+      const replica: ReturnType<typeof prismaBindingStore> = prismaBindingStore(plainPrisma(), () =>
+        listener.connected(),
+      );
+      return { replica, listener };
+    };
+    const [one, other] = [open(), open()];
+    await expect.poll(() => one.listener.connected() && other.listener.connected(), { timeout: 20_000 }).toBe(true);
+    const binding = await bound();
+    const versionOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyVersion;
+    expect([await versionOf(one), await versionOf(other)]).toEqual([1, 1]);
+    await one.replica.beginRotation(binding, 2, clock.now());
+    await expect
+      .poll(async () => (await other.replica.find(binding.accountId))[0]?.rotatingTo, { timeout: 20_000 })
+      .toBe(2);
+    await one.replica.appendVersion(binding, { index: 2, version: 2 }, clock.now());
+    // At once: what rotates is read from the database each time.
+    expect([await versionOf(one), await versionOf(other)]).toEqual([2, 2]);
+    const indexOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyIndex;
+    await one.replica.moveVersion(binding, { index: 5, version: 2 });
+    await expect.poll(() => indexOf(other), { timeout: 4_000 }).toBe(5);
+    await one.replica.takeBackVersion(binding, 2);
+    await expect.poll(() => versionOf(other), { timeout: 4_000 }).toBe(1);
+    await Promise.all([one.listener.close(), other.listener.close()]);
+  });
+
+  it("are read once for however many ask at once, and once more for whoever asks after a change", async () => {
+    const binding = await bound();
+    let reads = 0;
+    const counting = new Proxy(plainPrisma(), {
+      get: (target, name) => {
+        if (name === "$queryRaw") reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const store = prismaBindingStore(counting, () => true);
+    const ask = (times: number) => Promise.all(Array.from({ length: times }, () => store.find(binding.accountId)));
+    const early = ask(5);
+    expect(reads).toBe(1);
+    store.forget(binding.accountId);
+    const late = ask(5);
+    expect(reads).toBe(2);
+    expect(new Set([...(await early), ...(await late)].flat().map(({ address }) => address))).toEqual(
+      new Set([binding.address]),
+    );
+    await ask(5);
+    expect(reads).toBe(2);
+  });
+
+  it("that are being read while a change is told are not remembered", async () => {
+    const binding = await bound();
+    const [hasRead, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = new Proxy(plainPrisma(), {
+      get: (target, name) =>
+        name === "$queryRaw"
+          ? async (...query: Parameters<typeof prisma.$queryRaw>) => {
+              const rows = await target.$queryRaw(...query);
+              hasRead.resolve();
+              await gate.promise;
+              return rows;
+            }
+          : Reflect.get(target, name),
+    });
+    const store = prismaBindingStore(slow, () => true);
+    const before = store.find(binding.accountId);
+    await hasRead.promise;
+    await prismaBindingStore(plainPrisma()).beginRotation(binding, 2, clock.now());
+    store.forget(binding.accountId);
+    gate.resolve();
+    await before;
+    expect(await store.find(binding.accountId)).toMatchObject([{ rotatingTo: 2 }]);
+  });
+
+  it("are asked for again where they could not be read", async () => {
+    const binding = await bound();
+    let broken = true;
+    const flaky = new Proxy(plainPrisma(), {
+      get: (target, name) =>
+        name === "$queryRaw" && broken ? () => Promise.reject(new Error("gone")) : Reflect.get(target, name),
+    });
+    const store = prismaBindingStore(flaky, () => true);
+    await expect(Promise.all([store.find(binding.accountId), store.find(binding.accountId)])).rejects.toThrow("gone");
+    broken = false;
+    expect(await store.find(binding.accountId)).toMatchObject([{ address: binding.address }]);
+  });
+});

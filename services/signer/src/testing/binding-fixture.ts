@@ -1,0 +1,34 @@
+import { createPlainQueries, type PlainQueries, uuidv7 } from "@countersign/service-kit";
+import { afterAll, beforeAll } from "vitest";
+import type { Binding } from "../policy/account.ts";
+import { withPlainQueries } from "../store/plain-prisma.ts";
+import { prismaBindingStore } from "../store/prisma-binding-store.ts";
+import { clock, database, prisma } from "./store-fixture.ts";
+
+let plain: PlainQueries;
+beforeAll(() => {
+  plain = createPlainQueries(database.url, () => undefined);
+});
+afterAll(() => plain.close());
+
+/** The database as the signer reads bindings from it. */
+export const plainPrisma = () => withPlainQueries(prisma, plain);
+
+export const chainName = "flow-emulator";
+let addresses = 0;
+export const newAddress = () => (0x1000 + addresses++).toString(16).padStart(16, "0");
+export const someBinding = (change: Partial<Binding> = {}): Binding => ({
+  accountId: uuidv7(clock),
+  chainName,
+  address: newAddress(),
+  serverKeyIndex: 0,
+  serverKeyVersion: 1,
+  ...change,
+});
+
+/** A binding that stands in the database. */
+export async function bound(): Promise<Binding> {
+  const binding = someBinding();
+  await prismaBindingStore(plainPrisma()).insert(binding, { now: clock.now(), requestId: "" });
+  return binding;
+}
