@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer } from "node:net";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, uuidv4 } from "@countersign/service-kit";
 import type { NatsConnection } from "nats";
@@ -23,6 +24,22 @@ async function publish(service: string, name: string, count: number): Promise<st
   }
   await connection.close();
   return ids;
+}
+
+/** A way to NATS on which what a client says arrives late. */
+async function slowWay(delayMs: number): Promise<string> {
+  const server = createServer((client) => {
+    const upstream = connect(nats.port, "127.0.0.1");
+    const late = (act: () => void) => void setTimeout(act, delayMs);
+    client.on("data", (data) => late(() => upstream.write(data)));
+    client.on("close", () => late(() => upstream.destroy()));
+    client.on("error", () => {});
+    upstream.on("error", () => {});
+    upstream.pipe(client);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => new Promise((resolve) => void server.close(() => resolve())));
+  return `tls://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function consume(service: string, options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">): void {
@@ -88,6 +105,26 @@ describe.skipIf(!hasNatsServer)("durable consumers", () => {
     } finally {
       release.resolve();
     }
+  });
+
+  it("leave nothing behind when they close, even where NATS hears of it late", { timeout: 30_000 }, async () => {
+    const durable = "key-account-keys-changed";
+    const manager = await operator.jetstreamManager();
+    const leaving = startConsumer({
+      natsUrl: await slowWay(300),
+      tls: nats.tlsOf("key"),
+      logger,
+      durable,
+      handler: async () => {},
+    });
+    const asked = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_waiting;
+    await expect.poll(asked, { timeout: 10_000 }).toBe(1);
+    await leaving.close();
+    const ids = await publish("account", "account-keys-changed", 1);
+    const seen: string[] = [];
+    consume("key", { durable, handler: async ({ event }) => void seen.push(event.id) });
+    // What went to the one that had left would come again after 30 s.
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
   });
 
   it("are fast one by one", { timeout: 30_000 }, async () => {

@@ -20,7 +20,19 @@ export interface NatsLink {
 }
 
 const RETRY_MS = 1_000;
+const FLUSH_MS = 2_000;
 const CLOSE_MS = 4_000;
+
+/** Whether the work ended in time, well or not; where it did not, it goes on. */
+async function inTime(work: Promise<unknown> | undefined, milliseconds: number): Promise<boolean> {
+  const over = new AbortController();
+  const ended = Promise.resolve(work).then(
+    () => true,
+    () => true,
+  );
+  const late = sleepUntil(milliseconds, [over.signal]).then(() => false);
+  return Promise.race([ended, late]).finally(() => over.abort());
+}
 
 /** Keeps a connection to NATS for as long as it takes; NATS being away is normal. */
 export function linkNats(options: NatsOptions): NatsLink {
@@ -92,14 +104,14 @@ export function linkNats(options: NatsOptions): NatsLink {
     async close() {
       stop.abort();
       const closed = async () => {
+        // NATS delivers to a connection whose end it has not heard of, and again only when the time to acknowledge is over.
+        if (current() !== undefined) await inTime(connection?.flush(), FLUSH_MS);
         await connection?.close().catch(() => undefined);
         await finished;
         await connection?.close().catch(() => undefined);
-        return true;
       };
       // A stop must not wait for a library's last words; rows that are not marked go out again.
-      if (!(await Promise.race([closed(), sleepUntil(CLOSE_MS, []).then(() => false)])))
-        logger.warn("NATS did not close in time");
+      if (!(await inTime(closed(), CLOSE_MS))) logger.warn("NATS did not close in time");
     },
   };
 }
