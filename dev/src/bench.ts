@@ -10,8 +10,8 @@ export async function bench(args: string[]): Promise<void> {
   await generate();
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
-  // One background thread, as the signer has: collecting the load's garbage must not take the cores from those that are measured.
-  const command = ["--v8-pool-size=1", join(root, "bench/src/main.ts"), ...args];
+  // As the signer: collecting the garbage of the load, and of the floors, must not take the cores from those that are measured.
+  const command = ["--v8-pool-size=1", "--no-allocation-site-pretenuring", join(root, "bench/src/main.ts"), ...args];
   const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));

@@ -1,26 +1,45 @@
 import pg from "pg";
 
-// How pg says that a query had no answer within query_timeout.
+/** As pg itself says it. */
 const UNANSWERED = "Query read timeout";
 
+type Done = (error: unknown, result?: unknown) => void;
+
 /**
- * A connection that ends with the first query that has no answer in time. pg itself keeps it, and whatever is asked next, a transaction's ROLLBACK or the next
- * borrower's query, waits behind the answer that never comes.
+ * Connections of which each ends with the first query that has no answer within so many milliseconds. pg's own `query_timeout` keeps such a connection, and whatever is asked next, a transaction's
+ * ROLLBACK or the next borrower's query, waits behind the answer that never comes.
+ *
+ * Also what it costs speaks against pg's: it assigns a closure to a property of each query, V8 takes such a one for long-lived, and all that it leads to, texts and rows, stays in memory until the
+ * whole heap is marked (docs/performance.md). For the same reason pg is always given a callback, and makes no promise of its own.
  */
-class MortalClient extends pg.Client {
-  constructor(config?: pg.ClientConfig) {
-    super(config);
-    const ask = this.query.bind(this) as (...args: unknown[]) => unknown;
-    const watched = (...args: unknown[]) => {
-      const answer = ask(...args);
-      if (!(answer instanceof Promise)) return answer;
-      return answer.catch((error: unknown) => {
-        if ((error as Error).message === UNANSWERED) void this.end();
-        throw error;
-      });
-    };
-    this.query = watched as typeof this.query;
-  }
+function mortalClient(queryMs: number): typeof pg.Client {
+  return class MortalClient extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      const ask = this.query.bind(this) as (...args: unknown[]) => void;
+      let isSilent = false;
+      const giveUp = () => {
+        isSilent = true;
+        void this.end();
+      };
+      const watch = (args: readonly unknown[], told: Done): void => {
+        const patience = setTimeout(giveUp, queryMs);
+        const done: Done = (error, result) => {
+          clearTimeout(patience);
+          told(error && isSilent ? new Error(UNANSWERED, { cause: error }) : error, result);
+        };
+        ask(...args, done);
+      };
+      const watched = (...args: unknown[]): unknown => {
+        const last = args.at(-1);
+        if (typeof last === "function") return watch(args.slice(0, -1), last as Done);
+        return new Promise((resolve, reject) => {
+          watch(args, (error, result) => (error ? reject(error) : resolve(result)));
+        });
+      };
+      this.query = watched as typeof this.query;
+    }
+  };
 }
 
 export interface Patience {
@@ -40,13 +59,12 @@ export function connectionSettings(databaseUrl: string, patience: Patience = {})
   const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = patience;
   return {
     connectionString: databaseUrl,
-    Client: MortalClient,
+    Client: mortalClient(queryMs),
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,
-    query_timeout: queryMs,
     // Whoever stands still in a transaction holds no locks for longer than this.
     idle_in_transaction_session_timeout: 30_000,
     application_name: "countersign",

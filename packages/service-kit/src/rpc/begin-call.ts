@@ -6,7 +6,7 @@ import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { toAppError } from "./errors.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
-import type { ServerRuntime } from "./server-options.ts";
+import type { OpenCall, ServerRuntime } from "./server-options.ts";
 import { childTrace, traceFrom } from "./trace.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;
@@ -49,7 +49,7 @@ export function beginCall(
   call: IncomingCall,
   kind: { stream: boolean; quiet?: boolean },
 ): ServerCallState {
-  const { options, stopping } = runtime;
+  const { options, openCalls } = runtime;
   const { metadata } = call;
   const started = performance.now();
   const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
@@ -75,7 +75,7 @@ export function beginCall(
     reject(error);
     abort.abort(error);
   };
-  const onStopping = () => stop(new AppError("Unavailable"));
+  const open: OpenCall = { id: 0, stop: () => stop(new AppError("Unavailable")) };
   const onCancelled = () => {
     const late = deadline !== undefined && Date.now() >= deadline.getTime();
     stop(
@@ -83,7 +83,7 @@ export function beginCall(
     );
   };
   call.on("cancelled", onCancelled);
-  stopping.addEventListener("abort", onStopping, { once: true });
+  openCalls.add(open);
   // setTimeout takes 32 bits.
   if (deadline !== undefined) {
     const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
@@ -149,7 +149,7 @@ export function beginCall(
       ended = true;
       clearTimeout(timer);
       clearInterval(tokenTimer);
-      stopping.removeEventListener("abort", onStopping);
+      openCalls.take(open.id);
       call.off("cancelled", onCancelled);
       // Whatever the handler left running has nobody to answer any more.
       if (error !== undefined) abort.abort(error);

@@ -8,6 +8,7 @@ import type { CallContext } from "./context.ts";
 import type { AnyMethod } from "./definition.ts";
 import { encodeStatus } from "./errors.ts";
 import type { Handler } from "./handlers.ts";
+import { InFlight } from "./in-flight.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
 import type { ServerRuntime } from "./server-options.ts";
 
@@ -17,10 +18,16 @@ export interface UnaryMethod {
   handle(request: unknown, context: CallContext): Promise<unknown>;
 }
 
+/** What a call wants done when its stream is cancelled. */
+interface Cancellation {
+  id: number;
+  cancel(): void;
+}
+
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
 
 /** The call as if it had come alone: certificate and cancellation are the stream's, everything else its own. */
-function incoming(auth: AuthContext, call: Call, cancellations: Set<() => void>): IncomingCall {
+function incoming(auth: AuthContext, call: Call, cancellations: InFlight<Cancellation>): IncomingCall {
   const metadata: Record<string, string> = {
     [REQUEST_ID]: call.requestId,
     [TRACEPARENT]: call.traceparent,
@@ -28,12 +35,16 @@ function incoming(auth: AuthContext, call: Call, cancellations: Set<() => void>)
     [AUTHORIZATION]: call.accessToken === "" ? "" : `Bearer ${call.accessToken}`,
   };
   const deadline = new Date(Date.now() + call.timeoutMs);
+  const cancellation: Cancellation = { id: 0, cancel: () => undefined };
   return {
     metadata: { get: (key) => (metadata[key] ? [metadata[key]] : []) },
     getAuthContext: () => auth,
     getDeadline: () => deadline,
-    on: (_event, listener) => void cancellations.add(listener),
-    off: (_event, listener) => void cancellations.delete(listener),
+    on: (_event, cancel) => {
+      cancellation.cancel = cancel;
+      cancellations.add(cancellation);
+    },
+    off: () => void cancellations.take(cancellation.id),
   };
 }
 
@@ -62,9 +73,9 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     const grpcCall = messages as unknown as StreamOfCalls;
     // Once for the stream: taking a certificate apart costs more than most calls.
     const auth = grpcCall.getAuthContext();
-    const cancellations = new Set<() => void>();
+    const cancellations = new InFlight<Cancellation>();
     grpcCall.on("cancelled", () => {
-      for (const cancel of cancellations) cancel();
+      for (const { cancel } of cancellations.all()) cancel();
     });
     const work = (call: Call) => answer(incoming(auth, call, cancellations), call);
     for await (const answers of answerStream(callsOf(messages), outer, work)) yield { answers };

@@ -1,4 +1,5 @@
 import { AppError } from "@countersign/errors";
+import { InFlight } from "./in-flight.ts";
 
 /** A bidirectional stream: messages of several items go, messages of several answers come. */
 export type OpenStream<Item, Answer> = (
@@ -24,6 +25,8 @@ interface Numbered {
 }
 
 interface Waiting<Item, Answer> {
+  /** On its lane; 0 before it is on one. */
+  id: number;
   item: Omit<Item, "id">;
   deadline: number;
   resolve(answer: Answer): void;
@@ -39,26 +42,25 @@ const GRACE_MS = 30_000;
 class Lane<Item extends Numbered, Answer extends Numbered> {
   readonly openedAt = performance.now();
   readonly #outgoing: Item[] = [];
-  readonly #waiting = new Map<number, Waiting<Item, Answer>>();
+  readonly #waiting = new InFlight<Waiting<Item, Answer>>();
   readonly #abort = new AbortController();
   #wake: (() => void) | undefined;
   #ending = false;
-  #nextId = 0;
 
   /** `again` gets what the other side surely did not look at when the stream ended. */
   run(open: OpenStream<Item, Answer>, again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
     void this.#read(open).then(
       () => {
         ended();
-        for (const waiting of this.#waiting.values()) again(waiting);
+        for (const waiting of this.#waiting.all()) again(waiting);
       },
       (error: unknown) => {
         ended();
         // A stream that never came to be would fail again at once: then the caller must know.
         const wasUp = performance.now() - this.openedAt > SWEEP_MS;
         const unsent = new Set(this.#outgoing.map(({ id }) => id));
-        for (const [id, waiting] of this.#waiting) {
-          if (wasUp && unsent.has(id)) again(waiting);
+        for (const waiting of this.#waiting.all()) {
+          if (wasUp && unsent.has(waiting.id)) again(waiting);
           else waiting.reject(error);
         }
       },
@@ -66,9 +68,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   }
 
   add(waiting: Waiting<Item, Answer>): void {
-    this.#nextId += 1;
-    this.#waiting.set(this.#nextId, waiting);
-    this.#outgoing.push({ ...waiting.item, id: this.#nextId } as Item);
+    const id = this.#waiting.add(waiting);
+    this.#outgoing.push({ ...waiting.item, id } as Item);
     if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
   }
 
@@ -85,9 +86,9 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   /** Rejects what has waited too long. Gives whether there was any. */
   expire(now: number): boolean {
     let any = false;
-    for (const [id, waiting] of this.#waiting) {
+    for (const waiting of this.#waiting.all()) {
       if (waiting.deadline > now) continue;
-      this.#waiting.delete(id);
+      this.#waiting.take(waiting.id);
       waiting.reject(new AppError("DeadlineExceeded"));
       any = true;
     }
@@ -96,10 +97,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 
   async #read(open: OpenStream<Item, Answer>): Promise<void> {
     for await (const answers of open(this.#messages(), this.#abort.signal)) {
-      for (const answer of answers) {
-        this.#waiting.get(answer.id)?.resolve(answer);
-        this.#waiting.delete(answer.id);
-      }
+      for (const answer of answers) this.#waiting.take(answer.id)?.resolve(answer);
     }
   }
 
@@ -166,7 +164,7 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   return {
     send: (item, deadlineMs) =>
       new Promise((resolve, reject) => {
-        enqueue({ item, deadline: performance.now() + deadlineMs, resolve, reject });
+        enqueue({ id: 0, item, deadline: performance.now() + deadlineMs, resolve, reject });
       }),
     close() {
       closed = true;

@@ -3,6 +3,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Peers } from "../peers.ts";
 import type { TlsMaterial } from "../tls.ts";
 import type { TokenVerifier } from "../token/verifier.ts";
+import type { InFlight } from "./in-flight.ts";
 
 export interface RpcServerOptions {
   name: string;
@@ -20,10 +21,16 @@ export interface RpcServerOptions {
   maxMessageBytes?: number;
 }
 
+/** A call that is not answered yet. */
+export interface OpenCall {
+  id: number;
+  stop(): void;
+}
+
 export interface ServerRuntime {
   options: RpcServerOptions;
   /** Aborts when the process begins to stop. */
   draining: AbortSignal;
-  /** Aborts when the drain time is over. */
-  stopping: AbortSignal;
+  /** Ended when the drain time is over. */
+  openCalls: InFlight<OpenCall>;
 }

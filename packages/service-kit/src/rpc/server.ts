@@ -16,8 +16,9 @@ import { type AnyMethod, rpcName, type ServiceDefinition } from "./definition.ts
 import { encodeError } from "./errors.ts";
 import type { Handlers } from "./handlers.ts";
 import { createHealth, type Health } from "./health.ts";
+import { InFlight } from "./in-flight.ts";
 import { addReflection } from "./reflection.ts";
-import type { RpcServerOptions, ServerRuntime } from "./server-options.ts";
+import type { OpenCall, RpcServerOptions, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
 
 export interface RpcServer {
@@ -45,8 +46,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     "grpc.enable_channelz": 0,
   });
   const draining = new AbortController();
-  const stopping = new AbortController();
-  const runtime: ServerRuntime = { options, draining: draining.signal, stopping: stopping.signal };
+  const openCalls = new InFlight<OpenCall>();
+  const runtime: ServerRuntime = { options, draining: draining.signal, openCalls };
   const services: string[] = [];
   const unary = new Map<string, UnaryMethod>();
   const health = createHealth();
@@ -88,7 +89,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       draining.abort();
       const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const timer = setTimeout(() => {
-        stopping.abort();
+        for (const call of openCalls.all()) call.stop();
         server.forceShutdown();
       }, drainMs);
       await drained;

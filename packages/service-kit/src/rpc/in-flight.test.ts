@@ -1,0 +1,51 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { InFlight } from "./in-flight.ts";
+
+const entry = (name: string) => ({ id: 0, name });
+
+describe("what is in flight", () => {
+  it("is found by its number, once", () => {
+    const flight = new InFlight<{ id: number; name: string }>();
+    const id = flight.add(entry("a"));
+    expect(flight.take(id)).toMatchObject({ id, name: "a" });
+    expect(flight.take(id)).toBeUndefined();
+  });
+
+  it("is never taken for another: an answer that comes late finds nobody, though its place has somebody new", () => {
+    const flight = new InFlight<{ id: number; name: string }>();
+    const late = flight.add(entry("late"));
+    flight.take(late);
+    // Every place is somebody's once.
+    const ids = Array.from({ length: 1_000 }, (_, i) => flight.add(entry(String(i))));
+    expect(flight.take(late)).toBeUndefined();
+    expect(new Set([...ids, late]).size).toBe(1_001);
+  });
+
+  it.each([0, -1, 0.5, Number.NaN, 2 ** 32 + 1])("has nobody of the number %d", (id) => {
+    const flight = new InFlight<{ id: number; name: string }>();
+    flight.add(entry("one"));
+    expect(flight.take(id)).toBeUndefined();
+    expect(flight.all()).toHaveLength(1);
+  });
+
+  it("is what a Map would have, in its order, whatever is added and taken", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.constant("add" as const), fc.nat(2_000)), { maxLength: 3_000 }), (steps) => {
+        const flight = new InFlight<{ id: number; name: string }>();
+        const model = new Map<number, string>();
+        for (const [i, step] of steps.entries()) {
+          if (step === "add") {
+            const id = flight.add(entry(String(i)));
+            expect(model.has(id)).toBe(false);
+            model.set(id, String(i));
+          } else {
+            expect(flight.take(step)?.name).toBe(model.get(step));
+            model.delete(step);
+          }
+        }
+        expect(flight.all().map(({ id, name }) => [id, name])).toEqual([...model]);
+      }),
+    );
+  });
+});
