@@ -20,7 +20,7 @@ export interface NatsLink {
 }
 
 const RETRY_MS = 1_000;
-const FLUSH_MS = 2_000;
+const FLUSH_MS = 500;
 const CLOSE_MS = 4_000;
 
 /** Whether the work ended in time, well or not; where it did not, it goes on. */
@@ -104,7 +104,7 @@ export function linkNats(options: NatsOptions): NatsLink {
     async close() {
       stop.abort();
       const closed = async () => {
-        // NATS delivers to a connection whose end it has not heard of, and again only when the time to acknowledge is over.
+        // NATS delivers to a connection whose end it has not heard of, and again only when the time to acknowledge is over. What is on its way by then stays such a case.
         if (current() !== undefined) await inTime(connection?.flush(), FLUSH_MS);
         await connection?.close().catch(() => undefined);
         await finished;

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import pg from "pg";
 
 /** As pg itself says it. */
@@ -21,6 +22,8 @@ function mortalClient(queryMs: number): typeof pg.Client {
       const giveUp = () => {
         isSilent = true;
         void this.end();
+        // Where an error came and "ready for query" did not, pg says goodbye and waits for an answer.
+        (this as unknown as { connection: { stream: Duplex } }).connection.stream.destroy();
       };
       const watch = (args: readonly unknown[], told: Done): void => {
         const patience = setTimeout(giveUp, queryMs);
@@ -28,19 +31,28 @@ function mortalClient(queryMs: number): typeof pg.Client {
           clearTimeout(patience);
           told(error && isSilent ? new Error(UNANSWERED, { cause: error }) : error, result);
         };
-        ask(...args, done);
+        try {
+          ask(...args, done);
+        } catch (error) {
+          clearTimeout(patience);
+          throw error;
+        }
       };
       const watched = (...args: unknown[]): unknown => {
+        if (isSubmittable(args[0])) throw new TypeError("only texts and configurations of queries are watched");
         const last = args.at(-1);
         if (typeof last === "function") return watch(args.slice(0, -1), last as Done);
         return new Promise((resolve, reject) => {
-          watch(args, (error, result) => (error ? reject(error) : resolve(result)));
+          watch(args.slice(0, 2), (error, result) => (error ? reject(error) : resolve(result)));
         });
       };
       this.query = watched as typeof this.query;
     }
   };
 }
+
+/** A cursor, or a query with listeners of its own: pg gives it back, and calls nobody. */
+const isSubmittable = (asked: unknown): boolean => typeof (asked as { submit?: unknown } | null)?.submit === "function";
 
 export interface Patience {
   /** Milliseconds until a connection is given up that cannot be had. Default 5,000. */

@@ -22,11 +22,15 @@ describe("what is in flight", () => {
     expect(new Set([...ids, late]).size).toBe(1_001);
   });
 
-  it.each([0, -1, 0.5, Number.NaN, 2 ** 32 + 1])("has nobody of the number %d", (id) => {
+  it.each([0, -1, 0.5, Number.NaN, 2 ** 32 + 1, undefined as never])("has nobody of the number %s", (id) => {
     const flight = new InFlight<{ id: number; name: string }>();
     flight.add(entry("one"));
     expect(flight.take(id)).toBeUndefined();
     expect(flight.all()).toHaveLength(1);
+    // Nor does it count as one less: whoever is added finds a place.
+    for (let i = 0; i < 300; i++) flight.take(id);
+    for (let i = 0; i < 600; i++) flight.add(entry(String(i)));
+    expect(flight.all()).toHaveLength(601);
   });
 
   it("is what a Map would have, in its order, whatever is added and taken", () => {

@@ -25,7 +25,7 @@ export class InFlight<Entry extends { id: number }> {
   take(id: number): Entry | undefined {
     const place = this.#placeOf(id);
     const entry = this.#places[place];
-    if (entry?.id !== id) return undefined;
+    if (entry === undefined || entry.id !== id) return undefined;
     this.#places[place] = undefined;
     this.#size -= 1;
     return entry;
