@@ -68,7 +68,6 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
   if (name === "key") return { KEY_ALERT_AFTER_MS: "3000" };
   if (name === "signer") {
     return {
-      UV_THREADPOOL_SIZE: SIGNING_THREADS,
       SIGNER_KEYSTORE_FILE: files.keystore,
       SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
       ...ownPolicy(),
@@ -111,8 +110,6 @@ export const NODE_FLAGS: Readonly<Record<ProgramName, readonly string[]>> = {
   signer: ["--disable-sigusr1", "--v8-pool-size=1", YOUNG_AT_FIRST, RARELY_MARKED],
   gateway: [YOUNG_AT_FIRST, RARELY_MARKED],
 };
-/** libuv's threads in the signer: each job that finds one asleep pays for waking it, and four are hardly ever busy. */
-const SIGNING_THREADS = "2";
 // What a developer asks for comes last, and wins.
 const nodeOptions = (): string => [...HEAP, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 
