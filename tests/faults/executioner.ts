@@ -19,10 +19,13 @@ export interface Cell {
   killed?: string;
 }
 
+interface Place {
+  readonly point: string;
+  readonly process: string;
+}
+
 /** Somebody who stands at a place and waits to go on, or to die. */
-interface Standing {
-  point: string;
-  process: string;
+interface Standing extends Place {
   since: number;
   goOn(): void;
 }
@@ -58,7 +61,7 @@ export function createExecutioner(
   const names = programs.flatMap(replicasOf);
   const down = () => names.filter((name) => !stack.isUp(name)).length;
   const whole = (program: Program) => replicasOf(program).every((name) => stack.isUp(name));
-  const covers = (cell: Cell, { point, process }: Standing, name: string): boolean => {
+  const covers = (cell: Cell, { point, process }: Place, name: string): boolean => {
     if (cell.point !== point) return false;
     if (programOf(process) === cell.victim) return process === name;
     // Every service has an outbox: of those that have something to publish, the own publisher must die.
@@ -87,18 +90,19 @@ export function createExecutioner(
     return true;
   }
 
-  const wanted = (point: string) => [...open].some((cell) => cell.point === point);
+  /** Whether somebody can still die for it. Whoever stands in vain would keep those away from the place who are waited for. */
+  const wanted = (place: Place) =>
+    [...open].some((cell) => replicasOf(cell.victim).some((name) => covers(cell, place, name)));
 
   /** Whether somebody has stood long enough at a place that is still wanted. */
-  const gathered = () =>
-    [...standing].some(({ point, since }) => wanted(point) && performance.now() - since >= GATHER_MS);
+  const gathered = () => [...standing].some((each) => wanted(each) && performance.now() - each.since >= GATHER_MS);
 
   const working = (async () => {
     while (!stopped) {
       // All at once, so that everything is whole in between and people come to stand everywhere again.
       if (down() === 0 && gathered()) while (down() < MOST_DOWN && (await killOne()));
       for (const each of standing) {
-        if (wanted(each.point) && performance.now() - each.since < PATIENCE_MS) continue;
+        if (wanted(each) && performance.now() - each.since < PATIENCE_MS) continue;
         standing.delete(each);
         each.goOn();
       }
@@ -109,7 +113,7 @@ export function createExecutioner(
   return {
     judge: ({ point, pid }) => {
       const process = nameOf(pid);
-      if (stopped || process === undefined || !stack.isUp(process) || !wanted(point)) return;
+      if (stopped || process === undefined || !stack.isUp(process) || !wanted({ point, process })) return;
       // One for each place: the others go on, and come to stand at other places.
       if ([...standing].some((each) => each.point === point)) return;
       return new Promise<void>((goOn) => {
