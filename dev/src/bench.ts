@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ensureCadenceParser } from "./cadence-parser.ts";
 import { generate } from "./generate.ts";
 import { root } from "./paths.ts";
+import { ONE_MARKER, YOUNG_AT_FIRST } from "./service-environment.ts";
 import { ensureTools } from "./tools.ts";
 
 /** `npm run bench`: makes what the stack needs, then the benchmark; arguments go to it. */
@@ -11,7 +12,7 @@ export async function bench(args: string[]): Promise<void> {
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
   // As the signer: collecting the garbage of the load, and of the floors, must not take the cores from those that are measured.
-  const command = ["--v8-pool-size=1", "--no-allocation-site-pretenuring", join(root, "bench/src/main.ts"), ...args];
+  const command = [ONE_MARKER, YOUNG_AT_FIRST, join(root, "bench/src/main.ts"), ...args];
   const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));

@@ -95,19 +95,20 @@ export const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=256"];
  * Nothing is made in the old generation from the first: what a start keeps, V8 takes for what requests keep, and then holds on to all that such an object leads to until it marks the whole heap.
  * NODE_OPTIONS takes neither this nor the next.
  */
-const YOUNG_AT_FIRST = "--no-allocation-site-pretenuring";
+export const YOUNG_AT_FIRST = "--no-allocation-site-pretenuring";
+/** One thread marks the heap beside the program, which leaves a core to those who are asked. */
+export const ONE_MARKER = "--v8-pool-size=1";
 /** Marks the old generation when it has grown by half, a multiple less often than V8 would with so small a heap. */
 const RARELY_MARKED = "--heap-growing-percent=50";
 /**
- * What Node is told on the command line besides. The signer opens no inspector on a signal; and one thread marks its heap, which leaves a core to those
- * who are asked: see docs/performance.md.
+ * What Node is told on the command line besides: see docs/performance.md. The signer opens no inspector on a signal.
  */
 export const NODE_FLAGS: Readonly<Record<ProgramName, readonly string[]>> = {
   auth: [YOUNG_AT_FIRST],
   device: [YOUNG_AT_FIRST],
   key: [YOUNG_AT_FIRST],
   account: [YOUNG_AT_FIRST],
-  signer: ["--disable-sigusr1", "--v8-pool-size=1", YOUNG_AT_FIRST, RARELY_MARKED],
+  signer: ["--disable-sigusr1", ONE_MARKER, YOUNG_AT_FIRST, RARELY_MARKED],
   gateway: [YOUNG_AT_FIRST, RARELY_MARKED],
 };
 // What a developer asks for comes last, and wins.

@@ -26,7 +26,7 @@ async function publish(service: string, name: string, count: number): Promise<st
   return ids;
 }
 
-/** A way to NATS on which what a client says arrives late. */
+/** A way to NATS on which what a client says arrives late, and answers come at once. */
 async function slowWay(delayMs: number): Promise<string> {
   const server = createServer((client) => {
     const upstream = connect(nats.port, "127.0.0.1");

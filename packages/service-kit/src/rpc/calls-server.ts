@@ -10,7 +10,7 @@ import { encodeStatus } from "./errors.ts";
 import type { Handler } from "./handlers.ts";
 import { InFlight } from "./in-flight.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
-import type { ServerRuntime } from "./server-options.ts";
+import type { OpenCall, ServerRuntime } from "./server-options.ts";
 
 /** A unary RPC of this server. */
 export interface UnaryMethod {
@@ -18,16 +18,10 @@ export interface UnaryMethod {
   handle(request: unknown, context: CallContext): Promise<unknown>;
 }
 
-/** What a call wants done when its stream is cancelled. */
-interface Cancellation {
-  id: number;
-  cancel(): void;
-}
-
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
 
 /** The call as if it had come alone: certificate and cancellation are the stream's, everything else its own. */
-function incoming(auth: AuthContext, call: Call, cancellations: InFlight<Cancellation>): IncomingCall {
+function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>): IncomingCall {
   const metadata: Record<string, string> = {
     [REQUEST_ID]: call.requestId,
     [TRACEPARENT]: call.traceparent,
@@ -35,16 +29,16 @@ function incoming(auth: AuthContext, call: Call, cancellations: InFlight<Cancell
     [AUTHORIZATION]: call.accessToken === "" ? "" : `Bearer ${call.accessToken}`,
   };
   const deadline = new Date(Date.now() + call.timeoutMs);
-  const cancellation: Cancellation = { id: 0, cancel: () => undefined };
+  const open: OpenCall = { id: 0, stop: () => undefined };
   return {
     metadata: { get: (key) => (metadata[key] ? [metadata[key]] : []) },
     getAuthContext: () => auth,
     getDeadline: () => deadline,
     on: (_event, cancel) => {
-      cancellation.cancel = cancel;
-      cancellations.add(cancellation);
+      open.stop = cancel;
+      openCalls.add(open);
     },
-    off: () => void cancellations.take(cancellation.id),
+    off: () => void openCalls.take(open.id),
   };
 }
 
@@ -73,11 +67,11 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     const grpcCall = messages as unknown as StreamOfCalls;
     // Once for the stream: taking a certificate apart costs more than most calls.
     const auth = grpcCall.getAuthContext();
-    const cancellations = new InFlight<Cancellation>();
+    const openCalls = new InFlight<OpenCall>();
     grpcCall.on("cancelled", () => {
-      for (const { cancel } of cancellations.all()) cancel();
+      for (const call of openCalls.all()) call.stop();
     });
-    const work = (call: Call) => answer(incoming(auth, call, cancellations), call);
+    const work = (call: Call) => answer(incoming(auth, call, openCalls), call);
     for await (const answers of answerStream(callsOf(messages), outer, work)) yield { answers };
   };
   return { stream };
