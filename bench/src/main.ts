@@ -39,7 +39,7 @@ const PLENTY = [{ windowSeconds: 3600, count: 1e9, feesFlow: 1e6 }];
 const POLICY = {
   version: "bench",
   mode: "standard",
-  caps: { gasLimit: 9999 },
+  caps: { gasLimit: 9999, openFeesFlow: 1e6 },
   switches: { authorizer: true, paymaster: true, creation: true },
   budgets: { account: PLENTY, app: PLENTY, service: PLENTY, backend: PLENTY },
 };

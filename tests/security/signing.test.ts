@@ -2,9 +2,20 @@ import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { verifyChain } from "../../services/signer/src/audit/record.ts";
 import { recordOfRow } from "../../services/signer/src/testing/stored-records.ts";
-import { afterwards, attackerPhone, expectProblem } from "./attacker.ts";
-import { bytes, creator, type Fields, type Item, integer, paymaster, tagged, utf8 } from "./messages.ts";
-import { ask, envelope, fields, own, refused, signature, signedRecords, stranger, victim } from "./signing-attacks.ts";
+import { afterwards, attackerPhone, expectProblem, newVictim } from "./attacker.ts";
+import { bytes, creator, type Fields, type Item, integer, payload, paymaster, tagged, utf8 } from "./messages.ts";
+import {
+  ask,
+  block,
+  envelope,
+  fields,
+  own,
+  refused,
+  signature,
+  signedRecords,
+  stranger,
+  victim,
+} from "./signing-attacks.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 
 const theirs = () => bytes(stranger.address);
@@ -196,6 +207,29 @@ describe("whose token it is", () => {
     expectProblem(await ask("transaction", message, {}, bearer), 409, "AccountNotReady");
     await never(message);
   });
+});
+
+it("transactions that are signed and never sent hold only a small part of the app's fee budget", async () => {
+  const hoarder = await newVictim();
+  const bearer = await mintAccessToken(hoarder);
+  const bigEnvelope = async (sequence: number) => {
+    const items = payload(hoarder.address, block, { gas: integer(9999), sequence: integer(sequence) });
+    return tagged([items, [await signature(items, { by: hoarder.deviceKey })]]);
+  };
+  let signed = 0;
+  let answer = await ask("paymaster", await bigEnvelope(0), {}, bearer);
+  for (; answer.status === 200 && signed < 50; answer = await ask("paymaster", await bigEnvelope(signed), {}, bearer))
+    signed += 1;
+  expectProblem(answer, 403, "SigningRefused");
+  expect(answer.body).toMatchObject({
+    reason: "BudgetExceeded",
+    detail: expect.stringContaining("signed and not sent"),
+  });
+  // 5 FLOW at 0.40006 FLOW each, of the app's 5000 FLOW an hour.
+  expect(signed).toBe(12);
+  // What is signed already is signed again; other accounts of the app notice nothing.
+  expect((await ask("paymaster", await bigEnvelope(0), {}, bearer)).status).toBe(200);
+  expect((await ask("paymaster", await envelope({ sequence: integer(21) }))).status).toBe(200);
 });
 
 it("the audit chains are whole after all of it", async () => {

@@ -2,6 +2,7 @@ import { AppError } from "@countersign/errors";
 import { type Clock, type Logger, uuidv7 } from "@countersign/service-kit";
 import {
   type BudgetWindow,
+  isOpenFees,
   mergeReservations,
   type Reservation,
   readWindowId,
@@ -172,7 +173,9 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     onBudgetExceeded(window);
     const { scope, windowSeconds } = readWindowId(window.id);
     return new AppError("SigningRefused", {
-      detail: `the ${scope}'s budget of ${windowSeconds} seconds is used up until ${window.endsAt.toISOString()}`,
+      detail: isOpenFees(window.id)
+        ? "too many transactions of this account are signed and not sent: send them, or wait until they expire"
+        : `the ${scope}'s budget of ${windowSeconds} seconds is used up until ${window.endsAt.toISOString()}`,
       metadata: { reason: "BudgetExceeded" },
     });
   }

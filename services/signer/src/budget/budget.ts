@@ -28,6 +28,21 @@ export interface Reservation {
   readonly windows: readonly BudgetWindow[];
 }
 
+const OPEN_FEES = "open/";
+/** Never over: open fees go down when transactions execute or expire, and not with time. */
+export const OPEN_FEES_END = new Date("9999-01-01T00:00:00Z");
+
+/**
+ * The fees of an account's transactions that are signed and neither executed nor expired. Without this limit an account
+ * could fill its app's budget with transactions that it never sends.
+ */
+export const openFeesWindow = (accountId: string, fees: number): BudgetWindow => ({
+  id: `${OPEN_FEES}${accountId}/0/0`,
+  endsAt: OPEN_FEES_END,
+  limits: { fees },
+});
+export const isOpenFees = (windowId: string): boolean => windowId.startsWith(OPEN_FEES);
+
 /** Whose a budget is. */
 export type BudgetScope = "account" | "app" | "service" | "backend" | "creation";
 

@@ -25,7 +25,9 @@ describe("what a signature reserves", () => {
       { ...common, amounts: { count: 1, computation: 999, fees: 4_006_000 } },
     ]);
     const scopes = state.reserved[1]!.windows.map(({ id }) => id.split("/").slice(0, 2).join("/"));
-    expect(scopes).toEqual([`account/${account.accountId}`, `app/${token.appId}`, "service/all"]);
+    const { accountId } = account;
+    expect(scopes).toEqual([`account/${accountId}`, `app/${token.appId}`, "service/all", `open/${accountId}`]);
+    expect(state.reserved[1]!.windows.at(-1)!.limits).toEqual({ fees: DEFAULT_POLICY.openFeesCap });
   });
 
   it("a backend's own budgets stand before the policy's for backends", () => {
@@ -36,15 +38,16 @@ describe("what a signature reserves", () => {
       clock,
     );
     const limitsOf = (caller: string) =>
-      reserve(tx(), { ...spender, caller }, DEFAULT_POLICY)!.windows.find(({ id }) => id.startsWith("backend/"));
+      reserve(tx(), { ...spender, caller }, DEFAULT_POLICY).windows.find(({ id }) => id.startsWith("backend/"));
     expect(limitsOf("gateway")).toBeUndefined();
     expect(limitsOf("shop")).toMatchObject({ id: expect.stringContaining("backend/shop/60/"), limits: { count: 1 } });
     expect(limitsOf("other")).toMatchObject({ limits: { count: DEFAULT_POLICY.budgets.backend[0]!.count } });
   });
 
-  it("nothing where the operator has no budgets", () => {
+  it("only open fees where the operator has no budgets", () => {
     const none = { account: [], app: [], service: [], backend: [], creation: [] };
     const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo", caller: "gateway" } as const;
-    expect(createReserve(() => undefined, clock)(tx(), spender, { ...DEFAULT_POLICY, budgets: none })).toBeUndefined();
+    const { windows } = createReserve(() => undefined, clock)(tx(), spender, { ...DEFAULT_POLICY, budgets: none });
+    expect(windows.map(({ id }) => id)).toEqual(["open/a/0/0"]);
   });
 });

@@ -5,6 +5,7 @@ import {
   type Amounts,
   type BudgetScope,
   estimateFees,
+  openFeesWindow,
   proposalOf,
   type Reservation,
   rememberWindows,
@@ -32,14 +33,17 @@ export function amountsOf(
   return { count: 1, computation, fees: estimateFees(computation, policy.pricesOf(chainName)) };
 }
 
-/** What a signature reserves: in the account's budgets, its app's, the service's, and those of a backend that asks; undefined where there are none. */
+/**
+ * What a signature reserves: in the budgets of the account, its app, the service and a backend that asks, and among the
+ * account's open fees.
+ */
 export function createReserve(backend: (caller: string) => Backend | undefined, clock: Clock) {
   const windowsNow = rememberWindows();
   return function reserve(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
     { operation, chainName, accountId, appId, caller }: Spender,
     policy: Policy,
-  ): Reservation | undefined {
+  ): Reservation {
     const now = clock.now();
     const { budgets } = policy;
     const asking = backend(caller);
@@ -48,8 +52,8 @@ export function createReserve(backend: (caller: string) => Backend | undefined, 
       ...windowsNow("app", appId, budgets.app, now),
       ...windowsNow("service", "all", budgets.service, now),
       ...(asking ? windowsNow("backend", caller, asking.budgets ?? budgets.backend, now) : []),
+      openFeesWindow(accountId, policy.openFeesCap),
     ];
-    if (windows.length === 0) return undefined;
     return {
       chainName,
       proposal: proposalOf(message.proposalKey),

@@ -1,4 +1,4 @@
-import type { Amounts } from "./budget.ts";
+import { type Amounts, isOpenFees } from "./budget.ts";
 
 /** A transaction that the chain has executed and the paymaster paid for. */
 export interface Executed {
@@ -29,7 +29,10 @@ function give(returned: Returned, windowIds: readonly string[], computation: num
 /** What a transaction takes at the least, whatever is told of it. */
 export type Floor = Pick<Amounts, "computation" | "fees">;
 
-/** The proposals that are settled, and what windows get back by what the chain took of each: never more than was reserved, which is what was held against the limits, and of that no less than `floor`. */
+/**
+ * Returns the settled proposals and what each window gets back: what was reserved less what the chain took, which counts
+ * as at least `floor` and at most what was reserved. An account's open fees get all of it back.
+ */
 export function settle(
   open: readonly OpenReservation[],
   executed: readonly Executed[],
@@ -44,7 +47,10 @@ export function settle(
     if (took.fees > reservation.fees || took.computation > reservation.computation) underestimated += 1;
     const computation = Math.min(Math.max(took.computation, floor.computation), reservation.computation);
     const fees = Math.min(Math.max(took.fees, floor.fees), reservation.fees);
-    give(returned, reservation.windowIds, reservation.computation - computation, reservation.fees - fees);
+    const open = reservation.windowIds.filter(isOpenFees);
+    const others = reservation.windowIds.filter((id) => !isOpenFees(id));
+    give(returned, others, reservation.computation - computation, reservation.fees - fees);
+    give(returned, open, reservation.computation, reservation.fees);
     return [reservation.proposal];
   });
   return { settled, returned, underestimated };

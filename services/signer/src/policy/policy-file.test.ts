@@ -52,6 +52,7 @@ describe("the policy file", { timeout: 60_000 }, () => {
     ["no JSON", "{", /JSON/],
     ["an unknown field", content("2", { budget: 1 }), /budget/],
     ["an unknown mode", content("2", { mode: "lenient" }), /mode/],
+    ["no open fees at all", content("2", { caps: { gasLimit: 1, openFeesFlow: 0 } }), /caps\.openFeesFlow/],
     ["a cap above what the chain takes", content("2", { caps: { gasLimit: 10_000 } }), /caps\.gasLimit/],
     ["a switch that is neither on nor off", content("2", { switches: { authorizer: "no" } }), /switches\.authorizer/],
     ["a contract without its address", content("2", { contracts: { mayGetAccount: ["FlowToken"] } }), /a contract is/],

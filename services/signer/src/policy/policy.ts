@@ -15,6 +15,8 @@ export interface Policy extends ScriptPolicy {
   readonly version: string;
   /** Computation that a user's transaction may ask for; templates have a limit of their own. */
   readonly gasLimitCap: bigint;
+  /** Fees, in 10⁻⁸ FLOW, of an account's transactions that are signed and neither executed nor expired. */
+  readonly openFeesCap: number;
   /** What is signed at all. */
   readonly switches: Readonly<Record<AuditOperation, boolean>>;
   readonly budgets: Readonly<Record<BudgetScope, readonly BudgetRule[]>>;
@@ -70,7 +72,10 @@ const DEFAULT_PRICES: FeePrices = prices.parse({ inclusionFlow: 0.0001, computat
 const schema = z.strictObject({
   version: z.string().regex(/^[\w.-]{1,40}$/, "a version is letters, digits, dots and dashes"),
   mode: z.enum(["standard", "strict", "templates"]),
-  caps: z.strictObject({ gasLimit: z.number().int().min(1).max(9999) }),
+  caps: z.strictObject({
+    gasLimit: z.number().int().min(1).max(9999),
+    openFeesFlow: z.number().positive().max(1e7).default(5),
+  }),
   switches: z.strictObject({ authorizer: z.boolean(), paymaster: z.boolean(), creation: z.boolean() }),
   budgets: z
     .strictObject({
@@ -109,6 +114,7 @@ export function parsePolicy(content: unknown): Policy {
     version: `${RULES_VERSION}/${data.version}`,
     mode,
     gasLimitCap: BigInt(data.caps.gasLimit),
+    openFeesCap: flowUnits(data.caps.openFeesFlow),
     switches: { transaction: switches.authorizer, paymaster: switches.paymaster, creation: switches.creation },
     budgets,
     pricesOf: (chainName) => pricesByChain.get(chainName) ?? DEFAULT_PRICES,

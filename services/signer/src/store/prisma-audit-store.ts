@@ -116,6 +116,7 @@ async function writeBatch(
         sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_computation ELSE r.computation END)::bigint AS computation,
         sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_fees ELSE r.fees END)::bigint AS fees
       FROM reserved r CROSS JOIN LATERAL unnest(r.budgets) AS b(budget)
+      WHERE r.fees > 0 OR b.budget NOT LIKE 'open/%'
       GROUP BY r.chain_name, b.budget),
     used AS (
       INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)

@@ -1,3 +1,4 @@
+import { OPEN_FEES_END } from "../budget/budget.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
 /** What is reserved or used of a budget in a window that is not over. */
@@ -11,10 +12,10 @@ export interface BudgetUse {
   readonly fees: number;
 }
 
-/** The use of all budgets but the accounts' own, which are too many to watch. */
+/** The use of all budgets but those of single accounts, which are too many to watch. */
 export async function commonBudgetUse(prisma: PrismaClient, now: Date): Promise<BudgetUse[]> {
   const rows = await prisma.budgetUsage.findMany({
-    where: { endsAt: { gt: now }, NOT: { budget: { startsWith: "account/" } } },
+    where: { endsAt: { gt: now }, NOT: [{ budget: { startsWith: "account/" } }, { budget: { startsWith: "open/" } }] },
     take: 1000,
   });
   return rows.map(({ chainName, budget, count, computation, fees }) => ({
@@ -26,9 +27,18 @@ export async function commonBudgetUse(prisma: PrismaClient, now: Date): Promise<
   }));
 }
 
-/** Windows that are over, and reservations that wait for nothing: before then, a repeated signature of theirs takes nothing anew. */
+/**
+ * Deletes windows that ended before this time, open fees of accounts that have none, and reservations that are neither
+ * open nor younger: until then, the same signature again reserves nothing.
+ */
 export async function pruneBudgets(prisma: PrismaClient, before: Date): Promise<void> {
   await prisma.budgetUsage.deleteMany({ where: { endsAt: { lt: before } } });
+  // Rows that a signature holds are left for the next time: waiting for them here could end in a deadlock.
+  await prisma.$executeRaw`
+    DELETE FROM budget_usage u USING (
+      SELECT chain_name, budget FROM budget_usage WHERE ends_at = ${OPEN_FEES_END} AND fees = 0
+      LIMIT 10000 FOR UPDATE SKIP LOCKED) AS t
+    WHERE u.chain_name = t.chain_name AND u.budget = t.budget`;
   await prisma.budgetReservation.deleteMany({
     where: { renewedAt: { lt: before }, OR: [{ settledAt: { not: null } }, { computation: 0 }] },
   });

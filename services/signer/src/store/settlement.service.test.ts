@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
-import { type Reservation, windowsAt } from "../budget/budget.ts";
+import { openFeesWindow, type Reservation, windowsAt } from "../budget/budget.ts";
 import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/transaction.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
@@ -31,7 +31,7 @@ interface Believing {
 
 /** A chain of its own for each test: one account on it, with a budget for so many transactions at their full price. */
 let chains = 0;
-function newWorld(room = 2, believing: Believing = {}) {
+function newWorld(room = 2, believing: Believing = {}, openRoom = 1_000_000) {
   const chainName = `chain-${chains++}`;
   const accountId = uuidv7(clock);
   const [one, other] = replicas;
@@ -45,6 +45,7 @@ function newWorld(room = 2, believing: Believing = {}) {
     windows: [
       ...windowsAt("account", accountId, rule(room * FEES), clock.now()),
       ...windowsAt("service", "all", rule(), clock.now()),
+      openFeesWindow(accountId, openRoom * FEES),
     ],
     ...change,
   });
@@ -65,12 +66,17 @@ function newWorld(room = 2, believing: Believing = {}) {
     return settlerOf(prisma, undefined, believing)({ chainName, mark, sealedHeight, latestHeight, executed: told });
   };
   const used = async () => {
-    const rows = await one.budgetUsage.findMany({ where: { chainName }, orderBy: { budget: "asc" } });
+    const where = { chainName, NOT: { budget: { startsWith: "open/" } } };
+    const rows = await one.budgetUsage.findMany({ where, orderBy: { budget: "asc" } });
     const [ofAccount, ofService] = rows.map(({ count, computation, fees }) => [count, computation, fees].map(Number));
     expect(ofService).toEqual(ofAccount);
     return ofAccount;
   };
-  return { chainName, sign, report, used, wish };
+  const openFees = async () => {
+    const row = await one.budgetUsage.findFirst({ where: { chainName, budget: { startsWith: "open/" } } });
+    return row && Number(row.fees);
+  };
+  return { chainName, sign, report, used, openFees, wish };
 }
 
 describe("settling reservations", { timeout: 60_000 }, () => {
@@ -254,8 +260,48 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([2, 1998, 2 * FEES]);
   });
 
+  it("an account's open fees are bounded, also in an empty budget, and come back whole when transactions execute or expire", async () => {
+    const { sign, report, used, openFees } = newWorld(100, {}, 2);
+    expect([await sign(1), await sign(2), await sign(3, {}, 1)]).toEqual(["signed", "signed", "BudgetExceeded"]);
+    // The same again is free, with a newer reference block as well; one more transaction is not.
+    expect([await sign(2), await sign(2, { referenceBlock: "block 2" })]).toEqual(["signed", "signed"]);
+    expect(await sign(3)).toBe("BudgetExceeded");
+    expect(await openFees()).toBe(2 * FEES);
+    await report({ executed: [1] });
+    expect(await openFees()).toBe(FEES);
+    expect(await used()).toEqual([2, 999 + 100, FEES + 100]);
+    expect([await sign(3), await sign(4)]).toEqual(["signed", "BudgetExceeded"]);
+    await report({ sealedHeight: 10n });
+    await report({ sealedHeight: 11n + EXPIRED });
+    expect(await openFees()).toBe(0);
+    expect([await sign(4), await sign(5), await sign(6)]).toEqual(["signed", "signed", "BudgetExceeded"]);
+  });
+
+  it("fees that are reserved under several signatures of one transaction are open once, in any order", async () => {
+    const { sign, report, openFees } = newWorld(100, {}, 2);
+    const byServerKey = { amounts: { count: 1, computation: 0, fees: 0 } };
+    await sign(1, byServerKey);
+    expect(await openFees()).toBeNull();
+    await sign(1);
+    await sign(1, { ...byServerKey, referenceBlock: "block 2" });
+    await Promise.all([sign(2, byServerKey), sign(2)]);
+    expect(await openFees()).toBe(2 * FEES);
+    await report({ executed: [1, 2] });
+    expect(await openFees()).toBe(0);
+    // Signed again after it executed, it is open again.
+    await sign(1, { referenceBlock: "block 3" });
+    expect(await openFees()).toBe(FEES);
+  });
+
+  it("many transactions of one account at once, at two replicas, never pass the limit of open fees", async () => {
+    const { sign, openFees } = newWorld(1_000, {}, 10);
+    const verdicts = await Promise.all(Array.from({ length: 60 }, (_, i) => sign(i, {}, i % 2)));
+    expect(verdicts.filter((verdict) => verdict === "signed")).toHaveLength(10);
+    expect(await openFees()).toBe(10 * FEES);
+  });
+
   it("signatures, reports and releases at once leave exact books, and nobody waits for ever", async () => {
-    const { chainName, sign, report, used } = newWorld(1_000);
+    const { chainName, sign, report, used, openFees } = newWorld(1_000);
     await report();
     let taken = 0;
     const reporting = replicas.map(async (replica, r) => {
@@ -275,10 +321,11 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     const sum = (key: "computation" | "fees") => open.reduce((total, row) => total + Number(row[key]), taken);
     // All in one window: what the chain took of each that was settled, and what is reserved of those that wait.
     expect((await used())!.slice(1)).toEqual([sum("computation"), sum("fees")]);
+    expect(await openFees()).toBe(sum("fees") - taken);
   });
 
   it("keeps what waits, and forgets what is over", async () => {
-    const { chainName, sign, report } = newWorld();
+    const { chainName, sign, report, openFees } = newWorld();
     await sign(1);
     await sign(2);
     await report({ executed: [1] });
@@ -286,6 +333,10 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     await pruneBudgets(replicas[0], later);
     const left = await replicas[0].budgetReservation.findMany({ where: { chainName } });
     expect(left.map(({ proposal }) => proposal)).toEqual(["aa/1/2"]);
+    expect(await openFees()).toBe(FEES);
+    await report({ executed: [2] });
+    await pruneBudgets(replicas[0], later);
+    expect(await openFees()).toBeNull();
     const use = await commonBudgetUse(replicas[0], new Date(0));
     expect(use.every(({ windowId }) => windowId.startsWith("service/"))).toBe(true);
   });
