@@ -38,6 +38,8 @@ export async function goToLogin({ issuer, clientId }: LoginConfig, nonce: string
     nonce,
     code_challenge: bytesToBase64url(new Uint8Array(digest)),
     code_challenge_method: "S256",
+    // The provider asks whom it has not asked for five minutes, and says when: changes of the recovery key need that.
+    max_age: "300",
   }).toString();
   location.assign(url);
 }

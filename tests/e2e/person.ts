@@ -18,10 +18,13 @@ export const { chainName } = chain;
 /** As the client package wants it. */
 export const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 
-/** A fresh login of `email` at the identity provider, as an ID token. */
-export async function logIn(email: string): Promise<Login & { nonce: string }> {
+/** A fresh login of `email` at the identity provider, as an ID token; with `maxAge` null its time is not known. */
+export async function logIn(
+  email: string,
+  options: { maxAge?: number | null } = {},
+): Promise<Login & { nonce: string }> {
   const { issuer } = stack.identityProvider;
-  const code = await loginAtDevelopmentProvider({ issuer, ...application, email });
+  const code = await loginAtDevelopmentProvider({ issuer, ...application, email, ...options });
   const { idToken } = await exchangeCode(issuer, code);
   return { method: "id_token_channel", token: idToken, nonce: code.nonce };
 }

@@ -21,6 +21,7 @@ import {
   chainName,
   logIn,
   network,
+  newEmail,
   newPhone,
   type Person,
   type Phone,
@@ -101,6 +102,24 @@ describe.concurrent("a recovery key", () => {
     await expect(
       afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(second) }), { mustWait: false }),
     ).rejects.toThrow("another heavy key is active");
+  });
+
+  it("is put on chain only after a login with auth_time: sign-up, sign-in and refresh without it are refused", async ({
+    expect,
+  }) => {
+    const phone = newPhone();
+    const email = newEmail();
+    const add = () => change(phone, { template: "add-recovery-key", newKey: plain(generateDeviceKey()) });
+    const refused = { status: 403, error: "LoginTooOld" };
+    await phone.client.signUp({ login: await logIn(email, { maxAge: null }), chainName });
+    expect(await problemOf(add())).toMatchObject(refused);
+    await phone.client.signIn({ login: await logIn(email, { maxAge: null }), chainName });
+    expect(await problemOf(add())).toMatchObject(refused);
+    await phone.client.refresh();
+    expect(await problemOf(add())).toMatchObject(refused);
+    await freshly(phone, email);
+    await phone.client.refresh();
+    await afterDelay(add, { mustWait: false });
   });
 
   it("brings somebody back who lost every device: after a delay, and the lost ones are out", async ({ expect }) => {

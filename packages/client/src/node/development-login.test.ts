@@ -11,6 +11,7 @@ describe("loginAtDevelopmentProvider", () => {
   let provider: Server;
   let issuer: string;
   const forms: string[] = [];
+  const maxAges: (string | null)[] = [];
 
   beforeAll(async () => {
     provider = createServer(async (request, response) => {
@@ -24,9 +25,10 @@ describe("loginAtDevelopmentProvider", () => {
       const step = `${request.method} ${url.pathname}`;
       if (step === "GET /.well-known/openid-configuration") {
         response.end(JSON.stringify({ authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` }));
-      } else if (step === "GET /auth")
+      } else if (step === "GET /auth") {
+        maxAges.push(url.searchParams.get("max_age"));
         redirect("/interaction/1", `state=${url.searchParams.get("state")}; path=/auth/1`);
-      else if (step === "GET /interaction/1") {
+      } else if (step === "GET /interaction/1") {
         page(
           `<form method="post" action="/interaction/1/login"><input name="email" type="text"><button>Go</button></form>`,
         );
@@ -51,6 +53,15 @@ describe("loginAtDevelopmentProvider", () => {
     expect(code.codeVerifier).toMatch(/^[\w-]{43}$/);
     expect(forms).toEqual(["email=ada%40example.com", "a=%3C%26%3E"]);
     expect(await exchangeCode(issuer, code)).toEqual({ idToken: "the-id-token" });
+  });
+
+  it("asks for a fresh login, of another age or of any age", async () => {
+    maxAges.length = 0;
+    const options = { issuer, clientId: "demo", redirectUri, email: "ada@example.com" };
+    await loginAtDevelopmentProvider(options);
+    await loginAtDevelopmentProvider({ ...options, maxAge: 0 });
+    await loginAtDevelopmentProvider({ ...options, maxAge: null });
+    expect(maxAges).toEqual(["300", "0", null]);
   });
 });
 

@@ -21,8 +21,15 @@ export interface DevelopmentLoginOptions {
   /** Binds the login to a key: base64url(SHA-256(canonical public key)). Default: random. */
   nonce?: string;
   scope?: string;
+  /**
+   * `max_age` in seconds: the provider asks again whom it has not asked for so long, and writes `auth_time` into the ID
+   * token. Without `auth_time` no login is fresh enough to change the recovery key. Default: 300; null does not send it.
+   */
+  maxAge?: number | null;
 }
 
+/** How old a login may be before a change of the recovery key. */
+const FRESH_LOGIN_SECONDS = 300;
 const MAX_STEPS = 20;
 const TIMEOUT_MS = 10_000;
 
@@ -32,6 +39,7 @@ const TIMEOUT_MS = 10_000;
  */
 export async function loginAtDevelopmentProvider(options: DevelopmentLoginOptions): Promise<AuthorizationCode> {
   const { clientId, redirectUri, nonce = randomBytes(16).toString("base64url") } = options;
+  const maxAge = options.maxAge === undefined ? FRESH_LOGIN_SECONDS : options.maxAge;
   const codeVerifier = randomBytes(32).toString("base64url");
   const state = randomBytes(16).toString("base64url");
   const { authorization_endpoint: endpoint } = await discover(options.issuer);
@@ -45,6 +53,7 @@ export async function loginAtDevelopmentProvider(options: DevelopmentLoginOption
     nonce,
     code_challenge: createHash("sha256").update(codeVerifier).digest("base64url"),
     code_challenge_method: "S256",
+    ...(maxAge !== null && { max_age: String(maxAge) }),
   }).toString();
 
   const answer = await browse(start, redirectUri, options.email);

@@ -29,6 +29,16 @@ const webAddress = (value: unknown): string => {
   return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
 };
 
+/**
+ * When the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does not say it: a
+ * provider issues tokens for logins of last month. Providers must send it only where `max_age` asks for it.
+ */
+function authTimeOf({ auth_time: claimed, iat }: JWTPayload, now: Date): Date | undefined {
+  const isTime = typeof claimed === "number" && Number.isInteger(claimed) && claimed >= 0 && claimed <= iat!;
+  // A provider's clock may be ahead: a time after ours would stay fresh for longer.
+  return isTime ? new Date(Math.min(claimed * 1000, now.getTime())) : undefined;
+}
+
 /** The registered client that an ID token was issued to (OpenID Connect Core, section 3.1.3.7). */
 function clientOf({ aud, azp }: JWTPayload, clients: readonly ProviderClient[]): ProviderClient {
   const audiences = Array.isArray(aud) ? aud : [aud];
@@ -103,9 +113,6 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       const subject = text(payload.sub, 255);
       if (subject === "") throw invalid("the token names nobody");
       const { appId, appName } = client;
-      // Nobody logged in after the token was issued: a later time would pass for a fresh login for good.
-      const { auth_time: claimed, iat } = payload;
-      const authenticated = typeof claimed === "number" && claimed >= 0 && claimed <= iat! ? claimed : iat!;
       return {
         client,
         nonce: text(payload.nonce, 512),
@@ -117,7 +124,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
           name: text(payload.name, 256),
           picture: webAddress(payload.picture),
           app: { appId, appName },
-          authTime: new Date(authenticated * 1000),
+          authTime: authTimeOf(payload, clock.now()),
         },
       };
     },

@@ -89,7 +89,7 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
       chainName,
       app: profile?.app ?? { appId: "development", appName: "Development" },
       signer: "publicKey" in answerer ? answerer.publicKey : undefined,
-      authTime: profile?.authTime ?? now,
+      authTime: profile?.authTime,
       expiresAt: new Date(now.getTime() + CHALLENGE_MS),
     };
     await challenges.insert(challenge);

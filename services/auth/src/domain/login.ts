@@ -8,8 +8,8 @@ export interface LoginProfile {
   readonly name: string;
   readonly picture: string;
   readonly app: App;
-  /** When the person proved who they are at the provider. */
-  readonly authTime: Date;
+  /** When the person proved who they are at the provider; undefined where the login does not say: then it is not fresh. */
+  readonly authTime: Date | undefined;
 }
 
 export interface App {

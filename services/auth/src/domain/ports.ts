@@ -62,7 +62,7 @@ export interface Challenge {
   readonly app: LoginProfile["app"];
   /** Absent: any passkey of the account. */
   readonly signer: PublicKey | undefined;
-  readonly authTime: Date;
+  readonly authTime: Date | undefined;
   readonly expiresAt: Date;
 }
 

@@ -23,7 +23,8 @@ export interface Session {
   readonly deviceKey: PublicKey;
   /** That device's key on chain. */
   readonly accountKey: PublicKey;
-  readonly authTime: Date;
+  /** When the person logged in at the provider; refreshing does not change it. Undefined where the login did not say. */
+  readonly authTime: Date | undefined;
   readonly createdAt: Date;
   readonly lastUsedAt: Date;
   readonly expiresAt: Date;

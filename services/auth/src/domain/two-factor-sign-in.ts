@@ -22,8 +22,8 @@ export interface TwoFactorSignIn {
   readonly device: DeviceAttributes;
   /** `jti` of the ephemeral token. */
   readonly tokenId: string;
-  /** When the person logged in for it. */
-  readonly authTime: Date;
+  /** When the person logged in for it; undefined where the login did not say. */
+  readonly authTime: Date | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date;
   readonly admittedAt: Date | undefined;

@@ -1,11 +1,30 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import { uuidv4, uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
+import type { Challenge } from "../domain/ports.ts";
 import { respondChallenge } from "../domain/respond-challenge.ts";
 import { app, clock, now, prisma, times } from "../testing/store-fixture.ts";
 import { prismaChallengeStore } from "./prisma-challenge-store.ts";
 
 describe("challenges", () => {
+  it("keep when the person logged in, and that it is not known", async () => {
+    const challenges = prismaChallengeStore(prisma);
+    for (const authTime of [now, undefined]) {
+      const challenge: Challenge = {
+        data: uuidv4().replaceAll("-", ""),
+        type: "device-key",
+        accountId: uuidv7(clock),
+        chainName: "c",
+        app,
+        signer: undefined,
+        authTime,
+        expiresAt: new Date(now.getTime() + 1000),
+      };
+      await challenges.insert(challenge);
+      expect(await challenges.find(challenge.data)).toEqual(challenge);
+    }
+  });
+
   it("ten right answers at once open one session; five wrong ones end it", async () => {
     const challenges = prismaChallengeStore(prisma);
     const pair = generateKeyPair();

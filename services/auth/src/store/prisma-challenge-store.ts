@@ -14,7 +14,7 @@ interface Row {
   type: string;
   signer_algorithm: PublicKey["algorithm"] | null;
   signer: string | null;
-  auth_time: Date;
+  auth_time: Date | null;
   expires_at: Date;
 }
 
@@ -25,7 +25,7 @@ const toChallenge = (data: string, row: Row): Challenge => ({
   chainName: row.chain_name,
   app: { appId: row.app_id, appName: row.app_name },
   signer: row.signer_algorithm && row.signer ? { algorithm: row.signer_algorithm, publicKey: row.signer } : undefined,
-  authTime: row.auth_time,
+  authTime: row.auth_time ?? undefined,
   expiresAt: row.expires_at,
 });
 
@@ -52,7 +52,7 @@ export function prismaChallengeStore(prisma: PrismaClient): ChallengeStore {
       await prisma.$executeRaw`
         INSERT INTO challenge (data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at)
         VALUES (${data}, ${type}, ${accountId}::uuid, ${chainName}, ${app.appId}, ${app.appName}, ${signer?.algorithm ?? null},
-          ${signer?.publicKey ?? null}, ${authTime}, ${expiresAt})`;
+          ${signer?.publicKey ?? null}, ${authTime ?? null}, ${expiresAt})`;
     },
 
     async find(data) {

@@ -10,11 +10,11 @@ const TRANSACTION_MS = 20_000;
 const toJson = (profile: LoginProfile) => ({
   ...profile,
   app: { ...profile.app },
-  authTime: profile.authTime.toISOString(),
+  authTime: profile.authTime?.toISOString() ?? null,
 });
 const fromJson = (json: Prisma.JsonValue): LoginProfile => {
-  const stored = json as unknown as Omit<LoginProfile, "authTime"> & { authTime: string };
-  return { ...stored, authTime: new Date(stored.authTime) };
+  const stored = json as unknown as Omit<LoginProfile, "authTime"> & { authTime: string | null };
+  return { ...stored, authTime: stored.authTime === null ? undefined : new Date(stored.authTime) };
 };
 
 /** What codes were exchanged for, in Postgres. */

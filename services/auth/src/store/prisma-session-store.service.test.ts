@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/service-kit";
+import { FixedClock, uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/refresh-token.ts";
 import type { Session } from "../domain/session.ts";
@@ -40,6 +40,26 @@ describe("sessions", () => {
     expect(await prisma.tokenStateEntry.count({ where: { kind: "session", subject: session.id, active: true } })).toBe(
       1,
     );
+  });
+
+  it("refreshing changes nothing about when the person logged in, nor that nobody knows when", async () => {
+    for (const authTime of [new Date(now.getTime() - 60_000), undefined]) {
+      const session = someSession({ authTime });
+      await sessions().begin(session, "");
+      const issued: (Date | undefined)[] = [];
+      const refresh = refreshToken({
+        sessions: sessions(),
+        clock: new FixedClock(new Date(now.getTime() + 3_600_000)),
+        read: async () => ({ sessionId: session.id, refreshId: session.refreshId }),
+        issue: async (next) => {
+          issued.push(next.authTime);
+          return { accessToken: "", refreshToken: next.refreshId };
+        },
+      });
+      await refresh("token", new Uint8Array(), "");
+      expect(issued).toEqual([authTime]);
+      expect((await sessions().list(session.accountId, now)).map((row) => row.authTime)).toEqual([authTime]);
+    }
   });
 
   it("one account cannot end another's", async () => {

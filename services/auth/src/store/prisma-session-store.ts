@@ -38,7 +38,7 @@ export async function insertSession(tx: Tx, session: Session, requestId: string)
       INSERT INTO session (id, account_id, app_id, app_name, device_key_algorithm, device_key, account_key_algorithm, account_key,
         auth_time, created_at, last_used_at, expires_at, refresh_id, refresh_expires_at, proof_required, scope)
       SELECT ${id}::uuid, ${accountId}::uuid, ${app.appId}, ${app.appName}, ${deviceKey.algorithm}, ${deviceKey.publicKey},
-        ${accountKey.algorithm}, ${accountKey.publicKey}, ${authTime}::timestamptz, ${createdAt}::timestamptz,
+        ${accountKey.algorithm}, ${accountKey.publicKey}, ${authTime ?? null}::timestamptz, ${createdAt}::timestamptz,
         ${lastUsedAt}::timestamptz, ${expiresAt}::timestamptz, ${session.refreshId}::uuid,
         ${session.refreshExpiresAt}::timestamptz, ${session.proofRequired}, ${session.scope}
       FROM free RETURNING id)

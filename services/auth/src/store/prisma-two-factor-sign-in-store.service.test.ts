@@ -53,10 +53,11 @@ describe("new devices that ask to be let in", () => {
   const store = () => prismaTwoFactorSignInStore(prisma);
 
   it("are kept whole, and found by their account only", async () => {
-    const signIn = signInOf();
-    expect(await store().begin(signIn, undefined)).toEqual({ kind: "begun", signIn });
-    expect(await store().find(accountId, signIn.id)).toEqual(signIn);
-    expect(await store().find(uuidv7(clock), signIn.id)).toBeUndefined();
+    for (const signIn of [signInOf(), signInOf({ authTime: undefined })]) {
+      expect(await store().begin(signIn, undefined)).toEqual({ kind: "begun", signIn });
+      expect(await store().find(accountId, signIn.id)).toEqual(signIn);
+      expect(await store().find(uuidv7(clock), signIn.id)).toBeUndefined();
+    }
   });
 
   it("begin once for one Idempotency-Key, however many come at once; another body is refused", async () => {

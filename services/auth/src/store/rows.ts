@@ -39,14 +39,14 @@ export function toSaga(row: SignUpRow): SignUpSaga {
 }
 
 export function toSession(row: SessionRow): Session {
-  const { id, accountId, authTime, createdAt, lastUsedAt, expiresAt, refreshId, refreshExpiresAt, proofRequired } = row;
+  const { id, accountId, createdAt, lastUsedAt, expiresAt, refreshId, refreshExpiresAt, proofRequired } = row;
   return {
     id,
     accountId,
     app: { appId: row.appId, appName: row.appName },
     deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
     accountKey: key(row.accountKeyAlgorithm, row.accountKey),
-    authTime,
+    authTime: row.authTime ?? undefined,
     createdAt,
     lastUsedAt,
     expiresAt,
@@ -60,7 +60,7 @@ export function toSession(row: SessionRow): Session {
 }
 
 export function toSessionRow(session: Session): Omit<SessionRow, "endedAt" | "endedCause"> {
-  const { app, deviceKey, accountKey, previousRefreshId, rotatedAt, ...rest } = session;
+  const { app, deviceKey, accountKey, authTime, previousRefreshId, rotatedAt, ...rest } = session;
   return {
     ...rest,
     ...app,
@@ -68,13 +68,14 @@ export function toSessionRow(session: Session): Omit<SessionRow, "endedAt" | "en
     deviceKey: deviceKey.publicKey,
     accountKeyAlgorithm: accountKey.algorithm,
     accountKey: accountKey.publicKey,
+    authTime: authTime ?? null,
     previousRefreshId: previousRefreshId ?? null,
     rotatedAt: rotatedAt ?? null,
   };
 }
 
 export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
-  const { id, accountId, chainName, tokenId, authTime, createdAt, expiresAt } = row;
+  const { id, accountId, chainName, tokenId, createdAt, expiresAt } = row;
   return {
     id,
     accountId,
@@ -85,7 +86,7 @@ export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
     deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
     device: row.deviceAttributes as unknown as DeviceAttributes,
     tokenId,
-    authTime,
+    authTime: row.authTime ?? undefined,
     createdAt,
     expiresAt,
     admittedAt: row.admittedAt ?? undefined,
@@ -94,7 +95,7 @@ export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
 }
 
 export function toTwoFactorSignInRow(signIn: TwoFactorSignIn): Prisma.TwoFactorSignInUncheckedCreateInput {
-  const { app, userKey, deviceKey, device, admittedAt, finishedAt, ...rest } = signIn;
+  const { app, userKey, deviceKey, device, authTime, admittedAt, finishedAt, ...rest } = signIn;
   return {
     ...rest,
     ...app,
@@ -103,6 +104,7 @@ export function toTwoFactorSignInRow(signIn: TwoFactorSignIn): Prisma.TwoFactorS
     deviceKeyAlgorithm: deviceKey.algorithm,
     deviceKey: deviceKey.publicKey,
     deviceAttributes: { ...device },
+    authTime: authTime ?? null,
     admittedAt: admittedAt ?? null,
     finishedAt: finishedAt ?? null,
   };

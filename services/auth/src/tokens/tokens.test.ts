@@ -29,6 +29,8 @@ it("an ephemeral token names its request and both keys of the new device, and en
     expiresAt: new Date(now.getTime() + 300_000),
   } as TwoFactorSignIn;
   const first = await tokens.issueEphemeral(signIn);
+  expect(verify(first).authTime).toEqual(now);
+  expect(verify(await tokens.issueEphemeral({ ...signIn, authTime: undefined })).authTime).toBeUndefined();
   expect(verify(first)).toMatchObject({
     accountId: signIn.accountId,
     sessionId: signIn.id,

@@ -26,7 +26,7 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
     readonly app: App;
     readonly deviceKey: PublicKey;
     readonly accountKey: PublicKey;
-    readonly authTime: Date;
+    readonly authTime: Date | undefined;
     readonly tokenId: string;
     readonly expiresAt: Date;
     readonly scope: { readonly scope: SessionScope } | { readonly scope: "sign"; readonly two_factor: string };
@@ -39,7 +39,7 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
       client_id: token.app.appId,
       sid: token.sessionId,
       ...token.scope,
-      auth_time: seconds(token.authTime),
+      ...(token.authTime && { auth_time: seconds(token.authTime) }),
       session_key: { alg: deviceKey.algorithm, key: deviceKey.publicKey },
       account_key: { alg: accountKey.algorithm, key: accountKey.publicKey },
     })

@@ -13,7 +13,7 @@ import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Template } from "../policy/template.ts";
-import { type DelayPolicy, delayOf } from "../policy/time-lock.ts";
+import { type DelayPolicy, delayOf, requireFreshLogin } from "../policy/time-lock.ts";
 
 /** Something that was asked for and is signed after a delay: one for each account, chain and operation. */
 export interface TimeLock {
@@ -126,8 +126,7 @@ export const requireDelay =
     const age = account.boundAt && now.getTime() - account.boundAt.getTime();
     const delay = delayOf(template, by, age, delays);
     if (!delay) return;
-    const loginAge = token.authTime === undefined ? Number.POSITIVE_INFINITY : now.getTime() - token.authTime.getTime();
-    if (delay.needsFreshLogin && loginAge > delays.loginMaxAgeMs) throw new AppError("LoginTooOld");
+    if (delay.needsFreshLogin) requireFreshLogin(token.authTime, now, delays);
     const { change } = template;
     const become = change.template === "add-recovery-key" || change.template === "replace-recovery-key";
     // Before the signature leaves: what it signs must be told from a device's ever after. Not sooner: a device's key could be named, and would have to wait.

@@ -23,9 +23,21 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
     ["a day, a login of now", 24 * HOUR, 0, "DelayRequired"],
     ["a day, five minutes", 24 * HOUR, 5 * MINUTE, "DelayRequired"],
     ["a year, an older login", 8760 * HOUR, 5 * MINUTE + 1, "LoginTooOld"],
+    ["an hour, a login as far ahead as clocks may differ", HOUR, -30_000, "signed"],
+    ["an hour, a login further in the future", HOUR, -30_001, "LoginTooOld"],
+    ["an hour, a login in a year", HOUR, -8760 * HOUR, "LoginTooOld"],
   ])("of an account of %s", async (_, age, login, outcome) => {
     ageIs(age);
     expect(await refusalOf(transaction(asked(await message(), loggedIn(login))))).toBe(outcome);
+  });
+
+  it("needs a session that says when its person logged in, whatever the account's age", async () => {
+    for (const age of [0, 8760 * HOUR]) {
+      ageIs(age);
+      const refused = transaction(asked(await message()));
+      expect(await refusalOf(refused)).toBe("LoginTooOld");
+      await expect(refused).rejects.toMatchObject({ detail: expect.stringContaining("max_age=300") });
+    }
   });
 
   it("waits its 72 hours, needs a login of now again, and then the same request is signed, for a day", async () => {

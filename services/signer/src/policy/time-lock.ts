@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import type { VerifiedToken } from "@countersign/service-kit";
 import type { Template } from "./template.ts";
 
@@ -15,6 +16,27 @@ export interface DelayPolicy {
   readonly contestMs: number;
   /** How long what has waited is signed. */
   readonly goodForMs: number;
+}
+
+/** Clocks of auth and signer may differ by this much. */
+const CLOCK_SKEW_MS = 30_000;
+
+/** Refuses a login that is older than the policy allows, unknown, or in the future. Errors: LoginTooOld. */
+export function requireFreshLogin(authTime: Date | undefined, now: Date, { loginMaxAgeMs }: DelayPolicy): void {
+  const seconds = loginMaxAgeMs / 1000;
+  const advice = `Log in at the identity provider with max_age=${seconds} and sign in again with that login`;
+  const refuse = (problem: string) => new AppError("LoginTooOld", { detail: `${problem}. ${advice}` });
+  if (authTime === undefined) {
+    throw refuse(
+      "The login behind this session does not say when the person logged in (its ID token has no auth_time)",
+    );
+  }
+  const ageMs = now.getTime() - authTime.getTime();
+  if (ageMs > loginMaxAgeMs) {
+    throw refuse(`The login behind this session is of ${authTime.toISOString()}, more than ${seconds} seconds ago`);
+  }
+  if (ageMs < -CLOCK_SKEW_MS)
+    throw refuse(`The login behind this session is in the future (${authTime.toISOString()})`);
 }
 
 /** What stands before a signature. */
