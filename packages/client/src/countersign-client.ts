@@ -4,6 +4,7 @@ import { type AccountEvent, type EventOptions, followEvents } from "./events.ts"
 import { ApiTransport, type Fetch } from "./http.ts";
 import { matchingCode } from "./matching-code.ts";
 import { finishTwoFactor, type RequestTwoFactorOptions, requestTwoFactor, waitForTwoFactor } from "./new-device.ts";
+import { SessionEndedError } from "./problem-error.ts";
 import type {
   Account,
   Challenge,
@@ -33,13 +34,14 @@ export interface ClientOptions {
   fetch?: Fetch;
   /** Of an earlier session. */
   credentials?: Credentials;
-  /** Is told every new pair of tokens, to keep them safe. */
+  /** Called with every new pair of tokens, to keep them safe; with undefined when they are of no use any more. */
   onCredentials?: (credentials: Credentials | undefined) => void;
 }
 
 /**
  * One device's side of the API. It holds the session's tokens and refreshes an expired access token once, on its own.
- * Every method rejects with ProblemError when the server refuses.
+ * Every method rejects with ProblemError when the server refuses, and with SessionEndedError when the session is over:
+ * then its tokens are dropped.
  */
 export class CountersignClient {
   readonly deviceKey: UserKey;
@@ -68,11 +70,15 @@ export class CountersignClient {
   }
 
   /**
-   * Deploys an account with this device's key as its first user key and opens a session. With a session already open, deploys the
-   * same account on a further chain.
+   * Deploys an account with this device's key as its first user key and opens a session. With a session already open,
+   * deploys the same account on a further chain.
    */
   async signUp(options: SignUpOptions): Promise<SignedIn> {
-    const signedIn = await signUp(this.#transport, this.deviceKey, options, this.#session.credentials?.accessToken);
+    const send = (accessToken?: string) => signUp(this.#transport, this.deviceKey, options, accessToken);
+    const signedIn = await this.#session.withAccess(send).catch((error: unknown) => {
+      if (error instanceof SessionEndedError) return send();
+      throw error;
+    });
     this.#session.keep(signedIn.credentials);
     return signedIn;
   }
@@ -174,10 +180,9 @@ export class CountersignClient {
     return this.#session.refresh();
   }
 
-  /** Ends the session. */
-  async signOut(): Promise<void> {
-    await this.#session.send({ method: "POST", path: "/auth/v1/signout" });
-    this.#session.keep(undefined);
+  /** Ends the session and forgets its tokens; a session that is over already is no error. */
+  signOut(): Promise<void> {
+    return this.#session.signOut();
   }
 
   async sessions(): Promise<Session[]> {

@@ -18,7 +18,7 @@ export {
 } from "./key-addition.ts";
 export { type AskingKeys, matchingCode, sameMatchingCode } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";
-export { type FieldProblem, ProblemError } from "./problem-error.ts";
+export { type FieldProblem, ProblemError, SessionEndedError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
 export { type RotateServerKeysOptions, rotateServerKeys, ServerKeyRotationError } from "./rotate-server-keys.ts";

@@ -6,7 +6,7 @@ export interface FieldProblem {
 
 /** What the server answered instead of a result: a problem document (RFC 9457). */
 export class ProblemError extends Error {
-  override readonly name = "ProblemError";
+  override readonly name: string = "ProblemError";
   /** HTTP status. */
   readonly status: number;
   /** The stable code, such as `PleaseRegisterKey`. */
@@ -43,9 +43,20 @@ export class ProblemError extends Error {
   }
 }
 
-/** Makes the error of an answer that is not a success; whatever the body is. */
+/**
+ * The session is over: it was ended, has expired, or its refresh token is of no use any more. The client has dropped the
+ * tokens; only signing in opens another session.
+ */
+export class SessionEndedError extends ProblemError {
+  override readonly name = "SessionEndedError";
+}
+
+const SESSION_ENDED: ReadonlySet<unknown> = new Set(["SessionEnded", "InvalidRefreshToken", "RefreshTokenReused"]);
+
+/** Makes the error of an answer that is not a success, also where its body is no problem document. */
 export async function toProblemError(response: Response): Promise<ProblemError> {
   const document = await response.json().catch(() => ({}));
   const members = typeof document === "object" && document !== null ? (document as Record<string, unknown>) : {};
-  return new ProblemError(response.status, members, response.headers.get("retry-after"));
+  const Kind = response.status === 401 && SESSION_ENDED.has(members.error) ? SessionEndedError : ProblemError;
+  return new Kind(response.status, members, response.headers.get("retry-after"));
 }
