@@ -4,7 +4,7 @@ import { ensureCadenceParser } from "./cadence-parser.ts";
 import { ensureChromium } from "./chromium.ts";
 import { generate } from "./generate.ts";
 import { compileCacheDir, root } from "./paths.ts";
-import { ensureSoftHsm } from "./soft-hsm.ts";
+import { ensureTestPrograms } from "./test-programs.ts";
 import { ensureGrpcurl, ensureTools } from "./tools.ts";
 
 /** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
@@ -17,13 +17,27 @@ export async function test(args: string[]): Promise<void> {
     await ensureChromium((line) => console.log(line));
     await ensureGrpcurl((line) => console.log(line));
   }
-  ensureSoftHsm((line) => console.log(line));
+  await ensureTestPrograms((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   // Each file of tests loads the same packages in a process of its own.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir };
-  const child = spawn(process.execPath, [vitest, "run", ...args], { cwd: root, stdio: "inherit", env });
+  const child = spawn(process.execPath, [vitest, "run", ...args, ...reporters(args)], {
+    cwd: root,
+    stdio: "inherit",
+    env,
+  });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+}
+
+/** In CI a skipped test fails the run, whatever else reports it. */
+function reporters(args: readonly string[]): string[] {
+  if (!process.env.CI) return [];
+  const named = args.some((arg) => arg.startsWith("--reporter"));
+  return [
+    ...(named ? [] : ["--reporter=default"]),
+    `--reporter=${join(import.meta.dirname, "testing/no-skipped-tests.ts")}`,
+  ];
 }
 
 /** Whether vitest with these arguments runs the end-to-end tests: of all projects, or of named ones. */

@@ -1,10 +1,11 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheDir } from "@countersign/dev/paths.ts";
+import { hasPython } from "@countersign/dev/test-programs.ts";
 import { ensureGrpcurl } from "@countersign/dev/tools.ts";
 import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
@@ -15,7 +16,6 @@ import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts"
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "countersign-backend-"));
 const place = (name: string) => join(directory, name);
-const hasPython = spawnSync("python3", ["-c", "import venv, sys; sys.exit(sys.version_info < (3, 10))"]).status === 0;
 
 /** A Python with the example's requirements, made once per machine and version of them. */
 async function python(): Promise<string> {
@@ -32,7 +32,7 @@ async function python(): Promise<string> {
   return program;
 }
 
-describe.skipIf(!hasPython)("a backend in Python, generated from the same proto", () => {
+describe.skipIf(!hasPython())("a backend in Python, generated from the same proto", () => {
   let program: string;
   let person: Person;
   beforeAll(async () => {

@@ -75,8 +75,8 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
 
   const bodyTest = (name: string, work: () => Promise<void>) => {
     if (!hasBody) return;
-    it(name, async ({ skip }) => {
-      if (!readsBody[route.operationId]) skip("the operation is not there yet");
+    it(name, async () => {
+      expect(readsBody[route.operationId], "the operation reads its body").toBe(true);
       await work();
     });
   };

@@ -4,7 +4,7 @@ import { createLogger, uuidv4 } from "@countersign/service-kit";
 import type { NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type ConsumerOptions, EVENTS_STREAM, startConsumer } from "./index.ts";
-import { beginNats, hasNatsServer, type TestNats } from "./testing/nats-server.ts";
+import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 const account = "019a0000-0000-7000-8000-000000000001";
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
@@ -50,7 +50,7 @@ function consume(service: string, options: Pick<ConsumerOptions, "durable" | "ha
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.skipIf(!hasNatsServer)("durable consumers", () => {
+describe("durable consumers", () => {
   beforeAll(async () => {
     nats = await beginNats();
     operator = await nats.connectAs("operator");

@@ -7,7 +7,7 @@ import { headers, type NatsConnection } from "nats";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { FED_SUBJECTS } from "./consumers.ts";
 import { EVENTS_STREAM, type EventFeed, type FedEvent, startEventFeed } from "./index.ts";
-import { beginNats, hasNatsServer, LASTING, type TestNats } from "./testing/nats-server.ts";
+import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
 const account = "019a0000-0000-7000-8000-000000000001";
@@ -44,7 +44,7 @@ async function startFeed() {
   return { feed, breaks, sequences: () => seen.map(({ sequence }) => sequence), seen };
 }
 
-describe.skipIf(!hasNatsServer)("the feed of all events", () => {
+describe("the feed of all events", () => {
   beforeAll(async () => {
     nats = await beginNats();
     publisher = await nats.connectAs("device", LASTING);

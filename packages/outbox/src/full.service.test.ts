@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startChild } from "../../../dev/src/child.ts";
 import { API_PREFIX } from "./consumers.ts";
 import { EVENTS_STREAM } from "./index.ts";
-import { beginNats, hasNatsServer, type TestNats } from "./testing/nats-server.ts";
+import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /** What docs/transport.md says of a service that fills the stream: everybody waits, the operator purges that service's subjects, nothing of the others is lost. */
 const account = "019a0000-0000-7000-8000-000000000001";
@@ -17,7 +17,7 @@ const MAX_FILE = 8 * 1024 * 1024;
 let nats: TestNats;
 let manager: JetStreamManager;
 
-describe.skipIf(!hasNatsServer)("a full stream", () => {
+describe("a full stream", () => {
   beforeAll(async () => {
     nats = await beginNats((child) => {
       const path = child.args[1] as string;

@@ -14,7 +14,7 @@ import {
   startConsumer,
   startOutboxPublisher,
 } from "./index.ts";
-import { beginNats, hasNatsServer, LASTING, type TestNats } from "./testing/nats-server.ts";
+import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";
 const clock = new FixedClock();
@@ -101,7 +101,7 @@ function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Prom
   return started.close;
 }
 
-describe.skipIf(!hasNatsServer)("the outbox", () => {
+describe("the outbox", () => {
   beforeAll(async () => {
     nats = await beginNats();
   });

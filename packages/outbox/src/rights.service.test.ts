@@ -6,7 +6,7 @@ import { natsAccounts } from "../../../dev/src/nats.ts";
 import { services } from "../../../dev/src/paths.ts";
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
 import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
-import { beginNats, hasNatsServer, type TestNats } from "./testing/nats-server.ts";
+import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /** What somebody can do at NATS who has broken into one service, and has its certificate and key. */
 const victim = "auth-chain-alerts";
@@ -41,7 +41,7 @@ const publish = (connection: NatsConnection, subject: string) =>
     .jetstream()
     .publish(subject, Event.encode(Event.fromPartial({ id: uuidv4(), accountId: account })).finish());
 
-describe.skipIf(!hasNatsServer)("rights at NATS", () => {
+describe("rights at NATS", () => {
   beforeAll(async () => {
     nats = await beginNats();
     operator = await as("operator");

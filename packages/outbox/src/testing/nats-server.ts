@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadTls, type TlsMaterial } from "@countersign/service-kit";
@@ -6,11 +6,8 @@ import { type ConnectionOptions, connect, type NatsConnection } from "nats";
 import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
 import type { Child, StartChild } from "../../../../dev/src/child.ts";
 import { startNats } from "../../../../dev/src/nats.ts";
-import { cacheDir } from "../../../../dev/src/paths.ts";
 import { freePort } from "../../../../dev/src/ports.ts";
-
-const binary = process.env.CS_NATS_SERVER ?? join(cacheDir(), "bin/nats-server-v2.15.2");
-export const hasNatsServer = existsSync(binary);
+import { ensureTools } from "../../../../dev/src/tools.ts";
 
 /** A connection that comes back after a restart of the server. */
 export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectTimeWait: 200 };
@@ -19,6 +16,7 @@ export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectT
 export async function beginNats(startChild?: StartChild) {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-nats-"));
   await ensureCertificates(stateDir);
+  const { natsServer: binary } = await ensureTools(console.log);
   const port = await freePort();
   const url = `tls://127.0.0.1:${port}`;
   const opened: NatsConnection[] = [];

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync, hash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findSoftHsm } from "@countersign/dev/test-programs.ts";
 import { publicKeyOf, verifySignature } from "@countersign/keys/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KeyHolder } from "./key-holder.ts";
@@ -10,9 +11,7 @@ import { createKeystoreVault } from "./keystore-vault.ts";
 import { openPkcs11 } from "./pkcs11.ts";
 import { createRoutedVault } from "./routed-vault.ts";
 
-const module = ["/usr/lib/softhsm/libsofthsm2.so", "/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so"].find((path) =>
-  existsSync(path),
-);
+const module = findSoftHsm();
 const directory = mkdtempSync(join(tmpdir(), "countersign-softhsm-"));
 const pin = randomBytes(8).toString("hex");
 const tokenLabel = "countersign";
@@ -22,7 +21,7 @@ const keys = {
   secp: generateKeyPairSync("ec", { namedCurve: "secp384r1" }),
 };
 
-// Debian's SoftHSM; `npm test` installs it where it may.
+// `npm test` installs SoftHSM where it may; in CI it must be there.
 describe.skipIf(module === undefined)("a token behind PKCS #11", () => {
   let holder: KeyHolder;
   beforeAll(async () => {
