@@ -90,7 +90,9 @@ describe("the rules of the header", () => {
         ["transaction", tagged(fields({ sequence: integer(77) }))],
         ["paymaster", await envelope({ sequence: integer(77) })],
       ] as const) {
-        expectProblem(await ask(operation, message, { chainName }), 400, "UnknownChain");
+        const answer = await ask(operation, message, { chainName });
+        expectProblem(answer, 400, "UnknownChain");
+        expect(answer.body.detail).toBe(`No chain ${JSON.stringify(chainName)}; available: "flow-emulator"`);
         expect(await signedRecords(message)).toEqual([]);
       }
     },

@@ -173,7 +173,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   const deploy = deployAccount({
     store: stored,
     clock,
-    hasChain: (chainName) => chains.has(chainName),
+    chainNames: new Set(chains.keys()),
     wakeRunner: runner.wake,
     waitForChange: waiters.wait,
   });

@@ -6,9 +6,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"syscall/js"
+	"unicode"
 
+	"github.com/onflow/cadence/ast"
 	"github.com/onflow/cadence/parser"
 )
 
@@ -17,6 +21,9 @@ const (
 	maxBytes    = 64 * 1024
 	maxBrackets = 100
 )
+
+// maxMessage is in characters: the parser's messages may quote the script.
+const maxMessage = 160
 
 // bracketsTooDeep counts in comments and texts as well: a bound, not a parser.
 func bracketsTooDeep(source string) bool {
@@ -44,6 +51,42 @@ func failure(reason any) string {
 	return string(text)
 }
 
+// notCadence says where the script's first syntax error is, and what the parser expected there. Lines count from 1,
+// columns from 0, as in the messages of Cadence's own tools.
+func notCadence(err error) string {
+	var parsed parser.Error
+	if !errors.As(err, &parsed) {
+		return "the script is not Cadence"
+	}
+	var first error
+	var at ast.Position
+	for _, each := range parsed.Errors {
+		placed, ok := each.(ast.HasPosition)
+		if ok && (first == nil || placed.StartPosition().Compare(at) < 0) {
+			first, at = each, placed.StartPosition()
+		}
+	}
+	if first == nil {
+		return "the script is not Cadence"
+	}
+	return fmt.Sprintf("the script is not Cadence: line %d, column %d: %s", at.Line, at.Column, oneLine(first.Error()))
+}
+
+// oneLine cuts a message to maxMessage characters and replaces what is not printable.
+func oneLine(message string) string {
+	printable := strings.Map(func(character rune) rune {
+		if unicode.IsPrint(character) && character != unicode.ReplacementChar {
+			return character
+		}
+		return ' '
+	}, message)
+	characters := []rune(printable)
+	if len(characters) <= maxMessage {
+		return printable
+	}
+	return string(characters[:maxMessage]) + "…"
+}
+
 func parse(source string) (answer string) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -58,7 +101,7 @@ func parse(source string) (answer string) {
 	}
 	program, err := parser.ParseProgram(nil, []byte(source), parser.Config{})
 	if err != nil {
-		return failure("the script is not Cadence")
+		return failure(notCadence(err))
 	}
 	return `{"program":` + string(encodeProgram(program)) + "}"
 }

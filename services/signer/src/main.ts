@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { unknownChain } from "@countersign/errors";
 import { startOutboxPublisher } from "@countersign/outbox";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
@@ -101,7 +101,7 @@ await runService({
     }
     const chain = (name: string) => {
       const policy = config.chains.get(name);
-      if (!policy) throw new AppError("UnknownChain");
+      if (!policy) throw unknownChain(name, config.chains.keys());
       return policy;
     };
 

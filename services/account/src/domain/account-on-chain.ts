@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, unknownChain } from "@countersign/errors";
 import { KEY_ROLES } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { AccountKey, KeyAdditionChain } from "./key-addition.ts";
@@ -58,6 +58,6 @@ export function chainNamed<C extends Pick<KeyAdditionChain, "chainName">>(
   chainName: string,
 ): C {
   const chain = chains.get(chainName);
-  if (!chain) throw new AppError("UnknownChain");
+  if (!chain) throw unknownChain(chainName, chains.keys());
   return chain;
 }

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, unknownChain } from "@countersign/errors";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
@@ -17,7 +17,7 @@ export interface DeployAccount {
 export interface DeployAccountOptions {
   readonly store: AccountStore;
   readonly clock: Clock;
-  hasChain(name: string): boolean;
+  readonly chainNames: ReadonlySet<string>;
   /** Tells the runners that something is queued. */
   wakeRunner(): void;
   /** Resolves when the deployment may have moved, or after `ms`. */
@@ -29,10 +29,10 @@ export interface DeployAccountOptions {
  * Errors: UnknownChain, UnsupportedKey, AccountExists where the account is being deployed with another key.
  */
 export const deployAccount =
-  ({ store, clock, hasChain, wakeRunner, waitForChange }: DeployAccountOptions) =>
+  ({ store, clock, chainNames, wakeRunner, waitForChange }: DeployAccountOptions) =>
   async (command: DeployAccount, signal: AbortSignal): Promise<AccountDeployment> => {
     const { accountId, chainName, userKey } = command;
-    if (!hasChain(chainName)) throw new AppError("UnknownChain");
+    if (!chainNames.has(chainName)) throw unknownChain(chainName, chainNames);
     if (!isFlowKeyAlgorithm(userKey.algorithm)) {
       throw new AppError("UnsupportedKey", {
         detail: `${chainName} carries keys of ${FLOW_KEY_ALGORITHMS.join(" and ")}`,

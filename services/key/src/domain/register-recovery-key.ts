@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, unknownChain } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
 import type { FollowChain } from "./follow-chain.ts";
@@ -40,7 +40,12 @@ export function registerRecoveryKey({ store, chain, follow, clock, newId }: Regi
     );
     const chainName = command.chainName || (shows ?? chains[0])?.chainName;
     if (chainName === undefined) throw new AppError("AccountNotReady");
-    if (!chains.some((each) => each.chainName === chainName)) throw new AppError("UnknownChain");
+    if (!chains.some((each) => each.chainName === chainName)) {
+      throw unknownChain(
+        chainName,
+        chains.map((each) => each.chainName),
+      );
+    }
 
     await store.withAccount(accountId, async (keys) => {
       const now = clock.now();

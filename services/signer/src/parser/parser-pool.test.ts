@@ -17,6 +17,7 @@ const GLUE = `globalThis.Go = class {
       if (script === "exit") this.exit(2);
       if (script === "memory") { const all = []; for (;;) all.push(new Array(1e6).fill(Math.random())); }
       if (script === "nonsense") return undefined;
+      if (script === "long") return JSON.stringify({ error: "😀".repeat(100_000) });
       if (script === "env") return JSON.stringify({ error: JSON.stringify(process.env) });
       return script === "bad" ? '{"error":"bad"}' : '{"program":{"node":"Program","Declarations":[]}}';
     };
@@ -85,6 +86,11 @@ describe("the parser's workers", { timeout: 60_000 }, () => {
   it("know nothing of our environment", async () => {
     const { facts } = await start({ timeLimitMs: 10_000 });
     expect((await facts("env")).problem).toBe("{}");
+  });
+
+  it("pass on no more than a line of what the parser says", async () => {
+    const { facts } = await start({ timeLimitMs: 10_000 });
+    expect((await facts("long")).problem).toBe("😀".repeat(200));
   });
 
   it("turn scripts away when too many wait, or when they are too long", async () => {

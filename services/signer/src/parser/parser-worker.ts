@@ -16,6 +16,9 @@ export interface ParserAnswer {
   readonly facts?: ScriptFacts;
 }
 
+/** UTF-16 units; what the parser says goes to the caller, and may quote the script. */
+const MAX_PROBLEM = 400;
+
 const { module, glue } = workerData as { module: object; glue: string };
 const parse = await startParser(module, glue, () => process.exit(1));
 const answer = (message: ParserAnswer) => parentPort?.postMessage(message);
@@ -23,6 +26,7 @@ const answer = (message: ParserAnswer) => parentPort?.postMessage(message);
 parentPort?.on("message", ({ id, script }: ParserRequest) => {
   // Whatever is thrown here ends the worker, and its script counts as not understood.
   const { program, error } = JSON.parse(String(parse(script))) as { program?: SyntaxNode; error?: string };
-  answer({ id, facts: program ? collectFacts(program) : notUnderstood(error ?? "no answer") });
+  const problem = (error ?? "no answer").slice(0, MAX_PROBLEM).toWellFormed();
+  answer({ id, facts: program ? collectFacts(program) : notUnderstood(problem) });
 });
 answer({ id: 0 });

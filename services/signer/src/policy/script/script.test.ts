@@ -38,6 +38,36 @@ describe("attacks", () => {
   });
 });
 
+describe("a script that is not Cadence", () => {
+  const detailOf = async (script: string): Promise<string> => {
+    const error = await ask(script).then(undefined, (refused: unknown) => refused);
+    expect(error).toMatchObject({ reason: "SigningRefused", metadata: { reason: "ScriptNotUnderstood" } });
+    return (error as { detail: string }).detail;
+  };
+
+  it("is refused with the place of its first error and the parser's message", async () => {
+    expect(await detailOf("transaction {\n  prepare(a: &Account) {\n    let x = = 1\n  }\n}")).toBe(
+      "the script is not Cadence: line 3, column 12: unexpected token at start of expression: `=`",
+    );
+  });
+
+  it("is quoted in one line of bounded length", async () => {
+    const name = `x${"é".repeat(20_000)}`;
+    for (const script of [
+      `\u202e${name} {`,
+      `transaction { ${name} }`,
+      `"${name}\n`,
+      "\0\u001b[2J",
+      `/* ${name}`,
+      `0z${name}`,
+    ]) {
+      const detail = await detailOf(script);
+      expect(detail).toMatch(/^the script is not Cadence: line \d+, column \d+: [\x20-\x7e]+…?$/u);
+      expect(detail.length).toBeLessThan(220);
+    }
+  });
+});
+
 describe("ordinary transactions", () => {
   const collection = ordinary();
 
