@@ -83,7 +83,7 @@ function problemsOf(row: Route): Json {
     for (const reason of ["InvalidRequest", "PayloadTooLarge", "UnsupportedMediaType"] as const) reasons.add(reason);
   if (row.request.params || row.request.query || row.events) reasons.add("InvalidRequest");
   if (row.token !== "none") {
-    for (const reason of ["InvalidAccessToken", "AccessTokenExpired"] as const) reasons.add(reason);
+    for (const reason of ["InvalidAccessToken", "AccessTokenExpired", "SessionEnded"] as const) reasons.add(reason);
     if (allowedScopes(row).length < SCOPES.length) reasons.add("InsufficientScope");
     if (row.token !== "optional") reasons.add("Unauthenticated");
   }

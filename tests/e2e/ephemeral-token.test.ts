@@ -46,9 +46,9 @@ describe("the ephemeral token of a request that is over", () => {
     const { message } = twoFactorAuth.request;
     await expect.poll(async () => (await sign(token, message)).status, { timeout: 2_000, interval: 500 }).toBe(401);
     const direct = signer.signTransaction({ message: Buffer.from(message, "hex"), chainName }, { token });
-    await expect(direct).rejects.toMatchObject({ reason: "InvalidAccessToken" });
+    await expect(direct).rejects.toMatchObject({ reason: "SessionEnded" });
     const paymaster = signer.signPaymaster({ message: Buffer.from(message, "hex"), chainName }, { token });
-    await expect(paymaster).rejects.toMatchObject({ reason: "InvalidAccessToken" });
+    await expect(paymaster).rejects.toMatchObject({ reason: "SessionEnded" });
   }
 
   it("signs nothing any more once it was rejected, and finishing says so", async () => {

@@ -38,7 +38,7 @@ describe("the list of keys follows the chain", () => {
     const lost = await secondPhone(person);
     expect(await lost.client.keys()).toHaveLength(2);
     await change(person, { template: "revoke-user-key", oldKey: lost.deviceKey.publicKey });
-    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
     const { deviceKey } = lost;
     expect(await keyOf(person, deviceKey)).toMatchObject({ keyIndex: 2, revokedAt: expect.stringMatching(/Z$/) });
     expect((await person.client.keys()).map(({ publicKey }) => publicKey)).toEqual([person.deviceKey.publicKey]);

@@ -158,7 +158,7 @@ describe.concurrent("a recovery key", () => {
     expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
 
     await change(fresh, { template: "revoke-user-key", oldKey: deviceKey });
-    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
     const login = await logIn(lost.email);
     expect(await problemOf(lost.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
     await expect.poll(async () => (await fresh.client.devices()).length, patience).toBe(1);
@@ -202,7 +202,7 @@ describe.concurrent("a recovery key", () => {
         { publicKey: backup.publicKey, revokedAt: expect.stringMatching(/Z$/) },
         { publicKey: next.publicKey, revokedAt: "", pending: false, keyIndex: 3 },
       ]);
-    await expect.poll(() => old.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    await expect.poll(() => old.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
     const login = await logIn(person.email);
     expect(await problemOf(old.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
     const now = clientOf(next);
@@ -279,7 +279,7 @@ describe("the user's exit", () => {
     const result = await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) });
     expect(result.errorMessage).toBe("");
 
-    await expect.poll(() => client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    await expect.poll(() => client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
     const login = await logIn(person.email);
     expect(await problemOf(client.signIn({ login, chainName }))).toMatchObject({ status: 403, error: "AccountLeft" });
   });

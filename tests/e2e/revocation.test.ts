@@ -61,7 +61,7 @@ it.each<[string, (person: Awaited<ReturnType<typeof signUpPerson>>, sessionId: s
   const started = performance.now();
   const took: Record<string, number> = {};
   const stopped = async (name: string, ask: (token: string) => Promise<string>) => {
-    while ((await ask(token)) !== "InvalidAccessToken") await new Promise((resolve) => setTimeout(resolve, 20));
+    while ((await ask(token)) !== "SessionEnded") await new Promise((resolve) => setTimeout(resolve, 20));
     took[name] = performance.now() - started;
   };
   const streamed = (async () => {

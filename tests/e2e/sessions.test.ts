@@ -77,7 +77,10 @@ describe("sessions", () => {
     const third = await refresh(second.body.credentials.refreshToken);
     expect(third.status).toBe(200);
     expect(await refresh(first)).toMatchObject({ status: 401, body: { error: "RefreshTokenReused" } });
-    expect((await refresh(third.body.credentials.refreshToken)).status).toBe(401);
+    expect(await refresh(third.body.credentials.refreshToken)).toMatchObject({
+      status: 401,
+      body: { error: "SessionEnded" },
+    });
     expect(client.credentials).toBeDefined();
   });
 
@@ -89,7 +92,7 @@ describe("sessions", () => {
     await client.endSession(other.id);
     const me = () => call("GET", "/account/v1/me", { token: old });
     await expect.poll(async () => (await me()).status, { timeout: 2000, interval: 50 }).toBe(401);
-    expect((await me()).body.error).toBe("InvalidAccessToken");
+    expect((await me()).body.error).toBe("SessionEnded");
     expect((await client.me()).addresses).toHaveLength(2);
   });
 
@@ -97,9 +100,14 @@ describe("sessions", () => {
     const { client } = await signUpPerson();
     const { accessToken, refreshToken } = client.credentials!;
     await client.signOut();
-    expect((await call("POST", "/auth/v1/token/refresh", { body: { refreshToken } })).status).toBe(401);
-    const status = async () => (await call("GET", "/account/v1/me", { token: accessToken })).status;
-    await expect.poll(status, { timeout: 2000, interval: 50 }).toBe(401);
+    const refreshed = await call("POST", "/auth/v1/token/refresh", { body: { refreshToken } });
+    expect(refreshed).toMatchObject({ status: 401, body: { error: "SessionEnded" } });
+    expect(refreshed.headers.get("www-authenticate") ?? "").not.toContain("invalid_token");
+    const me = () => call("GET", "/account/v1/me", { token: accessToken });
+    await expect.poll(async () => (await me()).status, { timeout: 2000, interval: 50 }).toBe(401);
+    const refused = await me();
+    expect(refused.body.error).toBe("SessionEnded");
+    expect(refused.headers.get("www-authenticate")).toContain('error="invalid_token"');
   });
 
   it("another account's session is not found", async () => {

@@ -92,7 +92,7 @@ describe("many at once", () => {
     }
     for (const token of [refreshToken, ...refreshed.map(({ body }) => body.credentials.refreshToken as string)]) {
       const again = await send({ method: "POST", path: "/auth/v1/token/refresh", body: { refreshToken: token } });
-      expectProblem(again, 401, "InvalidRefreshToken");
+      expectProblem(again, 401, "SessionEnded");
     }
   });
 

@@ -47,7 +47,7 @@ describe("refresh tokens", () => {
     expect(await meStatus(third.accessToken)).toBe(200);
     expectProblem(await refresh(first.refreshToken), 401, "RefreshTokenReused");
     for (const { refreshToken } of [first, second, third]) {
-      expectProblem(await refresh(refreshToken), 401, "InvalidRefreshToken");
+      expectProblem(await refresh(refreshToken), 401, "SessionEnded");
     }
     for (const { accessToken } of [first, second, third]) {
       await expect.poll(() => meStatus(accessToken), { timeout: 2_000, interval: 50 }).toBe(401);
@@ -72,7 +72,7 @@ describe("refresh tokens", () => {
   it("does not outlive its session", async () => {
     const mine = await newSession(victim);
     await send({ method: "POST", path: "/auth/v1/signout", token: mine.accessToken });
-    expectProblem(await refresh(mine.refreshToken), 401, "InvalidRefreshToken");
+    expectProblem(await refresh(mine.refreshToken), 401, "SessionEnded");
   });
 
   it("one session's does not touch another's", async () => {
@@ -107,10 +107,8 @@ describe("refresh tokens", () => {
     ["an unknown key id", (good) => resigned(good, { kid: randomUUID() })],
     ["a critical extension", (good) => resigned(good, { crit: ["evil"], evil: 1 })],
     ["alg none", async (good) => `${part({ ...read(good).header, alg: "none" })}.${good.split(".")[1]}.`],
-    ["expired", (good) => resigned(good, {}, { exp: Math.floor(Date.now() / 1000) - 60 })],
     ["no end", (good) => resigned(good, {}, { exp: undefined })],
     ["not valid yet", (good) => resigned(good, {}, { nbf: Math.floor(Date.now() / 1000) + 300 })],
-    ["a session of nobody", (good) => resigned(good, {}, { sid: randomUUID() })],
     ["a session that is no id", (good) => resigned(good, {}, { sid: "' OR 1=1" })],
     ["an id that is none", (good) => resigned(good, {}, { jti: "x" })],
     [
@@ -132,6 +130,15 @@ describe("refresh tokens", () => {
     expectProblem(await refresh(await make(refreshToken)), 401, "InvalidRefreshToken");
     await next(refreshToken);
   });
+});
+
+it.each<[string, (good: string) => Promise<string>]>([
+  ["expired", (good) => resigned(good, {}, { exp: Math.floor(Date.now() / 1000) - 60 })],
+  ["of a session whose row is gone", (good) => resigned(good, {}, { sid: randomUUID() })],
+])("a validly signed refresh token that is %s names an ended session, and ends no other", async (_, make) => {
+  const { refreshToken } = await newSession(victim);
+  expectProblem(await refresh(await make(refreshToken)), 401, "SessionEnded");
+  await next(refreshToken);
 });
 
 async function resigned(good: string, header: Record<string, unknown>, claims: Record<string, unknown> = {}) {

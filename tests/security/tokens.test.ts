@@ -208,7 +208,7 @@ it("a token of an ended session opens nothing", async () => {
   await expect.poll(async () => (await me()).status, { timeout: 2_000, interval: 50 }).toBe(401);
   for (const route of guarded) {
     const { path, body } = route.sample(victim);
-    expectProblem(await send({ method: route.method, path, body, token }), 401, "InvalidAccessToken");
+    expectProblem(await send({ method: route.method, path, body, token }), 401, "SessionEnded");
   }
   remember(
     await client.signIn({

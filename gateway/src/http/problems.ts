@@ -51,17 +51,23 @@ export function sendProblem(response: Response, error: AppError): void {
   if (error.retryAfterSeconds !== undefined)
     response.set("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
   else if (problem.status === 429) response.set("Retry-After", "1");
-  const challenge = bearerChallenge(problem);
+  const challenge = bearerChallenge(problem, response.locals.takesToken === true);
   if (challenge !== undefined) response.set("WWW-Authenticate", challenge);
   response.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
 }
 
-/** RFC 6750, section 3: what the client should do about its token. */
-function bearerChallenge(problem: Problem): string | undefined {
+/**
+ * RFC 6750, section 3: what the client should do about its access token. On a route that takes none, SessionEnded is about a
+ * refresh token in the body.
+ */
+function bearerChallenge(problem: Problem, takesToken: boolean): string | undefined {
   const realm = 'Bearer realm="countersign"';
   if (problem.error === "InsufficientScope") return `${realm}, error="insufficient_scope"`;
   if (problem.status !== 401) return undefined;
-  const aboutToken = problem.error === "InvalidAccessToken" || problem.error === "AccessTokenExpired";
+  const aboutToken =
+    problem.error === "InvalidAccessToken" ||
+    problem.error === "AccessTokenExpired" ||
+    (problem.error === "SessionEnded" && takesToken);
   return aboutToken ? `${realm}, error="invalid_token", error_description="${problem.title}"` : realm;
 }
 

@@ -108,6 +108,7 @@ const STREAM_LIMITS = { firstMs: 3_000, stuckMs: 10_000 };
 export function toExpressHandler(row: Route, parts: RouteParts): RequestHandler {
   const { verifier, logger, heartbeatMs, stopping } = parts;
   return async (request, response) => {
+    response.locals.takesToken = row.token !== "none";
     const session = authenticate(row, headerValues(request, "authorization"), verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);

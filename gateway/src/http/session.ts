@@ -6,7 +6,7 @@ import type { VerifiedToken } from "@countersign/service-kit";
  */
 export type TokenKind = "none" | "optional" | "user" | "ephemeral";
 
-/** Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, and Unavailable while it cannot know. */
+/** Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and Unavailable while it cannot know. */
 export interface TokenVerifier {
   verify(raw: string): VerifiedToken;
 }
@@ -29,7 +29,7 @@ const MAX_TOKEN_LENGTH = 8_192;
 
 /**
  * Verifies the Bearer token of the Authorization headers, of which there may be one, against a route's rule.
- * Errors: Unauthenticated, InvalidAccessToken, AccessTokenExpired, InsufficientScope.
+ * Errors: Unauthenticated, InvalidAccessToken, AccessTokenExpired, SessionEnded, InsufficientScope.
  */
 export function authenticate(
   rule: TokenRule,

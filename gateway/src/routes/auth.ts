@@ -81,7 +81,7 @@ export function authRoutes({ signUp, sessions }: AuthClients): Route[] {
       token: "none",
       request: { body: z.object({ refreshToken: requiredText(8_192), proof: hexBytes(256).optional() }) },
       response: z.object({ credentials: credentialsSchema }),
-      errors: ["InvalidRefreshToken", "RefreshTokenReused", "RefreshProofRequired", "InvalidSignature"],
+      errors: ["InvalidRefreshToken", "SessionEnded", "RefreshTokenReused", "RefreshProofRequired", "InvalidSignature"],
       handler: async ({ body }, call) => {
         const request = { refreshToken: body.refreshToken, proof: body.proof ?? Buffer.alloc(0) };
         const { credentials } = await sessions.refreshToken(request, { call, deadlineMs: DEADLINES.unary });

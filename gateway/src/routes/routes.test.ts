@@ -79,6 +79,7 @@ describe.each(rows.filter(({ token }) => token !== "none").map(named))("%s", (_n
   it.each([
     ["bad", "InvalidAccessToken"],
     ["expired", "AccessTokenExpired"],
+    ["ended", "SessionEnded"],
   ])("refuses a token that is %s", async (token, error) => {
     const answer = await send(row, { token });
     expect(answer).toMatchObject({ status: 401, json: { error } });

@@ -7,6 +7,7 @@ export const REASONS = {
   Unauthenticated: { grpc: "UNAUTHENTICATED", http: 401, title: "Authentication is required" },
   InvalidAccessToken: { grpc: "UNAUTHENTICATED", http: 401, title: "The access token is not valid" },
   AccessTokenExpired: { grpc: "UNAUTHENTICATED", http: 401, title: "The access token has expired" },
+  SessionEnded: { grpc: "UNAUTHENTICATED", http: 401, title: "The session has ended" },
   InsufficientScope: { grpc: "PERMISSION_DENIED", http: 403, title: "The token does not open this operation" },
   CallerNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The caller may not use this operation" },
   InvalidLoginToken: { grpc: "UNAUTHENTICATED", http: 401, title: "The login token was not accepted" },

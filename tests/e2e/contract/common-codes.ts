@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Reason } from "@countersign/errors";
-import { mintAccessToken } from "../../security/token-forge.ts";
+import { expect } from "vitest";
+import { mintAccessToken, query } from "../../security/token-forge.ts";
 import { newPhone } from "../person.ts";
 import { exchange } from "./exchange.ts";
 import type { Operation } from "./openapi.ts";
+import { once } from "./people.ts";
 import type { Provoked } from "./rows.ts";
 
 /** What only a broken part brings about; each part is broken on a stack of its own. */
@@ -17,6 +19,22 @@ const WHEN_BROKEN = {
 export const nobodysToken = (claims: Record<string, unknown> = {}): Promise<string> =>
   mintAccessToken({ accountId: randomUUID(), deviceKey: newPhone().deviceKey }, claims);
 
+/** The token of a session that has ended, once every service knows it. */
+const endedToken = once(async () => {
+  const sid = randomUUID();
+  const token = await nobodysToken({ sid });
+  await query(
+    "auth",
+    `INSERT INTO token_state_entry (kind, subject, active, until, txid)
+     VALUES ('session', $1, true, now() + interval '16 minutes', pg_current_xact_id()::text::bigint)`,
+    [sid],
+  );
+  // finishTwoFactor and sign-up are judged by auth and the gateway: both have heard of it once it is refused here.
+  const ended = async () => (await exchange("listSessions", { token })).body.error;
+  await expect.poll(ended, { timeout: 5_000, interval: 100 }).toBe("SessionEnded");
+  return token;
+});
+
 /** The codes that follow from what an operation reads, provoked alike for all. */
 export function commonCodes({ operationId, token, readsBody, codes }: Operation): Partial<Record<Reason, Provoked>> {
   const ask = exchange.bind(undefined, operationId);
@@ -29,6 +47,7 @@ export function commonCodes({ operationId, token, readsBody, codes }: Operation)
     ...(token !== "none" && {
       InvalidAccessToken: () => ask({ token: "a.b.c" }),
       AccessTokenExpired: () => withToken({ iat: past - 900, exp: past }),
+      SessionEnded: async () => ask({ token: await endedToken() }),
     }),
     ...(token !== "none" &&
       codes.includes("InsufficientScope") && {

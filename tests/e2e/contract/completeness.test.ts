@@ -108,7 +108,8 @@ describe.each(Object.entries(rows))("%s", (operationId, row) => {
   });
 
   it("documents the codes that the contract names", () => {
-    const general: Reason[] = operation.token === "none" ? [] : ["InvalidAccessToken", "AccessTokenExpired"];
+    const general: Reason[] =
+      operation.token === "none" ? [] : ["InvalidAccessToken", "AccessTokenExpired", "SessionEnded"];
     expect(operation.codes).toEqual(expect.arrayContaining([...general, ...(CONTRACT[nameOf(operation)] ?? [])]));
   });
 

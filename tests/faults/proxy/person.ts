@@ -137,7 +137,7 @@ export async function signOut({ client }: Person): Promise<void> {
   try {
     await persist(() => client.signOut());
   } catch (error) {
-    if (!refusedWith(error, "InvalidAccessToken")) throw error;
+    if (!refusedWith(error, "SessionEnded")) throw error;
   }
 }
 

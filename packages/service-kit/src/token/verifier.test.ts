@@ -180,7 +180,7 @@ describe("what was taken away", () => {
     const held = raw();
     verifier.verify(held);
     heartbeat({ entries: [entry({ endedSessionId: sessionId })] });
-    expect(() => verifier.verify(held)).toThrow("InvalidAccessToken");
+    expect(() => verifier.verify(held)).toThrow("SessionEnded");
     heartbeat({ entries: [entry({ endedSessionId: sessionId, active: false })] });
     verifier.verify(held);
   });
@@ -191,10 +191,10 @@ describe("what was taken away", () => {
     const held = raw();
     for (const each of [verifier, finishing]) expect(each.verify(ephemeral).scope).toBe("sign");
     heartbeat({ entries: [entry({ endedSessionId: sessionId })] });
-    expect(() => verifier.verify(ephemeral)).toThrow("InvalidAccessToken");
+    expect(() => verifier.verify(ephemeral)).toThrow("SessionEnded");
     expect(finishing.verify(ephemeral).twoFactorId).toBe(sessionId);
     // Of a full session an end is an end.
-    expect(() => finishing.verify(held)).toThrow("InvalidAccessToken");
+    expect(() => finishing.verify(held)).toThrow("SessionEnded");
     clock.advance(900_000 + 299_999);
     heartbeat();
     for (const each of [() => verifier.verify(ephemeral), () => finishing.verify(held)]) {
@@ -210,7 +210,7 @@ describe("what was taken away", () => {
     heartbeat({ entries: [entry({ blockedKey: { accountId: sessionId, publicKey } })] });
     verifier.verify(raw());
     heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey } })] });
-    expect(() => verifier.verify(raw())).toThrow("InvalidAccessToken");
+    expect(() => verifier.verify(raw())).toThrow("SessionEnded");
   });
 
   test("a frozen account is refused where that is asked for", () => {

@@ -27,7 +27,7 @@ export interface VerifiedToken {
 }
 
 export interface TokenVerifier {
-  /** Errors: InvalidAccessToken, AccessTokenExpired, and `staleReason` while the state is too old to know. */
+  /** Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and `staleReason` while the state is too old to know. */
   verify(raw: string): VerifiedToken;
 }
 
@@ -114,7 +114,8 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       const blocked =
         state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
       const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);
-      if (blocked || ended) throw new AppError("InvalidAccessToken");
+      // Only the holder of a token that auth signed learns this.
+      if (blocked || ended) throw new AppError("SessionEnded");
       if (options.refuseFrozen === true && state.isFrozen(token.accountId)) throw new AppError("AccountFrozen");
       return token;
     },

@@ -4,11 +4,16 @@ import { type Clock, uuidv4 } from "@countersign/service-kit";
 import type { SessionStore } from "./ports.ts";
 import { type Credentials, judgeRefresh, rotate, type Session } from "./session.ts";
 
+export interface RefreshTokenIds {
+  readonly sessionId: string;
+  readonly refreshId: string;
+}
+
 export interface RefreshTokenOptions {
   readonly sessions: SessionStore;
   readonly clock: Clock;
-  /** The ids in a refresh token of ours; undefined for everything else. */
-  read(token: string): Promise<{ sessionId: string; refreshId: string } | undefined>;
+  /** Returns the ids in a refresh token of ours, "expired" for one that was ours, and undefined for anything else. */
+  read(token: string): Promise<RefreshTokenIds | "expired" | undefined>;
   issue(session: Session): Promise<Credentials>;
 }
 
@@ -18,23 +23,25 @@ export const refreshProofMessage = (refreshToken: string): Uint8Array =>
 
 type Verdict =
   | { session: Session }
-  | { error: "RefreshTokenReused" | "RefreshProofRequired" | "InvalidSignature" | "InvalidRefreshToken" };
+  | { error: "RefreshTokenReused" | "RefreshProofRequired" | "InvalidSignature" | "SessionEnded" };
 
 /**
- * Exchanges a refresh token for the next pair. A retry of the last used one gets the same successor for 30 seconds while that is unused; any other reuse ends the session.
- * Errors: InvalidRefreshToken, RefreshTokenReused, RefreshProofRequired, InvalidSignature.
+ * Exchanges a refresh token for the next pair. A retry of the last used one gets the same successor for 30 seconds while that is
+ * unused; any other reuse ends the session, and is answered RefreshTokenReused once. After that, and after any other end of the
+ * session, its tokens are answered SessionEnded. Only the holder of a token that auth signed learns either.
+ * Errors: InvalidRefreshToken, SessionEnded, RefreshTokenReused, RefreshProofRequired, InvalidSignature.
  */
 export const refreshToken =
   ({ sessions, clock, read, issue }: RefreshTokenOptions) =>
   async (token: string, proof: Uint8Array, requestId: string): Promise<Credentials> => {
     const ids = await read(token);
     if (!ids) throw new AppError("InvalidRefreshToken");
+    if (ids === "expired") throw new AppError("SessionEnded");
     const now = clock.now();
     const verdict = await sessions.update<Verdict>(
       ids.sessionId,
       (session) => {
-        if (now >= session.refreshExpiresAt || now >= session.expiresAt)
-          return { result: { error: "InvalidRefreshToken" } };
+        if (now >= session.refreshExpiresAt || now >= session.expiresAt) return { result: { error: "SessionEnded" } };
         const judged = judgeRefresh(session, ids.refreshId, now);
         if (judged === "reused") return { end: "refresh-token-reused", result: { error: "RefreshTokenReused" } };
         if (proof.length === 0 && session.proofRequired) return { result: { error: "RefreshProofRequired" } };
@@ -48,7 +55,7 @@ export const refreshToken =
       now,
       requestId,
     );
-    if (!verdict) throw new AppError("InvalidRefreshToken");
+    if (!verdict) throw new AppError("SessionEnded");
     if ("error" in verdict) throw new AppError(verdict.error);
     return issue(verdict.session);
   };

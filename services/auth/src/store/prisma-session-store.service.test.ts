@@ -35,7 +35,7 @@ describe("sessions", () => {
     const third = await refresh(second.refreshToken);
     const reused = await Promise.allSettled(times(4, () => refresh(session.refreshId)));
     expect(reused.every(({ status }) => status === "rejected")).toBe(true);
-    await expect(refresh(third.refreshToken)).rejects.toMatchObject({ reason: "InvalidRefreshToken" });
+    await expect(refresh(third.refreshToken)).rejects.toMatchObject({ reason: "SessionEnded" });
     expect(await eventsOf(session.accountId, "session-ended")).toBe(1);
     expect(await prisma.tokenStateEntry.count({ where: { kind: "session", subject: session.id, active: true } })).toBe(
       1,
@@ -59,6 +59,25 @@ describe("sessions", () => {
       await refresh("token", new Uint8Array(), "");
       expect(issued).toEqual([authTime]);
       expect((await sessions().list(session.accountId, now)).map((row) => row.authTime)).toEqual([authTime]);
+    }
+  });
+
+  it("a refresh token of a session that is over answers SessionEnded, for any reason that ended it", async () => {
+    const refresh = ({ id, refreshId }: Session) =>
+      refreshing()(JSON.stringify({ sessionId: id, refreshId }), new Uint8Array(), "");
+    const signedOut = someSession();
+    await sessions().begin(signedOut, "");
+    await sessions().end(signedOut.accountId, { id: signedOut.id }, "signed-out", now, "");
+    const removed = someSession();
+    await sessions().begin(removed, "");
+    const { accountId, deviceKey } = removed;
+    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
+    const over = someSession({ expiresAt: now });
+    const refreshOver = someSession({ refreshExpiresAt: now });
+    for (const session of [over, refreshOver]) await sessions().begin(session, "");
+    const pruned = someSession();
+    for (const session of [signedOut, removed, over, refreshOver, pruned]) {
+      await expect(refresh(session)).rejects.toMatchObject({ reason: "SessionEnded" });
     }
   });
 

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { generateKeyPair } from "@countersign/keys/node";
 import { createTokenState, createTokenVerifier, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { beginSession, REFRESH_TOKEN_MS, SESSION_MS } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
 import { createTokens } from "./tokens.ts";
@@ -48,4 +49,48 @@ it("an ephemeral token names its request and both keys of the new device, and en
   for (const token of [first, again]) {
     expect(() => verify(token)).toThrow(expect.objectContaining({ reason: "AccessTokenExpired" }));
   }
+});
+
+describe("reading a refresh token", () => {
+  const clock = new FixedClock("2026-11-20T10:00:00Z");
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const jwk = publicKey.export({ format: "jwk" });
+  const keys = {
+    signingKey: async () => ({ kid: "k", key: privateKey }),
+    verificationKey: async (kid: string) => (kid === "k" ? jwk : undefined),
+  } as unknown as TokenKeys;
+  const { issue, readRefreshToken } = createTokens({ keys, issuer: "https://auth.example", clock });
+  const { publicKey: deviceKey } = generateKeyPair();
+  const session = beginSession(
+    {
+      id: uuidv7(clock),
+      refreshId: uuidv4(),
+      accountId: uuidv7(clock),
+      app: { appId: "demo", appName: "Demo" },
+      deviceKey,
+      accountKey: deviceKey,
+      authTime: clock.now(),
+    },
+    clock.now(),
+  );
+
+  it("tells one that has expired from what never was one", async () => {
+    const { refreshToken, accessToken } = await issue(session);
+    expect(await readRefreshToken(refreshToken)).toEqual({ sessionId: session.id, refreshId: session.refreshId });
+    clock.advance(REFRESH_TOKEN_MS);
+    expect(await readRefreshToken(refreshToken)).toBe("expired");
+    // Only what auth signed is told that it has expired.
+    const [header, payload, signature] = refreshToken.split(".");
+    const edited = `${signature!.slice(0, -10)}${signature!.at(-10) === "A" ? "B" : "A"}${signature!.slice(-9)}`;
+    for (const other of [`${header}.${payload}.${edited}`, `${header}.${payload}.`, accessToken, "garbage"]) {
+      expect(await readRefreshToken(other)).toBeUndefined();
+    }
+  });
+
+  it("does not believe an expired one of another issuer", async () => {
+    const elsewhere = createTokens({ keys, issuer: "https://evil.example", clock });
+    const { refreshToken } = await elsewhere.issue(session);
+    clock.advance(SESSION_MS);
+    expect(await readRefreshToken(refreshToken)).toBeUndefined();
+  });
 });

@@ -1,7 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
 import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type Clock, isUuid, uuidv4 } from "@countersign/service-kit";
-import { importJWK, jwtVerify, SignJWT } from "jose";
+import { errors, importJWK, jwtVerify, SignJWT } from "jose";
 import type { App } from "../domain/login.ts";
+import type { RefreshTokenIds } from "../domain/refresh-token.ts";
 import { ACCESS_TOKEN_MS, type Credentials, type Session, type SessionScope } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
@@ -80,8 +81,11 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
     issueEphemeral: ({ id, userKey: accountKey, ...signIn }: TwoFactorSignIn): Promise<string> =>
       signAccessToken({ ...signIn, sessionId: id, accountKey, scope: { scope: "sign", two_factor: id } }),
 
-    /** The ids in a refresh token of ours; undefined for everything else. The session's row decides what they are worth. */
-    async readRefreshToken(token: string): Promise<{ sessionId: string; refreshId: string } | undefined> {
+    /**
+     * Returns the ids in a refresh token of ours, "expired" for one that was ours, and undefined for anything else. The session's
+     * row decides what the ids are worth.
+     */
+    async readRefreshToken(token: string): Promise<RefreshTokenIds | "expired" | undefined> {
       try {
         const { payload } = await jwtVerify(
           token,
@@ -103,8 +107,9 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
         return typeof sid === "string" && isUuid(sid) && jti && isUuid(jti)
           ? { sessionId: sid, refreshId: jti }
           : undefined;
-      } catch {
-        return undefined;
+      } catch (error) {
+        // jose checks the signature and every other claim before it looks at `exp`.
+        return error instanceof errors.JWTExpired && error.claim === "exp" ? "expired" : undefined;
       }
     },
   };

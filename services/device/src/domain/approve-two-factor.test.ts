@@ -211,7 +211,7 @@ describe("approveTwoFactor", () => {
     const stranger = await world.device(v7());
     await expect(world.sign(stranger, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
     const removed = { ...old, session: { ...old.session, sessionKey: stranger.keys.publicKey } };
-    await expect(world.sign(removed, asked.id, asked.message)).rejects.toMatchObject(refused("InvalidAccessToken"));
+    await expect(world.sign(removed, asked.id, asked.message)).rejects.toMatchObject(refused("SessionEnded"));
     const itself = { ...old, session: { ...old.session, accountKey: asked.userKey.accountKey } };
     await expect(world.sign(itself, asked.id, asked.message)).rejects.toMatchObject(refused("InsufficientScope"));
     expect(row().status).toBe("pending");

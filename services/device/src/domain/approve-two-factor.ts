@@ -51,6 +51,7 @@ const NOTHING_SUBMITTED = [
   "AccountFrozen",
   "AccountNotReady",
   "InvalidAccessToken",
+  "SessionEnded",
   "AccessTokenExpired",
   "InsufficientScope",
   "TooManyKeys",
@@ -61,7 +62,7 @@ const NOTHING_SUBMITTED = [
 /**
  * A registered device of the account, or its recovery key, lets a new one in. Of all that may happen to a request at once, one thing does.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
- * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), InvalidAccessToken (no registered device), DelayRequired and DelayCancelled (a recovery key), and what else
+ * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), SessionEnded (no registered device), DelayRequired and DelayCancelled (a recovery key), and what else
  * NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded where the outcome will show in the request.
  */
 export function approveTwoFactor(ports: ApprovePorts) {
@@ -190,7 +191,7 @@ async function approvedByEarlierCall(
 function requireApprover(live: readonly Device[], session: ApproverSession): ApproverId {
   if (session.recoverySessionId !== undefined) return { id: session.recoverySessionId };
   const device = live.find(({ publicKey }) => samePublicKey(publicKey, session.sessionKey));
-  if (!device) throw new AppError("InvalidAccessToken");
+  if (!device) throw new AppError("SessionEnded");
   return device;
 }
 

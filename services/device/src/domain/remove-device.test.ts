@@ -53,7 +53,7 @@ describe("removeDevice", () => {
   it("does not hear a removed device", async () => {
     await remove(old, young);
     clock.advance(2 * YOUNG_FOR_MS);
-    await expect(remove(young, old)).rejects.toMatchObject({ reason: "InvalidAccessToken" });
+    await expect(remove(young, old)).rejects.toMatchObject({ reason: "SessionEnded" });
   });
 
   it("does not find another account's device", async () => {

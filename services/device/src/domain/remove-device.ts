@@ -16,7 +16,7 @@ export const YOUNG_FOR_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Takes a device from the session's account and gives it; a repeated call gives the removed device again.
- * Errors: DeviceNotFound; DeviceTooYoung; InvalidAccessToken where the asking device itself is not the account's any more.
+ * Errors: DeviceNotFound; DeviceTooYoung; SessionEnded where the asking device itself is not the account's any more.
  */
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>
@@ -30,8 +30,7 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
 
       const now = clock.now();
       const asker = await devices.findLive(command.session.sessionKey.publicKey);
-      if (!asker || !samePublicKey(asker.publicKey, command.session.sessionKey))
-        throw new AppError("InvalidAccessToken");
+      if (!asker || !samePublicKey(asker.publicKey, command.session.sessionKey)) throw new AppError("SessionEnded");
       const young = now.getTime() - asker.createdAt.getTime() < YOUNG_FOR_MS;
       if (young && device.createdAt < asker.createdAt) throw new AppError("DeviceTooYoung");
 

@@ -34,6 +34,11 @@ export const sessions: Rows = {
     answer: z.strictObject({ credentials }),
     codes: {
       InvalidRefreshToken: async () => refresh((await newSession()).accessToken),
+      SessionEnded: async () => {
+        const { accessToken, refreshToken } = await newSession();
+        await exchange("signOut", { token: accessToken });
+        return refresh(refreshToken);
+      },
       RefreshTokenReused: async () => {
         const { refreshToken: first } = await newSession();
         const second = (await refresh(first)).body.credentials.refreshToken;
