@@ -28,6 +28,17 @@ describe("people are told", () => {
     expect(deviceLog()).not.toContain(email);
   });
 
+  it("in the language of the device", async () => {
+    const { client } = await signUpPerson();
+    await client.updateDevice({ lang: "de-AT" });
+    const start = deviceLog().length;
+    const token = client.credentials!.accessToken;
+    expect((await call("POST", "/account/v1/freeze", { token })).status).toBe(204);
+    await expect
+      .poll(() => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
+      .toContain("mail: Ihr Konto ist gesperrt");
+  });
+
   it("of a new device that asks: the old one's stream and its push", async () => {
     const { client, email } = await signUpPerson();
     await client.updateDevice({ pushToken: `token-of-${email}` });

@@ -3,12 +3,14 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, FixedClock, publicKeyToProto } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Device } from "../domain/device.ts";
 import type { Push } from "../push/push-devices.ts";
-import { somePublicKey } from "../testing/samples.ts";
+import { PUSH_KINDS } from "../push/push-kinds.ts";
+import { someAttributes, somePublicKey } from "../testing/samples.ts";
+import { noticeText } from "./notice-text.ts";
 import { onNoticeEvent } from "./on-event.ts";
-import type { Mail } from "./ports.ts";
+import type { Mail, NoticeKind } from "./ports.ts";
 import { MAX_PER_DAY, sendNotice } from "./send-notice.ts";
-import { noticeText } from "./texts.ts";
 
 const logger = createLogger({ name: "test", level: "silent" });
 const accountId = v7();
@@ -22,6 +24,7 @@ let mails: Mail[];
 let mailFails: boolean;
 let pushFails: boolean;
 let email: string;
+let live: Device[];
 
 beforeEach(() => {
   clock = new FixedClock("2026-11-20T10:00:00Z");
@@ -32,6 +35,7 @@ beforeEach(() => {
   mailFails = false;
   pushFails = false;
   email = "ada@example.com";
+  live = [];
 });
 
 function handler({ mail = true } = {}) {
@@ -47,7 +51,7 @@ function handler({ mail = true } = {}) {
     },
   };
   const send = sendNotice({
-    devices: { listLive: async () => [] },
+    devices: { listLive: async () => live },
     deliveries,
     push: async (_devices, push) => {
       pushes.push(push);
@@ -95,7 +99,7 @@ describe("notices", () => {
     await handler()(delivered);
     expect(pushes).toMatchObject([{ kind: "notice.new-sign-in", twoFactorId: "", eventId: delivered.event.id }]);
     expect(mails).toEqual([
-      { to: email, id: delivered.event.id, ...noticeText("new-sign-in", delivered.event.occurredAt!) },
+      { to: email, id: delivered.event.id, ...noticeText("new-sign-in", delivered.event.occurredAt!, "en") },
     ]);
     expect(mails[0]!.text).toContain("2026-11-20 11:00 UTC");
     expect(mails[0]!.text).not.toContain(accountId);
@@ -141,6 +145,64 @@ describe("notices", () => {
     await handler()(event("auth.account-frozen", { accountFrozen: { frozen: true, cause: "chain-alert" } }));
     await handler()(alert(false));
     expect(pushes.map(({ kind }) => kind)).toEqual(["notice.changed-and-frozen", "notice.changed-on-chain"]);
+  });
+
+  it("are mailed in the language of the account's oldest device that states one", async () => {
+    const device = (lang: string, createdAt: Date): Device => ({
+      id: v7(),
+      accountId,
+      publicKey: somePublicKey(),
+      attributes: { ...someAttributes, lang },
+      createdAt,
+      lastUsedAt: createdAt,
+      removedAt: null,
+    });
+    live = [device("en", clock.now()), device("de_AT", new Date(0))];
+    await handler()(frozen("frozen"));
+    expect(mails).toMatchObject([{ subject: "Ihr Konto ist gesperrt" }]);
+    expect(mails[0]!.text).toContain("Zeit: 2026-11-20 10:00 UTC");
+  });
+
+  const delay = { id: v7(), operation: "add-recovery-key", chainName: "c" };
+  const chainAlert = (freezes: boolean) =>
+    event("account.chain-alert", {
+      chainAlert: {
+        chainName: "c",
+        transactionId: "t",
+        eventIndex: 0,
+        eventType: "e",
+        height: 5n,
+        kind: "keys",
+        freezes,
+      },
+    });
+  const session = (recovery: boolean) => {
+    const made = signedIn();
+    if (made.event.sessionCreated) made.event.sessionCreated.recovery = recovery;
+    return made;
+  };
+  /** An event for each kind of notice. */
+  const causes: Record<NoticeKind, () => DeliveredEvent> = {
+    "new-sign-in": () => session(false),
+    "new-device": () => registered("second"),
+    frozen: () => frozen("frozen"),
+    unfrozen: () => frozen("unfrozen"),
+    "unknown-key": () => event("key.key-discovered", { keyDiscovered: {} as never }),
+    "changed-on-chain": () => chainAlert(false),
+    "changed-and-frozen": () => chainAlert(true),
+    "account-left": () => event("key.account-left", { accountLeft: {} as never }),
+    "recovery-sign-in": () => session(true),
+    "delay-started": () => event("signer.delay-started", { delayStarted: delay as never }),
+    "delay-cancelled": () => event("signer.delay-cancelled", { delayCancelled: delay as never }),
+  };
+
+  it.each(Object.entries(causes))("%s is pushed for the event that the list of kinds names", async (kind, cause) => {
+    clock.advance(3_600_000);
+    const delivered = cause();
+    await handler()(delivered);
+    expect(pushes.map((push) => push.kind)).toEqual([`notice.${kind}`]);
+    const [, , service, , name] = delivered.subject.split(".");
+    expect(PUSH_KINDS[`notice.${kind as NoticeKind}`]).toContain(`${service}.${name}`);
   });
 
   it("come once per event, and again only where they did not arrive", async () => {

@@ -1,4 +1,4 @@
-/** The kinds of notices; also the key of each one's text. */
+/** The kinds of notices; also the key of each one's text, in every language of `texts/`. */
 export type NoticeKind =
   | "new-sign-in"
   | "new-device"

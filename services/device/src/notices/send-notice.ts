@@ -1,8 +1,9 @@
 import type { Clock, Logger } from "@countersign/service-kit";
 import type { DeviceStore } from "../domain/ports.ts";
 import type { Deliveries, pushDevices } from "../push/push-devices.ts";
+import { accountLanguage, type Language } from "./language.ts";
+import { noticeText } from "./notice-text.ts";
 import type { DeliveryStore, FindEmail, Mailer, NoticeKind } from "./ports.ts";
-import { noticeText } from "./texts.ts";
 
 export interface SendNoticeOptions {
   devices: Pick<DeviceStore, "listLive">;
@@ -33,10 +34,10 @@ export const MAX_PER_DAY = 20;
 export function sendNotice(options: SendNoticeOptions) {
   const { devices, deliveries, push, mailer, findEmail, clock, logger } = options;
 
-  const mail = async ({ eventId, accountId, kind, occurredAt }: Notice): Promise<void> => {
+  const mail = async ({ eventId, accountId, kind, occurredAt }: Notice, language: Language): Promise<void> => {
     if (mailer === undefined || (await deliveries.has(eventId, "email"))) return;
     const to = await findEmail(accountId);
-    if (to !== "") await mailer.send({ to, id: eventId, ...noticeText(kind, occurredAt) });
+    if (to !== "") await mailer.send({ to, id: eventId, ...noticeText(kind, occurredAt, language) });
     await deliveries.note({ eventId, target: "email", accountId, kind, at: clock.now() });
   };
 
@@ -48,7 +49,8 @@ export function sendNotice(options: SendNoticeOptions) {
       logger.warn({ accountId, event: kind, limit: MAX_PER_DAY }, "too many notices today");
       return;
     }
-    const pushed = push(await devices.listLive(accountId), {
+    const live = await devices.listLive(accountId);
+    const pushed = push(live, {
       eventId,
       accountId,
       kind: `notice.${kind}`,
@@ -58,7 +60,7 @@ export function sendNotice(options: SendNoticeOptions) {
       visibleTo: () => true,
     });
     // Neither waits for the other: a push service that is away must not hold the mail back.
-    const results = await Promise.allSettled([pushed, mail(notice)]);
+    const results = await Promise.allSettled([pushed, mail(notice, accountLanguage(live))]);
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   };

@@ -5,6 +5,7 @@ import { createLogger } from "@countersign/service-kit";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogMailer } from "./log-mailer.ts";
+import { noticeText } from "./notice-text.ts";
 import { createSmtpMailer } from "./smtp-mailer.ts";
 
 let server: Server;
@@ -73,6 +74,22 @@ const mailer = (requireTls = false) =>
     requireTls,
   });
 
+/** The text of quoted-printable (RFC 2045, section 6.7). */
+const unquoted = (text: string): string => {
+  const joined = text.replace(/=\n/g, "");
+  const bytes = joined.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString();
+};
+
+/** The text of a header of encoded words in UTF-8 (RFC 2047). */
+const decodeWords = (header: string): string =>
+  header
+    .replace(/\?=\s+=\?/g, "?==?")
+    .replace(/=\?UTF-8\?([BQ])\?([^?]*)\?=/gi, (_, kind: string, word: string) =>
+      kind.toUpperCase() === "B" ? Buffer.from(word, "base64").toString() : unquoted(word.replaceAll("_", " ")),
+    )
+    .replace(/\n(?=[ \t])/g, "");
+
 describe("SMTP", () => {
   it("takes plain text with subject and a message id of the event's", async () => {
     const sender = mailer();
@@ -87,6 +104,30 @@ describe("SMTP", () => {
     expect(data).toContain("Auto-Submitted: auto-generated");
     expect(data).toContain("Content-Type: text/plain");
     expect(data).toContain("Hello.");
+  });
+
+  it("encodes a subject that is not ASCII as RFC 2047 asks, and a body as UTF-8", async () => {
+    const sender = mailer();
+    const { subject, text } = noticeText("delay-started", new Date(0), "de");
+    await sender.send({ ...mail, subject, text });
+    sender.close();
+    const { data } = received[0]!;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: 8-bit bytes do not belong on the wire.
+    expect(data).toMatch(/^[\x00-\x7f]*$/);
+    const [head = "", body = ""] = data.split(/\n\n([\s\S]*)/);
+    expect(head).toMatch(/^Content-Type: text\/plain; charset=utf-8$/m);
+    const encoding = /^Content-Transfer-Encoding: (\S+)$/m.exec(head)?.[1];
+    const subjectLines = /^Subject: (.*(?:\n[ \t].*)*)/m.exec(head)?.[1] ?? "";
+    expect(decodeWords(subjectLines)).toBe(subject);
+    expect(encoding === "base64" ? Buffer.from(body, "base64").toString() : unquoted(body)).toBe(text);
+  });
+
+  it("lets no subject add a header", async () => {
+    const sender = mailer();
+    await sender.send({ ...mail, subject: "Ä\r\nBcc: eve@example.com" });
+    sender.close();
+    expect(received[0]!.to).toEqual(["<ada@example.com>"]);
+    expect(received[0]!.data).not.toMatch(/^Bcc:/im);
   });
 
   it.each(["a@example.com, b@example.com", "a@example.com\r\nBcc: b@example.com", "Ada <a@example.com>", "x", ""])(

@@ -53,7 +53,7 @@ afterEach(async () => {
 
 const message = () => ({
   pushToken,
-  kind: "two-factor.requested",
+  kind: "two-factor.requested" as const,
   twoFactorId: "id-1",
   collapseKey: "id-1",
   visible: true,
@@ -76,7 +76,7 @@ describe("APNs", () => {
     });
     expect(seen[0]!.body).toEqual({
       aps: { alert: { "loc-key": "two-factor.requested" }, sound: "default" },
-      kind: "two-factor.requested",
+      kind: "two-factor.requested" as const,
       twoFactorId: "id-1",
     });
     await adapter.send({ ...message(), visible: false });

@@ -9,7 +9,7 @@ import { PushDelayed, PushRefused } from "./push-adapter.ts";
 const clock = new FixedClock();
 const message = {
   pushToken: "fcm:token/with?odd=characters",
-  kind: "two-factor.requested",
+  kind: "two-factor.requested" as const,
   twoFactorId: "019a0000-0000-7000-8000-000000000001",
   collapseKey: "019a0000-0000-7000-8000-000000000001",
   visible: true,

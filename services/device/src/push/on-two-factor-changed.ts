@@ -4,6 +4,7 @@ import type { DeviceStore } from "../domain/ports.ts";
 import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
 import { toAccountEvent } from "../events/account-event.ts";
 import type { pushDevices } from "./push-devices.ts";
+import { isPushKind } from "./push-kinds.ts";
 
 /** Requests live this long; later nobody needs to know. */
 const USEFUL_MS = 5 * 60_000;
@@ -24,7 +25,7 @@ export const onTwoFactorChanged =
     const seen = toAccountEvent(0, subject, event);
     const { id, accountId, twoFactorChanged } = event;
     // Coming again would not make it whole.
-    if (seen === undefined || twoFactorChanged === undefined || !isUuid(accountId)) return;
+    if (seen === undefined || !isPushKind(seen.type) || twoFactorChanged === undefined || !isUuid(accountId)) return;
     const asked = twoFactorChanged.status === "pending";
     const request = await requests.find(accountId, twoFactorChanged.id);
     if (request === undefined || (asked && request.status !== "pending")) return;

@@ -1,8 +1,10 @@
+import type { PushKind } from "./push-kinds.ts";
+
 /** What a device is pushed: ids and a kind, never a secret. A push is a hint and may be lost; the API is the truth. */
 export interface PushMessage {
   pushToken: string;
-  /** "two-factor.requested", "notice.new-device" and so on; also the key of the text that the app shows, in its own language. */
-  kind: string;
+  /** Also the key of the text that the app shows, in its own language. */
+  kind: PushKind;
   /** "" where it is about something else. */
   twoFactorId: string;
   /** A later message of the same key replaces an earlier one; at most 64 ASCII characters. */

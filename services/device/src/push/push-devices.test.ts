@@ -48,7 +48,7 @@ const push = () =>
 const event = {
   eventId: "e",
   accountId,
-  kind: "two-factor.requested",
+  kind: "two-factor.requested" as const,
   twoFactorId: "t",
   collapseKey: "t",
   expiresAt: new Date(clock.now().getTime() + 1_000),

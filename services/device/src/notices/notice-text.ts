@@ -1,0 +1,35 @@
+import type { Language } from "./language.ts";
+import type { NoticeKind } from "./ports.ts";
+import { de } from "./texts/de.ts";
+import { en } from "./texts/en.ts";
+
+/** The texts of one language; the type makes each language have them all. */
+export interface NoticeTexts {
+  /** In front of the time of day. */
+  readonly time: string;
+  readonly notices: Readonly<Record<NoticeKind, NoticeSentences>>;
+}
+
+interface NoticeSentences {
+  readonly subject: string;
+  readonly what: string;
+  readonly advice: string;
+}
+
+export interface NoticeText {
+  readonly subject: string;
+  readonly text: string;
+}
+
+const TEXTS: Readonly<Record<Language, NoticeTexts>> = { en, de };
+
+/**
+ * Returns subject and plain text of a notice. No client wrote any of it: a device's name would let a stranger put
+ * a sentence into our mail.
+ */
+export function noticeText(kind: NoticeKind, occurredAt: Date, language: Language): NoticeText {
+  const { time, notices } = TEXTS[language];
+  const { subject, what, advice } = notices[kind];
+  const at = `${occurredAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return { subject, text: `${what}\n\n${time}: ${at}\n\n${advice}\n` };
+}

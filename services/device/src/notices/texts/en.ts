@@ -1,0 +1,70 @@
+import type { NoticeTexts } from "../notice-text.ts";
+
+const NOT_YOU =
+  "If this was not you, open the app on one of your devices, freeze the account and remove every device that you do not know.";
+
+/** English. */
+export const en: NoticeTexts = {
+  time: "Time",
+  notices: {
+    "new-sign-in": {
+      subject: "New sign-in to your account",
+      what: "One of your devices has signed in to your account.",
+      advice: NOT_YOU,
+    },
+    "new-device": {
+      subject: "A new device was added to your account",
+      what: "A new device was added. From now on it can sign in to your account and sign transactions for it.",
+      advice: NOT_YOU,
+    },
+    frozen: {
+      subject: "Your account is frozen",
+      what: "Your account was frozen: nothing is signed for it until it is unfrozen.",
+      advice:
+        "Unfreeze it in the app, on another device than the one that froze it. If this was not you, check your devices and sessions first.",
+    },
+    unfrozen: {
+      subject: "Your account is not frozen any more",
+      what: "Your account was unfrozen: transactions are signed again.",
+      advice: NOT_YOU,
+    },
+    "unknown-key": {
+      subject: "A key that we do not know is on your account",
+      what: "A key was added to your account on chain, and not through us. It cannot sign in here, but it counts on chain.",
+      advice: NOT_YOU,
+    },
+    "changed-on-chain": {
+      subject: "Your account was changed on chain, and not through us",
+      what: "A key, a contract or a right over your account was changed on chain by a transaction that we did not sign.",
+      advice: NOT_YOU,
+    },
+    "changed-and-frozen": {
+      subject: "Your account was changed on chain and is frozen until we have reviewed it",
+      what: "A key, a contract or a right over your account was changed on chain by a transaction that we did not sign. Your account is frozen until we have reviewed it; it cannot be unfrozen in the app.",
+      advice:
+        "If it was you, contact our support. If not, somebody holds keys of yours: check your devices, sessions and recovery key in the app.",
+    },
+    "account-left": {
+      subject: "Your account has left the service",
+      what: "The service's key was removed from your account on chain. We sign nothing for it any more, and your sessions have ended.",
+      advice:
+        "If this was not you, somebody holds your recovery key and one of your devices: move everything of value to another account at once.",
+    },
+    "recovery-sign-in": {
+      subject: "Somebody signed in with your recovery key",
+      what: "Your recovery key has signed in to your account. It can request a new device, which is added only after a time lock.",
+      advice: NOT_YOU,
+    },
+    "delay-started": {
+      subject: "A change to the keys of your account was requested",
+      what: "Somebody requested to change how your account is recovered, or to add a new device with its recovery key. It happens only after a time lock, and any device that you had before can cancel it until then.",
+      advice:
+        "If this was not you, open the app on one of your devices and cancel it; then freeze the account and remove every device that you do not know.",
+    },
+    "delay-cancelled": {
+      subject: "A change to the keys of your account was cancelled",
+      what: "A change to the keys of your account that was waiting for the end of its time lock was cancelled on one of your devices.",
+      advice: NOT_YOU,
+    },
+  },
+};
