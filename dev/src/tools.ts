@@ -89,6 +89,13 @@ function goIsThere(): boolean {
   return status === 0 && (Number(major) > 1 || Number(minor) >= 26);
 }
 
+/** Whether the C compiler that Go would run is there: the emulator contains C code. */
+function cCompilerIsThere(): boolean {
+  const { stdout } = spawnSync("go", ["env", "CC"], { encoding: "utf8" });
+  const [compiler = ""] = (stdout ?? "").trim().split(" ");
+  return compiler !== "" && spawnSync(compiler, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
 /** Where a tool is, without building: by variable, on PATH, in the cache. */
 function find(tool: Tool): string | undefined {
   const named = process.env[tool.variable];
@@ -189,6 +196,8 @@ async function ensure(wanted: readonly Tool[], say: (line: string) => void): Pro
   const found = wanted.map((tool) => ({ tool, path: find(tool) }));
   const missing = found.filter(({ path }) => !path).map(({ tool }) => tool);
   if (missing.length > 0 && !goIsThere()) throw threeWays(missing);
+  if (missing.includes(tools.flowEmulator) && !cCompilerIsThere())
+    throw new Failure("a C compiler is missing to build flow-emulator: install gcc with libc's headers, or clang.");
   const paths: string[] = [];
   for (const { tool, path } of found) paths.push(path ?? (await build(tool, say)));
   return paths;

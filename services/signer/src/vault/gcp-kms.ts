@@ -14,12 +14,37 @@ export interface GcpKmsOptions {
 
 const SCOPE = "https://www.googleapis.com/auth/cloudkms";
 const TIMEOUT_MS = 3000;
-const publicKeyAnswer = z.object({ pem: z.string(), algorithm: z.string() });
-const signAnswer = z.object({ signature: z.base64(), signatureCrc32c: z.string().optional(), name: z.string() });
+/** Decimal in a string, as JSON has 64-bit integers. */
+const checksum = z
+  .string()
+  .regex(/^\d{1,10}$/)
+  .transform(Number);
+const publicKeyAnswer = z.object({ pem: z.string(), pemCrc32c: checksum, algorithm: z.string() });
+const signAnswer = z.object({
+  signature: z.base64(),
+  signatureCrc32c: checksum,
+  verifiedDigestCrc32c: z.literal(true),
+  name: z.string(),
+});
+
+/** CRC-32C (RFC 3720, appendix B.4), the checksum that Google Cloud KMS computes over what it receives and answers. */
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+function requireChecksum(bytes: Uint8Array, expected: number): void {
+  if (crc32c(bytes) !== expected) throw holderUnavailable(new Error("an answer of Google Cloud KMS was damaged"));
+}
 
 /**
  * Google Cloud KMS over its REST interface: key versions of algorithm EC_SIGN_P256_SHA256, named projects/…/cryptoKeyVersions/n. It knows no SHA3 there, so it
- * is given our digest in the place of its own SHA-256.
+ * is given our digest in the place of its own SHA-256. Checksums in both directions are compared, as Google's
+ * documentation of data integrity asks for; an answer without them is refused.
  */
 export function gcpKms(options: GcpKmsOptions): KeyHolder {
   const { credentialsFile, endpoint = "https://cloudkms.googleapis.com" } = options;
@@ -46,17 +71,23 @@ export function gcpKms(options: GcpKmsOptions): KeyHolder {
 
   return {
     async publicKey(id) {
-      const { pem, algorithm } = await ask(`${id}/publicKey`, publicKeyAnswer);
+      const { pem, pemCrc32c, algorithm } = await ask(`${id}/publicKey`, publicKeyAnswer);
+      requireChecksum(Buffer.from(pem), pemCrc32c);
       if (algorithm !== "EC_SIGN_P256_SHA256")
         throw new KeyHolderError("the key in Google Cloud KMS is not EC_SIGN_P256_SHA256");
       const der = createPublicKey(pem).export({ type: "spki", format: "der" });
       return parsePublicKey(p256FromSpki(der), "ES256");
     },
     async signDigest(id, digest) {
-      const body = { digest: { sha256: Buffer.from(digest).toString("base64") } };
-      const { signature, name } = await ask(`${id}:asymmetricSign`, signAnswer, body);
+      const body = {
+        digest: { sha256: Buffer.from(digest).toString("base64") },
+        digestCrc32c: String(crc32c(digest)),
+      };
+      const { signature, signatureCrc32c, name } = await ask(`${id}:asymmetricSign`, signAnswer, body);
       if (name !== id) throw holderUnavailable(new Error("an answer of another key"));
-      return parseSignature(Buffer.from(signature, "base64"));
+      const der = Buffer.from(signature, "base64");
+      requireChecksum(der, signatureCrc32c);
+      return parseSignature(der);
     },
     close: () => undefined,
   };

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publicKeyOf, verifySignature } from "@countersign/keys/node";
 import { p256 } from "@noble/curves/nist.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { awsKms } from "./aws-kms.ts";
-import { gcpKms } from "./gcp-kms.ts";
+import { crc32c, gcpKms } from "./gcp-kms.ts";
 import type { KeyHolder } from "./key-holder.ts";
 import { createKeystoreVault } from "./keystore-vault.ts";
 import { openVaults } from "./open-vaults.ts";
@@ -36,6 +36,11 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
 
 const requests: { path: string; headers: IncomingMessage["headers"]; body: Record<string, unknown> }[] = [];
 let down = false;
+/** What an answer of Google's stand-in has instead of the right values. */
+let damage: Record<string, unknown> = {};
+afterEach(() => {
+  damage = {};
+});
 
 /** Both services' interfaces as their references describe them. */
 const standIn: Server = createServer(async (request, response) => {
@@ -63,11 +68,18 @@ const standIn: Server = createServer(async (request, response) => {
   }
   if (path.endsWith("/publicKey")) {
     const algorithm = pair === key ? "EC_SIGN_P256_SHA256" : "EC_SIGN_SECP256K1_SHA256";
-    return answer(200, { pem: pair.publicKey.export({ type: "spki", format: "pem" }), algorithm });
+    const pem = pair.publicKey.export({ type: "spki", format: "pem" }) as string;
+    return answer(200, { pem, pemCrc32c: String(crc32c(Buffer.from(pem))), algorithm, ...damage });
   }
   const { sha256 } = body.digest as { sha256: string };
-  const signature = signBytes(key.privateKey, Buffer.from(sha256, "base64"), "der").toString("base64");
-  answer(200, { name: path.replace("/v1/", "").replace(":asymmetricSign", ""), signature });
+  const signature = signBytes(key.privateKey, Buffer.from(sha256, "base64"), "der");
+  answer(200, {
+    name: path.replace("/v1/", "").replace(":asymmetricSign", ""),
+    signature: signature.toString("base64"),
+    signatureCrc32c: String(crc32c(signature)),
+    verifiedDigestCrc32c: body.digestCrc32c === String(crc32c(Buffer.from(sha256, "base64"))),
+    ...damage,
+  });
 });
 
 const gcpId = "projects/p/locations/l/keyRings/r/cryptoKeys/paymaster/cryptoKeyVersions/1";
@@ -122,6 +134,38 @@ describe.each(["aws", "gcp"])("the key service %s, by a stand-in of its interfac
   });
 });
 
+describe("checksums of Google Cloud KMS", () => {
+  // RFC 3720, appendix B.4.
+  it.each([
+    ["32 zeros", Buffer.alloc(32), 0x8a9136aa],
+    ["32 bytes of ones", Buffer.alloc(32, 0xff), 0x62a8ab43],
+    ["0 to 31", Buffer.from(Array.from({ length: 32 }, (_, i) => i)), 0x46dd794e],
+    ["31 to 0", Buffer.from(Array.from({ length: 32 }, (_, i) => 31 - i)), 0x113fdb5c],
+  ])("are CRC-32C: %s", (_, bytes, expected) => {
+    expect(crc32c(bytes)).toBe(expected);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["another signature's checksum", { signatureCrc32c: "1" }],
+    ["no checksum", { signatureCrc32c: undefined }],
+    ["a checksum that is no number", { signatureCrc32c: "0x1" }],
+    ["a digest that arrived damaged", { verifiedDigestCrc32c: false }],
+    ["a digest that was not verified", { verifiedDigestCrc32c: undefined }],
+    ["another key", { name: gcpId.replace("paymaster", "creator") }],
+  ])("no signature leaves with %s", async (_, change) => {
+    damage = change;
+    await expect(holders.gcp!.holder.signDigest(gcpId, digest)).rejects.toMatchObject({ reason: "Unavailable" });
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["another key's checksum", { pemCrc32c: "1" }],
+    ["no checksum", { pemCrc32c: undefined }],
+  ])("no public key is taken with %s", async (_, change) => {
+    damage = change;
+    await expect(holders.gcp!.holder.publicKey(gcpId)).rejects.toMatchObject({ reason: "Unavailable" });
+  });
+});
+
 it("AWS is asked with a signature of the request, for a digest; Google with a token", async () => {
   requests.length = 0;
   await holders.aws!.holder.signDigest("alias/paymaster", digest);
@@ -138,7 +182,7 @@ it("AWS is asked with a signature of the request, for a digest; Google with a to
   expect(requests[1]).toMatchObject({
     path: `/v1/${gcpId}:asymmetricSign`,
     headers: { authorization: "Bearer token" },
-    body: { digest: { sha256: digest.toString("base64") } },
+    body: { digest: { sha256: digest.toString("base64") }, digestCrc32c: String(crc32c(digest)) },
   });
 });
 
@@ -209,7 +253,7 @@ describe("the vaults file", () => {
     expect((await openVaults(keystore, undefined)).vault).toBe(keystore);
   });
 
-  it.each<[string, object]>([
+  it.each<[string, Record<string, unknown>]>([
     ["an unknown kind", { vaults: { aws: { kind: "paper" } }, keys: [] }],
     ["a vault that is not there", { vaults: {}, keys: [place] }],
     ["two places for one version", { vaults: { aws: { kind: "aws-kms", region: "x" } }, keys: [place, place] }],

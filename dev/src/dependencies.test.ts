@@ -1,0 +1,33 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { root } from "./paths.ts";
+
+/** Declared and not imported by a file in git, each with its reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "@bufbuild/buf": "command of `npm run check` and `npm run generate`",
+  "@bufbuild/protobuf": "imported by the generated stubs",
+  "@grpc/grpc-js": "imported by the generated stubs",
+  "@prisma/client": "imported by the generated clients",
+  "google-proto-files": "read by buf",
+  "ts-proto": "run by buf",
+};
+
+const git = (...args: string[]): string[] =>
+  spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout.split("\n").filter(Boolean);
+const manifests = git("ls-files", "package.json", "*/package.json");
+
+it.each(manifests)("%s declares only what its package imports", (manifest) => {
+  const folder = manifest.slice(0, -"package.json".length);
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(join(root, manifest), "utf8"));
+  const declared = [...Object.keys(dependencies), ...Object.keys(devDependencies)].filter(
+    (name) => !name.startsWith("@types/") && !Object.hasOwn(EXCEPTIONS, name),
+  );
+  const isNamed = (name: string) => {
+    const pattern = `["'\`](node_modules/|.*/node_modules/)?${name.replaceAll(".", "\\.")}(["'\`/]|$)`;
+    const files = git("grep", "-lE", pattern, "--", folder || ".", ":!*package.json", ":!package-lock.json");
+    return files.length > 0;
+  };
+  expect(declared.filter((name) => !isNamed(name))).toEqual([]);
+});
