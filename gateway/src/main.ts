@@ -1,4 +1,5 @@
 import { createTokenVerifier, internalName, runService, watchTokenState } from "@countersign/service-kit";
+import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
 import { loadConfig } from "./config.ts";
 import { createApp } from "./http/app.ts";
@@ -23,9 +24,11 @@ await runService({
 
     const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken });
     const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls: config.tls };
+    const tokenKeys = createTokenKeysSource(upstream, { clock, logger });
+    onClose("token-keys", tokenKeys.close);
     const app = createApp({
       routes,
-      pages: [...createPages(createOpenApi(routes)), createJwksPage(upstream, logger)],
+      pages: [...createPages(createOpenApi(routes)), createJwksPage(tokenKeys)],
       verifier,
       logger,
       heartbeatMs: config.eventsHeartbeatMs,

@@ -86,6 +86,24 @@ describe("framing that two readers could read in two ways is refused, and nothin
   });
 });
 
+describe("a body that the route does not take is no request of anybody's", () => {
+  const KEYS = "/.well-known/jwks.json";
+  const bodies: Record<string, string[]> = {
+    "with a length": [`Content-Length: ${SMUGGLED.length}`, SMUGGLED],
+    "in chunks": ["Transfer-Encoding: chunked", `${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n`],
+  };
+  it.each(Object.entries(bodies))("%s, behind a request for the keys", async (_, [header, body]) => {
+    for (let round = 0; round < 20; round++) {
+      const [attack, ...others] = await Promise.all([
+        exchange(get(KEYS, header!) + body),
+        ...Array.from({ length: 5 }, () => send({ method: "GET", path: KEYS })),
+      ]);
+      expect(attack.answers.map(({ status }) => status)).toEqual([200]);
+      for (const answer of others) expect(answer).toMatchObject({ status: 200, body: { keys: [{ kty: "EC" }] } });
+    }
+  });
+});
+
 describe("unusual and yet good HTTP is answered as it should be", () => {
   it.each<[string, () => string, number[]]>([
     ["an absolute target", () => get(`http://evil.example${ME}`, auth()), [200]],

@@ -135,6 +135,31 @@ describe("problems", () => {
   });
 });
 
+describe("a body that a route does not take", () => {
+  const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+  const bodies: Record<string, string> = {
+    "with a length": `Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+    "in chunks": `Transfer-Encoding: chunked\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
+  };
+  it.each(Object.entries(bodies))("%s is read past and is not the next request", async (_, body) => {
+    const rows = gateway.routes.filter(({ request, events }) => request.body === undefined && events === undefined);
+    const heads = [
+      ...rows.map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, "x")}`),
+      ...["/", "/openapi.json", "/callback", "/nowhere"].map((path) => `GET ${path}`),
+    ];
+    for (const head of heads) {
+      const first = `${head} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n${body}`;
+      const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk) => (text += chunk));
+      socket.write(`${first}GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      await new Promise((resolve) => socket.once("close", resolve));
+      expect(text.match(/HTTP\/1\.1 \d{3} /g), head).toHaveLength(2);
+    }
+    await expect.poll(() => gateway.samples.length).toBe(heads.length * 2);
+  });
+});
+
 describe("browsers", () => {
   it("may call from an allowed origin", async () => {
     const preflight = await gateway.send("OPTIONS", "/auth/v1/signup", {

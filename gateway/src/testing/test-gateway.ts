@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AppError } from "@countersign/errors";
 import { createLogger, type VerifiedToken } from "@countersign/service-kit";
-import { createApp } from "../http/app.ts";
+import { createApp, type Page } from "../http/app.ts";
 import { createPages } from "../http/pages.ts";
 import type { TokenVerifier } from "../http/session.ts";
 import { createOpenApi } from "../openapi.ts";
@@ -24,6 +24,7 @@ export interface TestGatewayOptions {
   trustedProxies?: string[];
   requireLoginToken?: boolean;
   heartbeatMs?: number;
+  pages?: Page[];
 }
 
 /** The whole HTTP application on a free port, with fake services behind it. */
@@ -34,7 +35,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
   const stopping = new AbortController();
   const app = createApp({
     routes,
-    pages: createPages(createOpenApi(routes)),
+    pages: [...createPages(createOpenApi(routes)), ...(options.pages ?? [])],
     verifier: fakeVerifier,
     logger: createLogger({ name: "gateway", level: "silent" }),
     heartbeatMs: options.heartbeatMs ?? 15_000,

@@ -1,0 +1,126 @@
+import { Agent, request } from "node:https";
+import { AppError } from "@countersign/errors";
+import { type Clock, type Logger, splitAddress, type TlsMaterial } from "@countersign/service-kit";
+import { z } from "zod";
+
+/** Where auth publishes its token keys: its HTTPS listener with mutual TLS. */
+export interface TokenKeysUpstream {
+  /** host:port. */
+  address: string;
+  /** The name in auth's certificate. */
+  serverName: string;
+  tls: TlsMaterial;
+}
+
+/** The public keys of access tokens as a JSON text (RFC 7517), and for how many more seconds it may be cached. */
+export interface TokenKeysDocument {
+  text: string;
+  maxAgeSeconds: number;
+}
+
+export interface TokenKeysSource {
+  /** Returns the document, from memory while it is fresh. Errors: Unavailable. */
+  read(): Promise<TokenKeysDocument>;
+  /** Ends a running fetch and closes the connection. */
+  close(): void;
+}
+
+const PATH = "/.well-known/jwks.json";
+/** A document is fresh for as long as auth says, and never longer than this: new keys must show soon. */
+const MAX_FRESH_MS = 60_000;
+/** An expired document is served for this long while auth does not answer. */
+const MAX_STALE_MS = 10 * 60_000;
+/** Pause after a failed fetch, so that requests do not each wait for an auth that is down. */
+const RETRY_MS = 5_000;
+const FETCH_MS = 3_000;
+const MAX_BYTES = 64 * 1024;
+
+const jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
+
+/** Fetches auth's token keys with requests of its own, one at a time, and keeps the last document in memory. */
+export function createTokenKeysSource(
+  upstream: TokenKeysUpstream,
+  { clock, logger }: { clock: Clock; logger: Logger },
+): TokenKeysSource {
+  const agent = new Agent({
+    ...upstream.tls,
+    servername: upstream.serverName,
+    keepAlive: true,
+    maxSockets: 1,
+    minVersion: "TLSv1.3",
+  });
+  const closing = new AbortController();
+  let known: { text: string; fetchedAt: number; freshMs: number } | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
+
+  async function refresh(): Promise<void> {
+    try {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(FETCH_MS)]);
+      const { text, maxAgeMs } = await fetchDocument(upstream, agent, signal);
+      known = { text, fetchedAt: clock.now().getTime(), freshMs: Math.min(maxAgeMs, MAX_FRESH_MS) };
+    } catch (error) {
+      failedAt = clock.now().getTime();
+      logger.warn({ err: error }, "cannot fetch the token keys from auth");
+    } finally {
+      fetching = undefined;
+    }
+  }
+
+  // A clock that was set back makes a time lie in the future: that counts as long ago.
+  const isWithin = (since: number, ms: number): boolean => {
+    const age = clock.now().getTime() - since;
+    return age >= 0 && age < ms;
+  };
+
+  return {
+    async read() {
+      if (known === undefined || !isWithin(known.fetchedAt, known.freshMs)) {
+        if (fetching === undefined && !isWithin(failedAt, RETRY_MS)) fetching = refresh();
+        await fetching;
+      }
+      if (known === undefined || !isWithin(known.fetchedAt, known.freshMs + MAX_STALE_MS)) {
+        throw new AppError("Unavailable", { retryAfterSeconds: RETRY_MS / 1000 });
+      }
+      const freshForMs = known.fetchedAt + known.freshMs - clock.now().getTime();
+      return { text: known.text, maxAgeSeconds: Math.ceil((freshForMs > 0 ? freshForMs : RETRY_MS) / 1000) };
+    },
+    close() {
+      closing.abort();
+      agent.destroy();
+    },
+  };
+}
+
+/** Fetches the document once. The request has no body, and nothing of a client's request is part of it. */
+async function fetchDocument(
+  { address, serverName }: TokenKeysUpstream,
+  agent: Agent,
+  signal: AbortSignal,
+): Promise<{ text: string; maxAgeMs: number }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ text: string; maxAgeMs: number }>();
+  const headers = { host: serverName, accept: "application/json" };
+  const outgoing = request({ ...splitAddress(address), agent, path: PATH, headers, signal }, (response) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on("error", reject);
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) outgoing.destroy(new Error(`the document has more than ${MAX_BYTES} bytes`));
+      else chunks.push(chunk);
+    });
+    response.on("end", () => {
+      try {
+        if (response.statusCode !== 200) throw new Error(`auth answered ${response.statusCode}`);
+        const { keys } = jwks.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+        const maxAge = /(?:^|[ ,])max-age=(\d{1,9})/.exec(response.headers["cache-control"] ?? "")?.[1];
+        resolve({ text: JSON.stringify({ keys }), maxAgeMs: Number(maxAge ?? 0) * 1000 });
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  outgoing.on("error", reject);
+  outgoing.end();
+  return promise;
+}
