@@ -86,20 +86,20 @@ describe("framing that two readers could read in two ways is refused, and nothin
   });
 });
 
-describe("a body that the route does not take is no request of anybody's", () => {
+describe("a body behind a request for the keys is nobody's request", () => {
   const KEYS = "/.well-known/jwks.json";
+  // Its last header would swallow the first line of the next request on the same connection to auth.
+  const open = "GET /smuggled HTTP/1.1\r\nHost: x\r\nX: ";
   const bodies: Record<string, string[]> = {
-    "with a length": [`Content-Length: ${SMUGGLED.length}`, SMUGGLED],
-    "in chunks": ["Transfer-Encoding: chunked", `${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n`],
+    "with a length": [`Content-Length: ${open.length}`, open],
+    "in chunks": ["Transfer-Encoding: chunked", `${open.length.toString(16)}\r\n${open}\r\n0\r\n\r\n`],
   };
-  it.each(Object.entries(bodies))("%s, behind a request for the keys", async (_, [header, body]) => {
-    for (let round = 0; round < 20; round++) {
-      const [attack, ...others] = await Promise.all([
-        exchange(get(KEYS, header!) + body),
-        ...Array.from({ length: 5 }, () => send({ method: "GET", path: KEYS })),
-      ]);
-      expect(attack.answers.map(({ status }) => status)).toEqual([200]);
-      for (const answer of others) expect(answer).toMatchObject({ status: 200, body: { keys: [{ kty: "EC" }] } });
+  it.each(Object.entries(bodies))("%s", async (_, [header, body]) => {
+    for (let round = 0; round < 5; round++) {
+      const { answers } = await exchange(get(KEYS, header!) + body, { quietMs: 100 });
+      expect(answers).toMatchObject([{ status: 200, body: { keys: [{ kty: "EC" }] } }]);
+      const next = await send({ method: "GET", path: KEYS });
+      expect(next).toMatchObject({ status: 200, body: { keys: [{ kty: "EC" }] } });
     }
   });
 });

@@ -24,7 +24,7 @@ const KID = "test-key";
 
 const peers = parsePeers({
   rpcs: {
-    "rpc.v1.Calls/Stream": { callers: ["*"], token: "service" },
+    "rpc.v1.Calls/Stream": { callers: ["gateway"], token: "service" },
     "auth.v1.TokenState/Watch": { callers: ["gateway"], token: "service" },
     "account.v1.Accounts/GetMe": { callers: ["gateway"], token: "user" },
     "account.v1.Accounts/DeployAccount": { callers: ["auth"], token: "service" },

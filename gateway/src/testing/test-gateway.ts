@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AppError } from "@countersign/errors";
 import { createLogger, type VerifiedToken } from "@countersign/service-kit";
-import { createApp, type Page } from "../http/app.ts";
+import { createApp, type ObserveRequest, type Page } from "../http/app.ts";
 import { createPages } from "../http/pages.ts";
 import type { TokenVerifier } from "../http/session.ts";
 import { createOpenApi } from "../openapi.ts";
@@ -25,6 +25,7 @@ export interface TestGatewayOptions {
   requireLoginToken?: boolean;
   heartbeatMs?: number;
   pages?: Page[];
+  observe?: ObserveRequest;
 }
 
 /** The whole HTTP application on a free port, with fake services behind it. */
@@ -40,7 +41,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
     logger: createLogger({ name: "gateway", level: "silent" }),
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stopping: stopping.signal,
-    observe: ({ method, route, status }) => samples.push({ method, route, status }),
+    observe: options.observe ?? (({ method, route, status }) => samples.push({ method, route, status })),
     allowedOrigins: options.allowedOrigins ?? [],
     trustedProxies: options.trustedProxies ?? [],
   });

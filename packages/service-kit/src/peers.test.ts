@@ -10,6 +10,7 @@ test("the deployed table is valid, and knows health for everybody", () => {
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("signer")).toBe(true);
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("*")).toBe(false);
   expect(peers.rule("auth.v1.SignUp/Other")).toBeUndefined();
+  expect(peers.rule("rpc.v1.Calls/Stream")?.callers).toEqual(new Set(["gateway", "auth"]));
 });
 
 test("modes open scopes, and rows may open more", () => {
@@ -30,6 +31,7 @@ test("modes open scopes, and rows may open more", () => {
 test.each([
   ["a caller that is not a peer", { peers: ["auth"], rpcs: { "a.v1.A/B": row } }],
   ["everybody as caller", { rpcs: { "a.v1.A/B": { ...row, callers: ["*"] } } }],
+  ["everybody as caller of calls", { rpcs: { "rpc.v1.Calls/Stream": { callers: ["*"], token: "service" } } }],
   ["a whole service", { rpcs: { "a.v1.A/*": row } }],
   ["no caller", { rpcs: { "a.v1.A/B": { ...row, callers: [] } } }],
   ["an unknown mode", { rpcs: { "a.v1.A/B": { ...row, token: "any" } } }],

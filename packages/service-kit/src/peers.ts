@@ -57,12 +57,12 @@ const file = z
     }
     for (const [rpc, { callers }] of Object.entries(rpcs)) {
       // Wildcards are for what gives nothing away.
-      const open = /^(grpc\.(health|reflection)|rpc)\./.test(rpc);
+      const open = /^grpc\.(health|reflection)\./.test(rpc);
       if (!open && (callers.includes("*") || rpc.endsWith("/*"))) {
         context.addIssue({
           code: "custom",
           path: ["rpcs", rpc],
-          message: "wildcards are for health, reflection and rpc.v1 only",
+          message: "wildcards are for health and reflection only",
         });
       }
       for (const caller of callers) {

@@ -18,6 +18,9 @@ export interface UnaryMethod {
   handle(request: unknown, context: CallContext): Promise<unknown>;
 }
 
+/** What metrics and logs call a method that this server does not have: a caller's text would be a new series each time. */
+const UNKNOWN = "unknown";
+
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
 
 /** The call as if it had come alone: certificate and cancellation are the stream's, everything else its own. */
@@ -46,15 +49,16 @@ function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>):
 export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
   const handle = async (state: ServerCallState, method: UnaryMethod | undefined, call: Call): Promise<Buffer> => {
     const context = await state.context();
-    if (method === undefined) throw new AppError("NotImplemented");
+    if (method === undefined) throw new AppError("CallerNotAllowed");
     const request = method.definition.requestDeserialize(call.request as Buffer);
     const response = await Promise.race([method.handle(request, context), state.aborted]);
     return method.definition.responseSerialize(response);
   };
   const answer = async (incomingCall: IncomingCall, call: Call): Promise<Answer> => {
-    const state = beginCall(runtime, call.method, incomingCall, { stream: false });
+    const method = methods.get(call.method);
+    const state = beginCall(runtime, method === undefined ? UNKNOWN : call.method, incomingCall, { stream: false });
     try {
-      const response = await handle(state, methods.get(call.method), call);
+      const response = await handle(state, method, call);
       state.end("OK");
       return { id: call.id, response };
     } catch (error) {

@@ -1,0 +1,117 @@
+import { readFileSync } from "node:fs";
+import { get as httpGet, METHODS } from "node:http";
+import { tlsFiles } from "@countersign/dev/certificates.ts";
+import { GRPC_CODES } from "@countersign/errors";
+import { type Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
+import { createRpcClient, loadTls } from "@countersign/service-kit";
+import { expect, it } from "vitest";
+import { application, chainName, stack } from "../e2e/person.ts";
+import { send } from "./attacker.ts";
+import { exchange, HOST } from "./wire.ts";
+
+const FORGED = "forged-label";
+
+/** Not fetch, which refuses some of the ports. */
+const read = (url: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    httpGet(url, { agent: false }, async (response) => resolve((await response.toArray()).join(""))).on(
+      "error",
+      reject,
+    );
+  });
+
+/** Every label of a process's own metrics with its values; `le` and those of Node itself are not ours. */
+async function labelsOf(process: string): Promise<Map<string, Set<string>>> {
+  const labels = new Map<string, Set<string>>();
+  for (const line of (await read(stack.processes[process]!.metrics!)).split("\n")) {
+    const [, text] = /^countersign_\w+\{(.*)\} \S+$/.exec(line) ?? [];
+    for (const [, name, value] of (text ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
+      if (name !== "le") labels.set(name!, (labels.get(name!) ?? new Set()).add(value!));
+    }
+  }
+  return labels;
+}
+
+/** What each label may say. A new label needs its closed set here. */
+async function closedSets(process: string): Promise<Record<string, (value: string) => boolean>> {
+  const oneOf =
+    (...values: string[]) =>
+    (value: string) =>
+      values.includes(value);
+  const { rpcs, backends } = JSON.parse(readFileSync("deploy/peers.json", "utf8"));
+  const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body;
+  const pages = ["/", "/openapi.json", "/callback", "/.well-known/jwks.json"];
+  const methods =
+    process === "gateway"
+      ? oneOf("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "OTHER", ...Object.keys(rpcs))
+      : oneOf("unknown", ...Object.keys(rpcs));
+  return {
+    service: oneOf(process),
+    method: (value) => methods(value) || /^grpc\.(health|reflection)\.v1(alpha)?\.\w+\/\w+$/.test(value),
+    code: oneOf(...Object.keys(GRPC_CODES)),
+    route: oneOf("none", ...pages, ...Object.keys(paths)),
+    status: (value) => /^[245]\d\d$/.test(value),
+    chain: oneOf(chainName),
+    kind: oneOf("keys", "contracts", "account-capabilities", "inbox"),
+    frozen: oneOf("true", "false"),
+    version: (value) => /^[\w./-]{1,128}$/.test(value),
+    scope: oneOf("account", "app", "service", "backend", "creation"),
+    whose: oneOf(
+      "all",
+      "",
+      application.appId,
+      ...stack.identityProvider.clients.map(({ appId }) => appId),
+      ...Object.keys(backends),
+    ),
+    window_seconds: (value) => /^\d+$/.test(value),
+    amount: oneOf("count", "computation", "fees"),
+  };
+}
+
+/** Calls by names that are no methods, over the stream that takes a method's name from the caller. */
+async function callByForgedNames(caller: string, service: string): Promise<void> {
+  const tls = loadTls(tlsFiles(stack.stateDir, caller));
+  const address = stack.processes[service]!.grpc!;
+  const client = createRpcClient(CallsService, { address, tls, serverName: service, deadlineMs: 3_000 });
+  async function* messages() {
+    const names = Array.from({ length: 50 }, (_, index) => `${FORGED}.v1.Nothing/At${index}`);
+    const rest = {
+      request: Buffer.alloc(0),
+      accessToken: "",
+      requestId: "",
+      traceparent: "",
+      clientIp: "",
+      timeoutMs: 1_000,
+    };
+    yield { calls: names.map((method, id): Call => ({ ...rest, id, method })) };
+  }
+  try {
+    for await (const { answers } of client.stream(messages())) expect(answers.every(({ status }) => status)).toBe(true);
+  } finally {
+    client.close();
+  }
+}
+
+it("no label of any process comes from what callers and clients send", async () => {
+  const services = ["auth", "device", "key", "account", "signer"];
+  for (const service of services) {
+    await callByForgedNames("gateway", service);
+    const refused = callByForgedNames("demo-backend", service);
+    await expect(refused).rejects.toMatchObject({ reason: "CallerNotAllowed" });
+  }
+  for (const method of METHODS.filter((each) => each !== "CONNECT")) {
+    await exchange(`${method} /${FORGED} HTTP/1.1\r\n${HOST}\r\nX-Request-Id: ${FORGED}\r\nConnection: close\r\n\r\n`);
+  }
+  const forged = { method: "id_token_channel", token: FORGED, chainName: FORGED, provider: FORGED };
+  const userKey = { type: "device", publicKey: "00", device: { name: FORGED } };
+  await send({ method: "POST", path: "/auth/v1/signup", body: { ...forged, userKey } });
+  await send({ method: "DELETE", path: `/device/v1/devices/${FORGED}`, token: FORGED });
+
+  for (const process of ["gateway", ...services]) {
+    const sets = await closedSets(process);
+    for (const [label, values] of await labelsOf(process)) {
+      const open = [...values].filter((value) => !sets[label]?.(value));
+      expect({ process, label, open }).toEqual({ process, label, open: [] });
+    }
+  }
+});
