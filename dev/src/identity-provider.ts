@@ -11,7 +11,12 @@ export interface DevelopmentClient {
   appName: string;
   redirectUri: string;
   keyBinding: "optional" | "required";
+  /** Has a secret: its codes need no verifier, and its ID tokens are without profile (userinfo has it). */
+  confidential: boolean;
 }
+
+/** An app with a server of its own, as clients of the original contract are: it sends method, token and chain only. */
+export const SERVER_APP_CLIENT = "server-app";
 
 /** The client that the example page is. */
 export const WEB_WALLET_CLIENT = "web-wallet";
@@ -24,39 +29,53 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
     appName: "Demo wallet",
     redirectUri: `${gateway}/callback`,
     keyBinding: "optional",
+    confidential: false,
   };
-  if (webWallet === undefined) return [demo];
+  const serverApp: DevelopmentClient = {
+    clientId: SERVER_APP_CLIENT,
+    appId: SERVER_APP_CLIENT,
+    appName: "Server app",
+    redirectUri: `${gateway}/server-app/callback`,
+    keyBinding: "optional",
+    confidential: true,
+  };
+  if (webWallet === undefined) return [demo, serverApp];
   const page: DevelopmentClient = {
     clientId: WEB_WALLET_CLIENT,
     appId: WEB_WALLET_CLIENT,
     appName: "Web wallet",
     redirectUri: `${webWallet}/`,
     keyBinding: "required",
+    confidential: false,
   };
-  return [demo, page];
+  return [demo, serverApp, page];
 }
 
-/** What auth reads from AUTH_PROVIDERS_FILE. */
-export function authProviders(issuer: string, clients: DevelopmentClient[]): unknown {
-  const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri }) => ({
+/** What auth reads from AUTH_PROVIDERS_FILE. `secretFile` has the secret of confidential clients. A code without a redirect URI is the first client's. */
+export function authProviders(issuer: string, clients: DevelopmentClient[], secretFile: string): unknown {
+  const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri, confidential }, index) => ({
     clientId,
+    ...(confidential && { clientSecretFile: secretFile }),
     appId,
     appName,
     keyBinding,
-    allowCodeWithoutVerifier: false,
+    allowCodeWithoutVerifier: confidential,
     redirectUris: [redirectUri],
+    ...(index === 0 && { defaultRedirectUri: redirectUri }),
   }));
   return { providers: [{ name: "dev", issuer, clients: entries, allowInsecureHttp: true }] };
 }
 
 /** What the provider reads: its clients are those of auth's file. */
-export function providerConfig(
-  options: Omit<ProviderConfig, "clients"> & { clients: DevelopmentClient[] },
-): ProviderConfig {
-  const clients = options.clients.map(({ clientId, appName, redirectUri }) => ({
+export function providerConfig({
+  secretFile,
+  ...options
+}: Omit<ProviderConfig, "clients"> & { clients: DevelopmentClient[]; secretFile: string }): ProviderConfig {
+  const clients = options.clients.map(({ clientId, appName, redirectUri, confidential }) => ({
     clientId,
     appName,
     redirectUris: [redirectUri],
+    ...(confidential && { clientSecretFile: secretFile }),
   }));
   return { ...options, clients };
 }
@@ -67,13 +86,14 @@ export async function startIdentityProvider(options: {
   port: number;
   issuer: string;
   clients: DevelopmentClient[];
+  secretFile: string;
   logFile: string;
   start?: StartChild;
 }): Promise<Child> {
   const stateDir = join(options.stateDir, "identity-provider");
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  const { issuer, port, clients } = options;
-  const config = providerConfig({ issuer, port, stateDir, clients });
+  const { issuer, port, clients, secretFile } = options;
+  const config = providerConfig({ issuer, port, stateDir, clients, secretFile });
   const configFile = join(stateDir, "config.json");
   writeFileSync(configFile, JSON.stringify(config, null, 2));
   const child = await (options.start ?? startChild)({

@@ -38,6 +38,7 @@ export function stateFiles(stateDir: string) {
     networks: join(stateDir, "networks.json"),
     providers: join(stateDir, "auth-providers.json"),
     passkeys: join(stateDir, "passkeys.json"),
+    serverAppSecret: join(stateDir, "keys", "server-app.secret"),
     tokenKeyEncryptionKey: join(stateDir, "keys", "auth-token-key-encryption.key"),
     keystore: join(stateDir, "keys", "signer-keystore.json"),
     keystorePassphrase: join(stateDir, "keys", "signer-keystore.passphrase"),

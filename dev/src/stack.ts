@@ -188,8 +188,9 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
   const webWallet = options.webWallet ? `http://localhost:${ports.webWallet}` : undefined;
   const clients = developmentClients(gateway, webWallet);
   const files = stateFiles(stateDir);
-  for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase]) ensureSecret(path);
-  writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients), null, 2)}\n`);
+  const secretFile = files.serverAppSecret;
+  for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase, secretFile]) ensureSecret(path);
+  writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients, secretFile), null, 2)}\n`);
 
   const gateways = replicas.map((own) => `http://localhost:${own.gateway}`);
   const pages = webWallet === undefined ? [] : [webWallet];
@@ -213,6 +214,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     port: ports.identityProvider,
     issuer,
     clients,
+    secretFile,
     logFile: log("identity-provider"),
     start,
   };

@@ -58,7 +58,10 @@ async function prepare(): Promise<void> {
 
   const issuer = required("CS_PROVIDER_ISSUER");
   const clients = developmentClients(required("AUTH_ISSUER"));
-  put(placeOf("auth", "providers.json"), JSON.stringify(authProviders(issuer, clients), null, 2));
+  const secretOf = (party: string) => placeOf(party, "server-app.secret");
+  for (const party of ["auth", "identity-provider"])
+    hand(ensureSecret(files.serverAppSecret), party, "server-app.secret");
+  put(placeOf("auth", "providers.json"), JSON.stringify(authProviders(issuer, clients, secretOf("auth")), null, 2));
   const passkeys = JSON.stringify(developmentPasskeys([required("AUTH_ISSUER")]), null, 2);
   for (const service of ["auth", "device", "account", "signer"]) put(placeOf(service, "passkeys.json"), passkeys);
   const provider = {
@@ -66,6 +69,7 @@ async function prepare(): Promise<void> {
     ...requiredAddress("CS_PROVIDER_LISTEN"),
     stateDir: placeOf("identity-provider"),
     clients,
+    secretFile: secretOf("identity-provider"),
   };
   put(placeOf("identity-provider", "config.json"), JSON.stringify(providerConfig(provider), null, 2));
 

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** A program that may send people here to log in. All are public clients with PKCE. */
+/** A program that may send people here to log in. */
 export interface ProviderClient {
   clientId: string;
   appName: string;
   redirectUris: string[];
+  /** A file with the secret of a confidential client; public clients have none, and need PKCE. */
+  clientSecretFile?: string;
 }
 
 export interface ProviderConfig {

@@ -1,8 +1,15 @@
 import { join } from "node:path";
 import Provider, { type Configuration } from "oidc-provider";
+import { readTrimmed } from "../secrets.ts";
 import { Accounts } from "./accounts.ts";
-import type { ProviderConfig } from "./config.ts";
+import type { ProviderClient, ProviderConfig } from "./config.ts";
 import { ensureProviderKeys } from "./keys.ts";
+
+/** How a client proves to the token endpoint that it is the one. */
+const authentication = ({ clientSecretFile }: ProviderClient) =>
+  clientSecretFile === undefined
+    ? { token_endpoint_auth_method: "none" as const }
+    : { token_endpoint_auth_method: "client_secret_post" as const, client_secret: readTrimmed(clientSecretFile) };
 
 /** An OpenID provider for development: a real one (oidc-provider), but anybody logs in as anybody. */
 export function createProvider(config: ProviderConfig): { provider: Provider; accounts: Accounts } {
@@ -15,14 +22,14 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
       redirect_uris: client.redirectUris,
       response_types: ["code"],
       grant_types: ["authorization_code"],
-      token_endpoint_auth_method: "none",
+      ...authentication(client),
     })),
     jwks,
     cookies: { keys: cookieKeys },
-    pkce: { required: () => true },
+    pkce: { required: (_ctx, client) => client.clientAuthMethod === "none" },
     scopes: ["openid", "email", "profile"],
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },
-    // Without this the claims of a scope appear only at the userinfo endpoint, and sign-up reads the ID token.
+    // Without this the claims of a scope would appear at the userinfo endpoint only, for each client.
     conformIdTokenClaims: false,
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
@@ -35,12 +42,14 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
       IdToken: 3_600,
       AuthorizationCode: 60,
     },
-    findAccount: (_ctx, sub) => {
+    findAccount: (ctx, sub) => {
       const account = accounts.find(sub);
       if (!account) return undefined;
       const { email, name } = account;
       const claims = { sub, email, email_verified: true, name, picture: `${config.issuer}/picture/${sub}.svg` };
-      return { accountId: sub, claims: () => claims };
+      // Confidential clients get what strict providers give them: the profile from the userinfo endpoint only.
+      const isPublic = ctx.oidc.client?.clientAuthMethod === "none";
+      return { accountId: sub, claims: (use) => (use === "id_token" && !isPublic ? { sub } : claims) };
     },
   };
   return { provider: new Provider(config.issuer, settings), accounts };

@@ -16,7 +16,7 @@ import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { hexBytes, requiredText, uuid } from "../http/validation.ts";
 import { credentialsSchema, signedInSchema, toCredentials, toSignedIn } from "./resources/account.ts";
-import { fromLogin, loginMembers } from "./resources/login.ts";
+import { fromLogin, loginMembers, withLoginPointers } from "./resources/login.ts";
 import { sessionSchema, toSession } from "./resources/session.ts";
 import { fromUserKey, userKeyBody } from "./resources/user-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
@@ -68,7 +68,7 @@ export function authRoutes({ signUp, sessions }: AuthClients): Route[] {
           idempotencyKey: call.idempotencyKey,
         };
         await faultPoint("sign-up accepted");
-        const answer = await signUp.signUp(request, { call, deadlineMs: DEADLINES.signUp });
+        const answer = await withLoginPointers("", signUp.signUp(request, { call, deadlineMs: DEADLINES.signUp }));
         await faultPoint("before answer");
         return toSignedIn(answer);
       },

@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SAMPLE_KEYS } from "../testing/fake-services.ts";
 import { GOOD_REQUESTS } from "../testing/samples.ts";
@@ -168,6 +169,19 @@ describe("sign-in", () => {
       status: 400,
       json: { errors: [{ pointer: "/passKey" }] },
     });
+  });
+
+  it.each([
+    ["POST", "/auth/v1/signup", "signUp", ""],
+    ["POST", "/auth/v1/signin/challenge", "issueChallenge", "/request"],
+    ["POST", "/auth/v1/signin/2fa", "requestTwoFactor", "/request"],
+  ])("%s %s names the members of a login as the body has them", async (method, path, operationId, parent) => {
+    const fields = ["/login/redirectUri", "/userKey", "/loginName"].map((pointer) => ({ pointer, detail: "Required" }));
+    gateway.fail(new AppError("InvalidRequest", { detail: "redirectUri is missing", fields }));
+    const answer = await gateway.send(method, path, { body: GOOD_REQUESTS[operationId]!.body });
+    expect(answer).toMatchObject({ status: 400, json: { detail: "redirectUri is missing" } });
+    const pointers = (answer.json.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+    expect(pointers).toEqual([`${parent}/redirectUri`, "/userKey", "/loginName"]);
   });
 
   it("does without a login token only where development says so", async () => {

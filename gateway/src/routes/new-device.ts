@@ -9,7 +9,7 @@ import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { requiredText, uuid } from "../http/validation.ts";
 import { signedInSchema, toSignedIn } from "./resources/account.ts";
-import { fromLogin, loginMembers } from "./resources/login.ts";
+import { fromLogin, loginMembers, withLoginPointers } from "./resources/login.ts";
 import { toTwoFactorAuth, twoFactorAuthSchema } from "./resources/two-factor.ts";
 import { fromUserKey, userKeyBody } from "./resources/user-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
@@ -65,7 +65,8 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
           idempotencyKey: call.idempotencyKey,
         };
         await faultPoint("new device accepted");
-        const answer = await newDevice.requestTwoFactor(request, { call, deadlineMs: DEADLINES.newDevice });
+        const requested = newDevice.requestTwoFactor(request, { call, deadlineMs: DEADLINES.newDevice });
+        const answer = await withLoginPointers("/request", requested);
         await faultPoint("new device before answer");
         return {
           twoFactorAuth: toTwoFactorAuth(answer.twoFactorAuth),

@@ -11,7 +11,7 @@ import { type Route, route } from "../http/route.ts";
 import { base64Bytes, hexBytes, optionalText, requiredText, text, toHex, toTimestamp } from "../http/validation.ts";
 import { signedInSchema, toSignedIn } from "./resources/account.ts";
 import { clientDataSchema, toClientData } from "./resources/client-data.ts";
-import { fromLogin, loginMembers, optionalLoginMembers } from "./resources/login.ts";
+import { fromLogin, loginMembers, optionalLoginMembers, withLoginPointers } from "./resources/login.ts";
 import { algorithmSchema, fromPublicKey } from "./resources/public-key.ts";
 import { DEADLINES, type Rpc } from "./rpc.ts";
 
@@ -88,7 +88,8 @@ export function signInRoutes(
           publicKey: publicKey === "" ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
           passkeyUsername: publicKey === "" ? passkeyUsername : "",
         };
-        const answer = await signIn.issueChallenge(request, { call, deadlineMs: DEADLINES.unary });
+        const issued = signIn.issueChallenge(request, { call, deadlineMs: DEADLINES.unary });
+        const answer = await withLoginPointers("/request", issued);
         return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
       },
     }),

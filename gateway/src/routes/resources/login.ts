@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import { z } from "zod";
 import { optionalText, requiredText } from "../../http/validation.ts";
@@ -23,6 +24,24 @@ export const loginMembers = { method, token, ...extras };
 
 /** The same where AUTH_REQUIRE_LOGIN_TOKEN is false, in development. */
 export const optionalLoginMembers = { method: method.optional(), token: optionalText(16_384), ...extras };
+
+/**
+ * Waits for a call whose request carries a login. Auth names members of the login `/login/…`; `parent` is where the
+ * body has them. Errors: those of the call, with the body's pointers.
+ */
+export async function withLoginPointers<T>(parent: "" | "/request", call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.fields.length === 0) throw error;
+    const fields = error.fields.map(({ pointer, detail }) => ({
+      pointer: pointer.replace(/^\/login(?=\/)/, parent),
+      detail,
+    }));
+    const { reason, detail, metadata, retryAfterSeconds, cause } = error;
+    throw new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause });
+  }
+}
 
 interface LoginBody {
   method?: keyof typeof METHODS | undefined;

@@ -5,7 +5,7 @@ import { parseForm } from "./html-form.ts";
 /** What a login in a browser leads to: a code that is good once, and what must be sent along with it. */
 export interface AuthorizationCode {
   code: string;
-  /** RFC 7636. */
+  /** RFC 7636; empty for a login without PKCE. */
   codeVerifier: string;
   redirectUri: string;
   clientId: string;
@@ -26,6 +26,8 @@ export interface DevelopmentLoginOptions {
    * token. Without `auth_time` no login is fresh enough to change the recovery key. Default: 300; null does not send it.
    */
   maxAge?: number | null;
+  /** False: without PKCE (RFC 7636), as confidential clients may; the code has no verifier then. Default: true. */
+  pkce?: boolean;
 }
 
 /** How old a login may be before a change of the recovery key. */
@@ -40,7 +42,7 @@ const TIMEOUT_MS = 10_000;
 export async function loginAtDevelopmentProvider(options: DevelopmentLoginOptions): Promise<AuthorizationCode> {
   const { clientId, redirectUri, nonce = randomBytes(16).toString("base64url") } = options;
   const maxAge = options.maxAge === undefined ? FRESH_LOGIN_SECONDS : options.maxAge;
-  const codeVerifier = randomBytes(32).toString("base64url");
+  const codeVerifier = options.pkce === false ? "" : randomBytes(32).toString("base64url");
   const state = randomBytes(16).toString("base64url");
   const { authorization_endpoint: endpoint } = await discover(options.issuer);
   const start = new URL(endpoint);
@@ -51,8 +53,10 @@ export async function loginAtDevelopmentProvider(options: DevelopmentLoginOption
     scope: options.scope ?? "openid email profile",
     state,
     nonce,
-    code_challenge: createHash("sha256").update(codeVerifier).digest("base64url"),
-    code_challenge_method: "S256",
+    ...(codeVerifier !== "" && {
+      code_challenge: createHash("sha256").update(codeVerifier).digest("base64url"),
+      code_challenge_method: "S256",
+    }),
     ...(maxAge !== null && { max_age: String(maxAge) }),
   }).toString();
 

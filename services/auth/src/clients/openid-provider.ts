@@ -3,6 +3,7 @@ import type { Clock } from "@countersign/service-kit";
 import { createRemoteJWKSet, type JWTPayload, errors as jose, jwtVerify } from "jose";
 import * as openid from "openid-client";
 import type { LoginProfile } from "../domain/login.ts";
+import { invalidLogin, quoted, tokenProblem } from "./login-errors.ts";
 import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
 
 /** Signature algorithms of ID tokens that are believed: asymmetric ones only. */
@@ -18,7 +19,6 @@ export interface VerifiedLogin {
   readonly nonce: string;
 }
 
-const invalid = (detail: string, cause?: unknown) => new AppError("InvalidLoginToken", { detail, cause });
 /** Neither protobuf nor Postgres keeps NUL and lone surrogates: what has them counts as absent. */
 const text = (value: unknown, limit: number): string =>
   typeof value === "string" && value.length <= limit && value.isWellFormed() && !value.includes("\0") ? value : "";
@@ -40,12 +40,13 @@ function authTimeOf({ auth_time: claimed, iat }: JWTPayload, now: Date): Date | 
 }
 
 /** The registered client that an ID token was issued to (OpenID Connect Core, section 3.1.3.7). */
-function clientOf({ aud, azp }: JWTPayload, clients: readonly ProviderClient[]): ProviderClient {
+function clientOf({ aud, azp }: JWTPayload, { name, clients }: ProviderConfig): ProviderClient {
   const audiences = Array.isArray(aud) ? aud : [aud];
   const party = audiences.length > 1 ? azp : audiences[0];
   const client = clients.find(({ clientId }) => clientId === party && audiences.includes(clientId));
-  if (!client || (azp !== undefined && azp !== client.clientId)) throw invalid("the token is for another client");
-  return client;
+  if (client && (azp === undefined || azp === client.clientId)) return client;
+  const audience = azp === undefined ? quoted(aud) : `${quoted(aud)}, with the authorized party ${quoted(azp)}`;
+  throw invalidLogin(`The ID token's audience is ${audience}: no client of provider "${name}" that is registered here`);
 }
 
 /** One configured identity provider. Its metadata comes from its configured issuer only, never from inside of a token. */
@@ -107,11 +108,11 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
         const unreachable = code === jose.JOSEError.code || code === jose.JWKSTimeout.code || code === undefined;
         throw unreachable
           ? new AppError("IdentityProviderUnavailable", { cause })
-          : invalid("the ID token is not valid", cause);
+          : invalidLogin(tokenProblem(cause, "ID token", config.name), cause);
       }
-      const client = clientOf(payload, config.clients);
+      const client = clientOf(payload, config);
       const subject = text(payload.sub, 255);
-      if (subject === "") throw invalid("the token names nobody");
+      if (subject === "") throw invalidLogin("The ID token's subject is empty, too long or not text");
       const { appId, appName } = client;
       return {
         client,
@@ -143,14 +144,17 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
           redirect_uri: redirectUri,
           ...(codeVerifier === "" ? {} : { code_verifier: codeVerifier }),
         });
-        if (!answer.id_token) throw invalid("the provider gave no ID token");
+        if (!answer.id_token)
+          throw invalidLogin("The provider gave no ID token for the code; log in with the scope openid");
         return answer.id_token;
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
-        if (cause instanceof openid.ResponseBodyError) throw invalid("the provider did not accept the code", cause);
+        if (cause instanceof openid.ResponseBodyError) {
+          throw invalidLogin("The provider refused the code: it has expired, was used, or is of another login", cause);
+        }
         // What the library finds wrong in an answer is the answer's fault; a time-out or a broken connection is not.
         if (cause instanceof openid.ClientError && cause.code !== "OAUTH_TIMEOUT") {
-          throw invalid("the provider's answer is not valid", cause);
+          throw invalidLogin("The provider's answer to the code is not valid", cause);
         }
         throw new AppError("IdentityProviderUnavailable", { cause });
       }

@@ -2,22 +2,29 @@ import { readFileSync } from "node:fs";
 import { readJsonFile } from "@countersign/service-kit";
 import { z } from "zod";
 
-const client = z.strictObject({
-  clientId: z.string().min(1),
-  /** A file with the client's secret; absent for a public client. */
-  clientSecretFile: z.string().optional(),
-  appId: z.string().regex(/^[\w.-]{1,128}$/),
-  appName: z.string().min(1).max(128),
-  /** required: a login counts only for the key whose fingerprint is its nonce. */
-  keyBinding: z.enum(["optional", "required"]),
-  allowCodeWithoutVerifier: z.boolean().default(false),
-  redirectUris: z.array(z.string().min(1)).min(1),
-});
+const client = z
+  .strictObject({
+    clientId: z.string().min(1),
+    /** A file with the client's secret; absent for a public client. */
+    clientSecretFile: z.string().optional(),
+    appId: z.string().regex(/^[\w.-]{1,128}$/),
+    appName: z.string().min(1).max(128),
+    /** required: a login counts only for the key whose fingerprint is its nonce. */
+    keyBinding: z.enum(["optional", "required"]),
+    allowCodeWithoutVerifier: z.boolean().default(false),
+    redirectUris: z.array(z.string().min(1)).min(1),
+    /** The redirect URI of codes that come without one; by default the only one. */
+    defaultRedirectUri: z.string().optional(),
+  })
+  .refine(({ redirectUris, defaultRedirectUri }) => !defaultRedirectUri || redirectUris.includes(defaultRedirectUri), {
+    path: ["defaultRedirectUri"],
+    message: "Not one of redirectUris",
+  });
 
 const provider = z.strictObject({
   name: z.string().min(1),
   issuer: z.url(),
-  /** For development only. */
+  /** For development only: plain http, to this machine. */
   allowInsecureHttp: z.boolean().default(false),
   clients: z.array(client).min(1),
 });

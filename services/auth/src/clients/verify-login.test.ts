@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { type Clock, FixedClock, systemClock } from "@countersign/service-kit";
@@ -18,6 +19,7 @@ const client = (change: Partial<ProviderClient> = {}): ProviderClient => ({
   keyBinding: "optional",
   allowCodeWithoutVerifier: false,
   redirectUris: ["https://wallet.example/callback"],
+  defaultRedirectUri: undefined,
   ...change,
 });
 
@@ -30,6 +32,7 @@ async function fakeProvider() {
   const { publicKey, privateKey } = await generateTokenKey("ES256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256", use: "sig" };
   const requests: string[] = [];
+  let form: Record<string, string> = {};
   let keysAreAway = false;
   let codeAnswer: () => object | Promise<object> = () => ({ error: "invalid_grant" });
   const server = createServer(async (request, response) => {
@@ -51,6 +54,7 @@ async function fakeProvider() {
     }
     if (path === "/jwks") return keysAreAway ? send({}, 503) : send({ keys: [jwk] });
     if (path === "/token") {
+      form = Object.fromEntries(new URLSearchParams(await text(request)));
       const answer = await codeAnswer();
       return send(answer, "error" in answer ? 400 : 200);
     }
@@ -74,6 +78,7 @@ async function fakeProvider() {
     issuer,
     jwk,
     requests,
+    lastForm: () => form,
     idToken,
     answerCodes: (answer: typeof codeAnswer) => {
       codeAnswer = answer;
@@ -204,6 +209,59 @@ describe("ID tokens", () => {
     });
   });
 
+  it.each<[string, () => Promise<string>, string]>([
+    [
+      "one that expired",
+      () => provider.idToken({ iat: now - 500, exp: now - 100 }),
+      "The ID token expired at 2026-11-20T09:58:20.000Z; log in again",
+    ],
+    [
+      "one that expired before time",
+      () => provider.idToken({ iat: now - 500, exp: -1e300 }),
+      "The ID token expired at -1e+300; log in again",
+    ],
+    [
+      "an old one",
+      () => provider.idToken({ iat: now - 660 }),
+      "The ID token was issued at 2026-11-20T09:49:00.000Z, more than 10 minutes ago; log in again",
+    ],
+    [
+      "one of the future",
+      () => provider.idToken({ iat: now + 120 }),
+      "The ID token was issued in the future, at 2026-11-20T10:02:00.000Z",
+    ],
+    [
+      "one for another client",
+      () => provider.idToken({ aud: "other" }),
+      'The ID token\'s audience is "other": no client of provider "main" that is registered here',
+    ],
+    [
+      "one with an endless audience",
+      () => provider.idToken({ aud: "x".repeat(5_000) }),
+      `The ID token's audience is "${"x".repeat(119)}…: no client of provider "main" that is registered here`,
+    ],
+    [
+      "one of several clients",
+      () => provider.idToken({ aud: ["wallet", "other"], azp: "other" }),
+      'The ID token\'s audience is ["wallet","other"], with the authorized party "other": no client of provider "main" that is registered here',
+    ],
+    [
+      "one of another issuer",
+      () => provider.idToken({ iss: "https://evil.example" }),
+      'The ID token is of issuer "https://evil.example", not of provider "main"',
+    ],
+    [
+      "one with a signature of others",
+      () => elsewhere.idToken({ iss: provider.issuer }),
+      'The ID token\'s signature is of none of the keys of provider "main"',
+    ],
+    ["one without a subject", () => provider.idToken({ sub: undefined }), 'The ID token has no claim "sub"'],
+    ["an algorithm of nobody", hmac, "The ID token is signed with an algorithm that is not accepted"],
+    ["garbage", async () => "not.a.token", "The ID token is no valid JWT"],
+  ])("says what is wrong with %s, and nothing of the token besides", async (_, token, detail) => {
+    await expect(verifier()(login({ token: await token() }), [key])).rejects.toMatchObject({ detail });
+  });
+
   it("several audiences with our own azp are ours", async () => {
     const token = await provider.idToken({ aud: ["wallet", "other"], azp: "wallet" });
     await expect(verifier()(login({ token }), [key])).resolves.toMatchObject({ subject: "somebody" });
@@ -241,6 +299,8 @@ describe("ID tokens", () => {
     await expect(verifier()(login({ token, provider: "main" }), [key])).resolves.toBeDefined();
     await expect(verifier()(login({ token, provider: "other" }), [key])).rejects.toMatchObject({
       reason: "UnknownProvider",
+      detail: 'There is no identity provider "other"; configured: "main"',
+      fields: [{ pointer: "/login/provider" }],
     });
     provider.takeKeysAway(true);
     const withoutKeys = verifier()(login({ token }), [key]);
@@ -249,6 +309,44 @@ describe("ID tokens", () => {
     const config = { name: "gone", issuer: "http://127.0.0.1:1", allowInsecureHttp: true, clients: [client()] };
     const away = createVerifyLogin([createOpenIdProvider(config, clock)], rememberedCodes());
     await expect(away(login({ token }), [key])).rejects.toMatchObject({ reason: "IdentityProviderUnavailable" });
+  });
+});
+
+describe("several providers", () => {
+  const configOf = (name: string, { issuer }: typeof provider) => ({
+    name,
+    issuer,
+    allowInsecureHttp: true,
+    clients: [client()],
+  });
+  const verify = () =>
+    createVerifyLogin(
+      [configOf("main", provider), configOf("second", elsewhere)].map((each) => createOpenIdProvider(each, clock)),
+      rememberedCodes(),
+    );
+
+  it("an ID token names its own by the issuer", async () => {
+    const token = await elsewhere.idToken();
+    await expect(verify()(login({ token }), [key])).resolves.toMatchObject({ issuer: elsewhere.issuer });
+  });
+
+  it.each<[string, () => Promise<Partial<Login>>, string]>([
+    [
+      "an ID token of none of them",
+      async () => ({ token: await provider.idToken({ iss: "https://evil.example" }) }),
+      'The token is of "https://evil.example", which is no configured provider; configured: "main", "second"',
+    ],
+    [
+      "a code",
+      async () => ({ method: "redirect_code_channel", token: "code-1" }),
+      'provider is missing, and the token does not say which one it is of; configured: "main", "second"',
+    ],
+  ])("%s is refused, with their names", async (_, make, detail) => {
+    await expect(verify()(login(await make()), [key])).rejects.toMatchObject({
+      reason: "UnknownProvider",
+      detail,
+      fields: [{ pointer: "/login/provider", detail }],
+    });
   });
 });
 
@@ -287,13 +385,102 @@ describe("authorization codes", () => {
   });
 
   it.each<[string, Partial<Login>]>([
-    ["without a verifier", { codeVerifier: "" }],
+    ["without a verifier", { codeVerifier: "", redirectUri: "https://wallet.example/callback" }],
     ["with a redirect URI that is nobody's", { redirectUri: "https://evil.example/callback" }],
   ])("refuses a code %s, unasked", async (_, change) => {
     await expect(verifier([client()], systemClock)(code(change), [key])).rejects.toMatchObject({
       reason: "InvalidLoginToken",
     });
     expect(exchanges).toBe(0);
+  });
+
+  describe("without a redirect URI", () => {
+    const other = client({ clientId: "other", redirectUris: ["https://other.example/callback"] });
+    const plain = client({
+      clientId: "plain",
+      allowCodeWithoutVerifier: true,
+      redirectUris: ["https://plain.example/callback"],
+    });
+    const twice = ["https://wallet.example/a", "https://wallet.example/b"];
+    const threeFields = { codeVerifier: "" };
+    const REDIRECT_URI = "/login/redirectUri";
+
+    it.each<[string, ProviderClient[], Partial<Login>, string, string]>([
+      ["the only client's only one", [client()], {}, "wallet", "https://wallet.example/callback"],
+      [
+        "the only client's default",
+        [client({ redirectUris: twice, defaultRedirectUri: twice[1] })],
+        {},
+        "wallet",
+        twice[1]!,
+      ],
+      [
+        "the only client that takes codes without a verifier",
+        [client(), plain, other],
+        threeFields,
+        "plain",
+        "https://plain.example/callback",
+      ],
+      [
+        "the only client with a default",
+        [other, client({ redirectUris: twice, defaultRedirectUri: twice[0] })],
+        {},
+        "wallet",
+        twice[0]!,
+      ],
+    ])("it is of %s", async (_, clients, change, clientId, redirectUri) => {
+      provider.answerCodes(async () => ({
+        access_token: "a",
+        token_type: "Bearer",
+        id_token: await provider.idToken({ ...fresh(), aud: clientId }),
+      }));
+      await expect(verifier(clients, systemClock)(code(change), [key])).resolves.toBeDefined();
+      expect(provider.lastForm()).toMatchObject({ client_id: clientId, redirect_uri: redirectUri });
+    });
+
+    it.each<[string, ProviderClient[], Partial<Login>, string[], RegExp]>([
+      ["two clients", [client(), other], {}, [REDIRECT_URI], /^redirectUri is missing; provider "main" has 2 clients/],
+      [
+        "two redirect URIs",
+        [client({ redirectUris: twice })],
+        {},
+        [REDIRECT_URI],
+        /^redirectUri is missing; client "wallet" has 2 redirect URIs/,
+      ],
+      [
+        "two defaults",
+        [other, client()].map((each) => ({ ...each, defaultRedirectUri: each.redirectUris[0] })),
+        {},
+        [REDIRECT_URI],
+        /2 clients/,
+      ],
+      [
+        "no client that takes codes without a verifier",
+        [client()],
+        threeFields,
+        [REDIRECT_URI, "/login/codeVerifier"],
+        /^redirectUri and codeVerifier are missing/,
+      ],
+    ])("%s: 400 that says so, and the provider is not asked", async (_, clients, change, pointers, detail) => {
+      await expect(verifier(clients, systemClock)(code(change), [key])).rejects.toMatchObject({
+        reason: "InvalidRequest",
+        detail: expect.stringMatching(detail),
+        fields: pointers.map((pointer) => ({ pointer })),
+      });
+      expect(exchanges).toBe(0);
+    });
+
+    it("a code that the provider refuses is 400 where the client was a guess, and 401 where it was not", async () => {
+      exchanges = 1;
+      const refused = (clients: ProviderClient[], change = {}) => verifier(clients, systemClock)(code(change), [key]);
+      await expect(refused([client(), plain], threeFields)).rejects.toMatchObject({
+        reason: "InvalidRequest",
+        fields: [{ pointer: REDIRECT_URI, detail: expect.stringContaining('"plain"') }],
+      });
+      await expect(refused([plain], threeFields)).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+      const named = { redirectUri: plain.redirectUris[0]!, codeVerifier: "" };
+      await expect(refused([client(), plain], named)).rejects.toMatchObject({ reason: "InvalidLoginToken" });
+    });
   });
 
   it("refuses what the provider refuses", async () => {

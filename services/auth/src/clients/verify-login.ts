@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { decodeJwt } from "jose";
 import type { Login, LoginProfile, VerifyLogin } from "../domain/login.ts";
+import { invalidLogin, quoted } from "./login-errors.ts";
 import type { OpenIdProvider, VerifiedLogin } from "./openid-provider.ts";
+import type { ProviderClient } from "./providers-file.ts";
 
 /** Remembers for ten minutes what a code was exchanged for. */
 export interface ExchangedCodeStore {
@@ -18,8 +20,19 @@ export interface ExchangedCodeStore {
   ): Promise<LoginProfile | undefined>;
 }
 
+/** Where a code came back to, and whose it is. */
+interface CodeOrigin {
+  readonly client: ProviderClient;
+  readonly redirectUri: string;
+  /** The client is one of several, and the request does not name it by its redirect URI. */
+  readonly guessed: boolean;
+}
+
 const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-const invalid = (detail: string) => new AppError("InvalidLoginToken", { detail });
+
+/** Errors of members of the login; pointers start at the message that carries it. */
+const badLogin = (detail: string, ...fields: { pointer: string; detail: string }[]) =>
+  new AppError("InvalidRequest", { detail, fields });
 
 function issuerOf(token: string): string | undefined {
   try {
@@ -29,50 +42,110 @@ function issuerOf(token: string): string | undefined {
   }
 }
 
+/** The redirect URI that a client's code came back to where the request does not say; undefined: it could be several. */
+const defaultRedirectUri = ({ defaultRedirectUri, redirectUris }: ProviderClient): string | undefined =>
+  defaultRedirectUri ?? (redirectUris.length === 1 ? redirectUris[0] : undefined);
+
+/**
+ * The client whose code this is: the one of the redirect URI. A request without one implies the only client, or the only
+ * one that takes codes without a verifier where none comes along, or the only one with a configured default.
+ * Errors: InvalidLoginToken, InvalidRequest.
+ */
+function originOf({ config }: OpenIdProvider, { redirectUri, codeVerifier }: Login): CodeOrigin {
+  const { name, clients } = config;
+  if (redirectUri !== "") {
+    const client = clients.find(({ redirectUris }) => redirectUris.includes(redirectUri));
+    if (!client) throw invalidLogin(`redirectUri ${quoted(redirectUri)} belongs to no client of provider "${name}"`);
+    if (codeVerifier === "" && !client.allowCodeWithoutVerifier) {
+      throw invalidLogin(`codeVerifier is missing; client "${client.clientId}" takes no code without it (RFC 7636)`);
+    }
+    return { client, redirectUri, guessed: false };
+  }
+  const possible = clients.filter((client) => codeVerifier !== "" || client.allowCodeWithoutVerifier);
+  if (possible.length === 0) {
+    const detail = `redirectUri and codeVerifier are missing; no client of provider "${name}" takes a code without them`;
+    throw badLogin(
+      detail,
+      { pointer: "/login/redirectUri", detail: "Required with codeVerifier" },
+      { pointer: "/login/codeVerifier", detail: "Required: no client takes a code without it" },
+    );
+  }
+  const marked = possible.filter((client) => client.defaultRedirectUri !== undefined);
+  const [client, ...others] = possible.length === 1 ? possible : marked;
+  const implied = client && others.length === 0 ? defaultRedirectUri(client) : undefined;
+  if (client && implied !== undefined) return { client, redirectUri: implied, guessed: clients.length > 1 };
+  const several =
+    possible.length > 1
+      ? `provider "${name}" has ${possible.length} clients`
+      : `client "${possible[0]!.clientId}" has ${possible[0]!.redirectUris.length} redirect URIs`;
+  const detail = `redirectUri is missing; ${several} that the code could belong to`;
+  throw badLogin(detail, { pointer: "/login/redirectUri", detail });
+}
+
 /** Verifies login tokens of the configured providers; see docs/sign-up.md. */
 export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: ExchangedCodeStore): VerifyLogin {
-  function providerOf(login: Login): OpenIdProvider {
-    const named = login.provider !== "";
+  const configured = providers.map(({ config }) => `"${config.name}"`).join(", ");
+
+  /** Errors: UnknownProvider. */
+  function providerOf({ provider: name, method, token }: Login): OpenIdProvider {
+    const refuse = (problem: string) => {
+      const detail = `${problem}; configured: ${configured}`;
+      return new AppError("UnknownProvider", { detail, fields: [{ pointer: "/login/provider", detail }] });
+    };
+    if (name !== "") {
+      const named = providers.find(({ config }) => config.name === name);
+      if (!named) throw refuse(`There is no identity provider ${quoted(name)}`);
+      return named;
+    }
+    if (providers.length === 1) return providers[0]!;
     // An unverified `iss` only chooses among the configured ones; it is verified against that one's own keys.
-    const wanted = named ? undefined : login.method === "id_token_channel" ? issuerOf(login.token) : undefined;
-    const found = providers.filter(({ config }) =>
-      named ? config.name === login.provider : providers.length === 1 || config.issuer === wanted,
+    const issuer = method === "id_token_channel" ? issuerOf(token) : undefined;
+    const found = providers.filter(({ config }) => config.issuer === issuer);
+    if (found.length === 1) return found[0]!;
+    throw refuse(
+      issuer === undefined || found.length > 1
+        ? "provider is missing, and the token does not say which one it is of"
+        : `The token is of ${quoted(issuer)}, which is no configured provider`,
     );
-    if (found.length !== 1) throw new AppError(named || providers.length > 1 ? "UnknownProvider" : "InvalidLoginToken");
-    return found[0]!;
   }
 
   function checkNonce({ client, nonce }: VerifiedLogin, login: Login, keys: readonly PublicKey[]): void {
-    if (login.nonce !== "" && login.nonce !== nonce) throw invalid("the nonce is another one");
+    if (login.nonce !== "" && login.nonce !== nonce) throw invalidLogin("The login has another nonce than the request");
     // Every key that comes along: a thief's must not ride beside the one that the login is bound to.
     if (client.keyBinding === "required" && !keys.every((key) => publicKeyFingerprint(key) === nonce)) {
-      throw new AppError("KeyBindingRequired");
+      const detail = `App "${client.appId}" takes only logins whose nonce is base64url(SHA-256(public key)) of this key`;
+      throw new AppError("KeyBindingRequired", { detail });
     }
   }
 
   async function verifyCode(provider: OpenIdProvider, login: Login, keys: readonly PublicKey[]): Promise<LoginProfile> {
-    const { clients } = provider.config;
-    const redirectUri = login.redirectUri || (clients.length === 1 ? clients[0]!.redirectUris[0]! : "");
-    const client = clients.find(({ redirectUris }) => redirectUris.includes(redirectUri));
-    if (!client) throw invalid("no client has this redirect URI");
-    if (login.codeVerifier === "" && !client.allowCodeWithoutVerifier) throw invalid("a code verifier is needed");
+    const { client, redirectUri, guessed } = originOf(provider, login);
     const used = {
       binding: sha256(client.clientId, redirectUri, login.codeVerifier),
       keys: keys.slice(0, 1).map(publicKeyFingerprint),
     };
     const profile = await codes.once(sha256(provider.config.issuer, login.token), used, async () => {
-      const idToken = await provider.exchangeCode(client, login.token, redirectUri, login.codeVerifier);
+      const idToken = await provider
+        .exchangeCode(client, login.token, redirectUri, login.codeVerifier)
+        .catch((error) => {
+          if (!guessed || !isAppError(error, "InvalidLoginToken")) throw error;
+          // The guess may be what is wrong: the code of another client, or of another redirect URI.
+          const detail = `The provider refused the code as client "${client.clientId}"'s, which is meant where redirectUri is missing; send the login's redirectUri`;
+          throw badLogin(detail, { pointer: "/login/redirectUri", detail });
+        });
       const verified = await provider.verifyIdToken(idToken);
-      if (verified.client !== client) throw invalid("the token is for another client");
+      if (verified.client !== client) {
+        throw invalidLogin(`The code is of client "${verified.client.clientId}", not of "${client.clientId}"`);
+      }
       checkNonce(verified, login, keys);
       return verified.profile;
     });
-    if (!profile) throw invalid("the code was used with another key, redirect URI or verifier");
+    if (!profile) throw invalidLogin("The code was used before, with another key, redirectUri or codeVerifier");
     return profile;
   }
 
   return async (login, keys) => {
-    if (login.method === "" || login.token === "") throw invalid("a login token is needed");
+    if (login.method === "" || login.token === "") throw invalidLogin("method or token is missing");
     const provider = providerOf(login);
     if (login.method === "redirect_code_channel") return verifyCode(provider, login, keys);
     const verified = await provider.verifyIdToken(login.token);

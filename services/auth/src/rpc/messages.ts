@@ -32,12 +32,12 @@ const METHODS = new Map<number, Login["method"]>([
 /** A login token; absent: none was sent. Errors: InvalidRequest. */
 export function loginFrom(login: LoginToken | undefined): Login {
   return {
-    method: METHODS.get(login?.method ?? 0) ?? field("/method", "unknown"),
-    token: limited(login?.token ?? "", MAX_TOKEN, "/token"),
-    provider: limited(login?.provider ?? "", MAX_TEXT, "/provider"),
-    redirectUri: limited(login?.redirectUri ?? "", MAX_LONG_TEXT, "/redirectUri"),
-    codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT, "/codeVerifier"),
-    nonce: limited(login?.nonce ?? "", MAX_TEXT, "/nonce"),
+    method: METHODS.get(login?.method ?? 0) ?? field("/login/method", "unknown"),
+    token: limited(login?.token ?? "", MAX_TOKEN, "/login/token"),
+    provider: limited(login?.provider ?? "", MAX_TEXT, "/login/provider"),
+    redirectUri: limited(login?.redirectUri ?? "", MAX_LONG_TEXT, "/login/redirectUri"),
+    codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT, "/login/codeVerifier"),
+    nonce: limited(login?.nonce ?? "", MAX_TEXT, "/login/nonce"),
   };
 }
 

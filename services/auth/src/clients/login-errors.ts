@@ -1,0 +1,42 @@
+import { AppError } from "@countersign/errors";
+import { errors as jose } from "jose";
+
+/** A login that is not believed. `detail` goes to the client and holds no secret. */
+export const invalidLogin = (detail: string, cause?: unknown): AppError =>
+  new AppError("InvalidLoginToken", { detail, cause });
+
+/** A value of a request or token, cut to a length that a text can carry. */
+export const quoted = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length <= 120 ? text : `${text.slice(0, 120)}…`;
+};
+
+/** A NumericDate as ISO 8601. */
+const timeOf = (seconds: unknown): string => {
+  const time = new Date(typeof seconds === "number" ? seconds * 1000 : Number.NaN);
+  return Number.isNaN(time.getTime()) ? quoted(seconds) : time.toISOString();
+};
+
+/** What is wrong with a token that jose refused. Claims are named only where the signature was good. */
+export function tokenProblem(cause: unknown, kind: string, provider: string): string {
+  if (cause instanceof jose.JWTExpired) {
+    const { claim, payload } = cause;
+    return claim === "iat"
+      ? `The ${kind} was issued at ${timeOf(payload.iat)}, more than 10 minutes ago; log in again`
+      : `The ${kind} expired at ${timeOf(payload.exp)}; log in again`;
+  }
+  if (cause instanceof jose.JWTClaimValidationFailed) {
+    const { claim, reason, payload } = cause;
+    if (reason === "missing") return `The ${kind} has no claim "${claim}"`;
+    if (claim === "iss") return `The ${kind} is of issuer ${quoted(payload.iss)}, not of provider "${provider}"`;
+    if (claim === "iat") return `The ${kind} was issued in the future, at ${timeOf(payload.iat)}`;
+    if (claim === "nbf") return `The ${kind} is not valid before ${timeOf(payload.nbf)}`;
+    return `The ${kind}'s claim "${claim}" is not valid`;
+  }
+  if (cause instanceof jose.JOSEAlgNotAllowed) return `The ${kind} is signed with an algorithm that is not accepted`;
+  const unknownKey = cause instanceof jose.JWKSNoMatchingKey || cause instanceof jose.JWKSMultipleMatchingKeys;
+  if (unknownKey || cause instanceof jose.JWSSignatureVerificationFailed) {
+    return `The ${kind}'s signature is of none of the keys of provider "${provider}"`;
+  }
+  return `The ${kind} is no valid JWT`;
+}
