@@ -60,6 +60,7 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
       AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: files.tokenKeyEncryptionKey,
       AUTH_HTTP_LISTEN: `127.0.0.1:${ports.authHttp}`,
       AUTH_REQUIRE_LOGIN_TOKEN: "true",
+      AUTH_DELAY_UNFREEZE_SECONDS: "5",
       AUTH_DELAY_RECOVERY_UNFREEZE_SECONDS: "5",
     };
   }

@@ -1,8 +1,10 @@
-import { CountersignClient, signTransaction } from "@countersign/client";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CountersignClient, type ProblemError, signTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { createAccessApi, type FlowTransaction, type KeyChange } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
+import { query } from "../security/token-forge.ts";
 import { chain, chainName, type Person, problemOf, secondPhone, signUpPerson, stack } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
@@ -22,6 +24,60 @@ async function outcomeOf(transaction: FlowTransaction): Promise<string> {
   const id = await access.submit(transaction);
   return (await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) })).errorMessage;
 }
+
+/** What is refused until its delay is over; `availableAt` was announced. */
+async function afterDelay(work: () => Promise<void>): Promise<void> {
+  const { status, error, availableAt } = (await work().then(
+    () => ({}),
+    (problem) => problem,
+  )) as ProblemError;
+  expect({ status, error }).toEqual({ status: 403, error: "DelayRequired" });
+  await sleep(Math.max(0, new Date(availableAt).getTime() - Date.now()) + 300);
+  return work();
+}
+
+describe("a stolen phone", () => {
+  it("lifts no freeze of the owner's at once, hears that it has to wait, and waits in vain where the owner freezes again", async () => {
+    const owner = await signUpPerson();
+    const stolen = await secondPhone(owner);
+    const events: string[] = [];
+    const abort = new AbortController();
+    void (async () => {
+      for await (const { type, data } of owner.client.events({ signal: abort.signal }))
+        if (type.startsWith("delay.")) events.push(`${type} ${data.operation}`);
+    })().catch(() => undefined);
+    await owner.client.freeze();
+    const asked = await stolen.client.unfreeze().then(
+      () => undefined,
+      (problem: ProblemError) => problem,
+    );
+    expect(asked).toMatchObject({ status: 403, error: "DelayRequired" });
+    await expect.poll(() => events, { timeout: 20_000 }).toEqual(["delay.started unfreeze"]);
+    await owner.client.freeze();
+    await expect.poll(() => events).toEqual(["delay.started unfreeze", "delay.cancelled unfreeze"]);
+    await sleep(Math.max(0, new Date(asked!.availableAt).getTime() - Date.now()) + 300);
+    abort.abort();
+    expect(await problemOf(stolen.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    expect(await problemOf(kept(owner, adding(), 0n))).toMatchObject({ error: "AccountFrozen" });
+  });
+
+  it("removes the device that froze no sooner than it could lift the freeze; the owner removes it at once, and comes back", async () => {
+    const owner = await signUpPerson();
+    const stolen = await secondPhone(owner);
+    await owner.client.freeze();
+    // A young device could not remove an older one anyway.
+    await query("device", "UPDATE device SET created_at = created_at - interval '2 days' WHERE account_id = $1", [
+      owner.signedUp.account.id,
+    ]);
+    const removal = problemOf(stolen.client.removeDevice(owner.deviceKey.publicKey));
+    expect(await removal).toMatchObject({ status: 403, error: "AccountFrozen" });
+    await owner.client.removeDevice(stolen.deviceKey.publicKey);
+    await afterDelay(() => owner.client.unfreeze());
+    await expect
+      .poll(() => kept(owner, adding(), 0n).then(outcomeOf, ({ error }) => error), { timeout: 20_000, interval: 250 })
+      .toBe("");
+  });
+});
 
 describe("a freeze", () => {
   it("voids the templates that were signed before: none of them runs on chain any more", async () => {
@@ -48,7 +104,9 @@ describe("a freeze", () => {
     const before = await sequenceOf(person);
     await person.client.freeze();
     const { deviceKey, client } = second;
-    await new CountersignClient({ baseUrl: stack.gateway, deviceKey, credentials: client.credentials! }).unfreeze();
+    const other = new CountersignClient({ baseUrl: stack.gateway, deviceKey, credentials: client.credentials! });
+    expect(await problemOf(other.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    await person.client.unfreeze();
     await expect
       .poll(() => kept(person, adding(), 0n).then(outcomeOf, ({ error }) => error), { timeout: 20_000, interval: 250 })
       .toBe("");

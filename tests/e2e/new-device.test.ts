@@ -145,7 +145,7 @@ describe("a new device", () => {
   });
 });
 
-it("a frozen account lets no device in, until another device than the one that froze lifts it", async () => {
+it("a frozen account enrolls no device, until the device that froze it and another one agree to lift that", async () => {
   const person = await signUpPerson();
   const asked = await ask(person);
   await approve(person, asked);
@@ -162,7 +162,7 @@ it("a frozen account lets no device in, until another device than the one that f
     .poll(async () => (await call("POST", "/sign/v1/cadence/transaction", { token: second, body: message })).body.error)
     .toBe("AccountFrozen");
   const kept = await call("POST", "/account/v1/unfreeze", { token: first });
-  expect(kept).toMatchObject({ status: 403, body: { error: "UnfreezeNotAllowed" } });
+  expect(kept).toMatchObject({ status: 403, body: { error: "DelayRequired" } });
   expect((await call("POST", "/account/v1/unfreeze", { token: second })).status).toBe(204);
   expect((await call("POST", "/auth/v1/signin/2fa", { body })).status).toBe(200);
 });

@@ -151,7 +151,7 @@ describe("the ephemeral token", () => {
 });
 
 describe("a frozen account", () => {
-  it("signs nothing and lets nobody in, until another device lifts it", async () => {
+  it("signs nothing and enrolls nobody, until the device that froze it and another one agree", async () => {
     const newcomer = await ask(owner);
     await letIn(newcomer, owner);
     await owner.client.freeze();
@@ -160,7 +160,7 @@ describe("a frozen account", () => {
       .poll(() => problemOf(sendTransaction(newcomer.client, { network, cadence: NOTHING })), { timeout: 5_000 })
       .toEqual(frozen);
     expect(await problemOf(ask(owner))).toEqual(frozen);
-    expect(await problemOf(owner.client.unfreeze())).toMatchObject({ status: 403, error: "UnfreezeNotAllowed" });
+    expect(await problemOf(owner.client.unfreeze())).toMatchObject({ status: 403, error: "DelayRequired" });
     await newcomer.client.unfreeze();
     await expect
       .poll(

@@ -61,7 +61,7 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       method: "post",
       path: "/account/v1/freeze",
       operationId: "freezeAccount",
-      summary: "Stops all signing for the account",
+      summary: "Stops all signing for the account; again: joins the freeze and cancels requests to lift it",
       token: "user",
       recover: true,
       handler: async (_input, call) => {
@@ -73,7 +73,7 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       method: "post",
       path: "/account/v1/unfreeze",
       operationId: "unfreezeAccount",
-      summary: "Lets the account sign again; not for the device that froze it, with a recovery key after its delay",
+      summary: "Lets the account sign again: at once where two parties agree, otherwise after a delay",
       token: "user",
       recover: true,
       errors: ["UnfreezeNotAllowed", "AccountUnderReview", "DelayRequired"],

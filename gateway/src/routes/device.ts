@@ -78,7 +78,7 @@ export function deviceRoutes({ devices, access }: DeviceClients): Route[] {
       summary: "Ends the device's sessions and blocks its keys",
       token: "user",
       request: oneDevice,
-      errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung"],
+      errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung", "AccountFrozen"],
       handler: async ({ params, query }, call) => {
         const publicKey = keyNamed(params.publicKey, query.algorithm);
         await access.removeDevice({ publicKey }, { call, deadlineMs: DEADLINES.unary });

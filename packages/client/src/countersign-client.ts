@@ -165,12 +165,15 @@ export class CountersignClient {
     return this.#session.send({ method: "POST", path: "/device/v1/2fa/reopen" });
   }
 
-  /** Stops all signing for the account, until another device lifts it. */
+  /** Stops all signing for the account. Where it is frozen, joins the freeze and cancels what others asked for to lift it. */
   freeze(): Promise<void> {
     return this.#session.send({ method: "POST", path: "/account/v1/freeze" });
   }
 
-  /** Lets the account sign again; not for the device that froze it. */
+  /**
+   * Lets the account sign again: at once if the device that froze it has asked too, or the recovery key has; otherwise DelayRequired, and the same
+   * device lifts the freeze by asking again from `availableAt` on.
+   */
   unfreeze(): Promise<void> {
     return this.#session.send({ method: "POST", path: "/account/v1/unfreeze" });
   }

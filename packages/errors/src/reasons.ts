@@ -28,7 +28,7 @@ export const REASONS = {
   DelayContested: { grpc: "PERMISSION_DENIED", http: 403, title: "This was kept out for as long as it may be" },
   LoginTooOld: { grpc: "PERMISSION_DENIED", http: 403, title: "Sign in again first" },
   AccountUnderReview: { grpc: "PERMISSION_DENIED", http: 403, title: "The account waits to be looked at" },
-  UnfreezeNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "The device that froze cannot unfreeze" },
+  UnfreezeNotAllowed: { grpc: "PERMISSION_DENIED", http: 403, title: "This device cannot unfreeze the account" },
   DeploymentFailed: { grpc: "ABORTED", http: 502, title: "The chain refused the deployment" },
   IdempotencyKeyReused: {
     grpc: "INVALID_ARGUMENT",

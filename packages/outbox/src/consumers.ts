@@ -28,6 +28,8 @@ export const DURABLES = {
         "cs.v1.auth.*.session-created",
         "cs.v1.auth.*.account-frozen",
         "cs.v1.auth.*.account-unfrozen",
+        "cs.v1.auth.*.delay-started",
+        "cs.v1.auth.*.delay-cancelled",
         "cs.v1.account.*.chain-alert",
         "cs.v1.device.*.device-registered",
         "cs.v1.key.*.key-discovered",

@@ -268,10 +268,16 @@ async function start(service: ServiceProcess) {
     })
     .add(AccessService, {
       freezeAccount: freezeAccountRpc(freezeAccount({ freezes, clock })),
-      unfreezeAccount: unfreezeAccountRpc(
-        unfreezeAccount({ freezes, clock, recoveryDelayMs: config.recoveryUnfreezeMs }),
+      unfreezeAccount: unfreezeAccountRpc(unfreezeAccount({ freezes, clock, delays: config.unfreezeDelays })),
+      removeDevice: removeDeviceRpc(
+        removeDevice({
+          access,
+          freezes,
+          delays: config.unfreezeDelays,
+          clock,
+          removeFromList: removeFromDeviceList(devices),
+        }),
       ),
-      removeDevice: removeDeviceRpc(removeDevice({ access, clock, removeFromList: removeFromDeviceList(devices) })),
     })
     .add(ContactsService, { getContact: getContactRpc(getContact({ contacts: prismaContactStore(prisma) })) })
     .add(TokenStateService, {

@@ -1,25 +1,33 @@
 import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import { type Clock, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import {
+  decideFreeze,
+  decideUnfreeze,
+  deviceParty,
+  type Freeze,
+  type FreezeDecision,
+  type FreezeFacts,
+  type Party,
+  RECOVERY_KEY,
+  type UnfreezeDelays,
+} from "./freeze-rules.ts";
 
-export interface FreezeStore {
-  /** Freezes with its event in one commit; an account that is frozen stays frozen by whoever froze it. */
-  freeze(of: Freeze): Promise<void>;
-  /** Lifts the freeze with its event, unless `deviceKey` is the one that froze, or the account is held. */
-  unfreeze(of: Unfreeze): Promise<"lifted" | "not-frozen" | "same-device" | "held" | { availableAt: Date }>;
-}
-
-export interface Freeze {
+/** A request about an account's freeze. */
+export interface FreezeCommand {
   readonly accountId: string;
-  /** Identity key of the device that asks. */
-  readonly deviceKey: PublicKey;
+  readonly by: Party;
+  /** The key of the session: a device's identity key, or the recovery key. */
+  readonly key: PublicKey;
   readonly now: Date;
   readonly requestId: string;
 }
 
-/** A recovery key lifts a freeze too, whoever set it, but only when that has lasted for its delay. */
-export interface Unfreeze extends Freeze {
-  readonly recoveryDelayMs?: number;
+export interface FreezeStore {
+  /** Decides on the facts of now, alone among all replicas for this account, and writes the decision with its events in one commit. */
+  change(command: FreezeCommand, decide: (facts: FreezeFacts) => FreezeDecision): Promise<FreezeDecision>;
+  /** The account's freeze as it is now. */
+  find(accountId: string, now: Date): Promise<Freeze | undefined>;
 }
 
 interface FreezeOptions {
@@ -27,28 +35,41 @@ interface FreezeOptions {
   readonly clock: Clock;
 }
 
-/** Stops all signing for the token's account, and the admission of new devices. Freezing again changes nothing. */
-export const freezeAccount =
-  ({ freezes, clock }: FreezeOptions) =>
-  async ({ accountId, sessionKey: deviceKey }: VerifiedToken, requestId: string): Promise<void> =>
-    freezes.freeze({ accountId, deviceKey, now: clock.now(), requestId });
+const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: string, clock: Clock) => ({
+  accountId,
+  by: scope === "recover" ? RECOVERY_KEY : deviceParty(sessionKey),
+  key: sessionKey,
+  now: clock.now(),
+  requestId,
+});
 
 /**
- * Lifts the freeze from another device than the one that froze, or with the recovery key after its delay. Lifting it again changes nothing.
- * Errors: UnfreezeNotAllowed, AccountUnderReview, DelayRequired.
+ * Stops all signing for the token's account, and the enrollment of new devices. Where the account is frozen, the device joins the freeze and cancels
+ * what others asked for; see decideFreeze. The same again changes nothing.
+ */
+export const freezeAccount =
+  ({ freezes, clock }: FreezeOptions) =>
+  async (token: VerifiedToken, requestId: string): Promise<void> => {
+    const command = commandOf(token, requestId, clock);
+    await freezes.change(command, (facts) => decideFreeze(facts, command.by, command.now));
+  };
+
+/**
+ * Lifts the freeze, or starts the delay after which the same party lifts it; see decideUnfreeze. Lifting what is lifted changes nothing.
+ * Errors: UnfreezeNotAllowed, AccountUnderReview, DelayRequired with `availableAt`.
  */
 export const unfreezeAccount =
-  ({ freezes, clock, recoveryDelayMs }: FreezeOptions & { readonly recoveryDelayMs: number }) =>
-  async ({ accountId, sessionKey: deviceKey, scope }: VerifiedToken, requestId: string): Promise<void> => {
-    const now = clock.now();
-    const by = scope === "recover" ? { recoveryDelayMs } : {};
-    const outcome = await freezes.unfreeze({ accountId, deviceKey, now, requestId, ...by });
-    if (outcome === "same-device") throw new AppError("UnfreezeNotAllowed");
-    if (outcome === "held") throw new AppError("AccountUnderReview");
-    if (typeof outcome === "string") return;
-    const retryAfterSeconds = Math.ceil((outcome.availableAt.getTime() - now.getTime()) / 1000);
+  ({ freezes, clock, delays }: FreezeOptions & { readonly delays: UnfreezeDelays }) =>
+  async (token: VerifiedToken, requestId: string): Promise<void> => {
+    const command = commandOf(token, requestId, clock);
+    const { by, now } = command;
+    const id = uuidv7(clock);
+    const decision = await freezes.change(command, (facts) => decideUnfreeze(facts, by, { now, id, delays }));
+    if (decision.type === "refuse") throw new AppError(decision.reason);
+    if (decision.type !== "ask" && decision.type !== "wait") return;
+    const { availableAt } = decision.request;
     throw new AppError("DelayRequired", {
-      retryAfterSeconds,
-      metadata: { availableAt: outcome.availableAt.toISOString() },
+      retryAfterSeconds: Math.ceil((availableAt.getTime() - now.getTime()) / 1000),
+      metadata: { availableAt: availableAt.toISOString() },
     });
   };

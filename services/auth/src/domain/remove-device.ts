@@ -1,5 +1,8 @@
+import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
+import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import type { FreezeStore } from "./freeze-account.ts";
+import { deviceParty, mayRemove, type UnfreezeDelays } from "./freeze-rules.ts";
 
 /** A device of an account whose access ends. */
 export interface DeviceCutOff {
@@ -18,18 +21,31 @@ export interface AccessStore {
 
 export interface RemoveDeviceOptions<Call> {
   readonly access: AccessStore;
+  readonly freezes: Pick<FreezeStore, "find">;
+  readonly delays: Pick<UnfreezeDelays, "deviceMs">;
   readonly clock: Clock;
   /** device.v1.Devices/RemoveDevice: decides who may, and takes the device from the list. Errors: DeviceNotFound, DeviceTooYoung. */
   removeFromList(publicKey: Uint8Array, call: Call): Promise<PublicKey>;
 }
 
+const FROZE =
+  "The device that froze the account cannot be removed yet: wait for the delay after which a device lifts a freeze";
+
 /**
- * Removes a device of the caller's account. The list goes first, because it decides who may; should this process die in between, the event of the removal
- * does the rest (subscribers/device-removed.ts), and so does a repeated request.
+ * Removes a device of the token's account. The list goes first, because it decides who may; should this process die in between, the event of the removal
+ * does the rest (subscribers/device-removed.ts), and so does a repeated request. Errors: AccountFrozen where mayRemove forbids it; those of the list.
  */
 export const removeDevice =
-  <Call extends { requestId: string }>({ access, clock, removeFromList }: RemoveDeviceOptions<Call>) =>
-  async (accountId: string, publicKey: Uint8Array, call: Call): Promise<PublicKey> => {
+  <Call extends { requestId: string }>(options: RemoveDeviceOptions<Call>) =>
+  async (token: VerifiedToken, publicKey: Uint8Array, call: Call): Promise<PublicKey> => {
+    const { access, freezes, delays, clock, removeFromList } = options;
+    const { accountId, sessionKey } = token;
+    const now = clock.now();
+    const freeze = await freezes.find(accountId, now);
+    const by = deviceParty(sessionKey);
+    // The request names bytes only; among the devices of one account no two algorithms share them.
+    const device = freeze?.frozenBy.endsWith(`/${Buffer.from(publicKey).toString("hex")}`) ? freeze.frozenBy : "";
+    if (!mayRemove(freeze, { by, device, now, delays })) throw new AppError("AccountFrozen", { detail: FROZE });
     const deviceKey = await removeFromList(publicKey, call);
     await access.cutOff({ accountId, deviceKey, removedAt: clock.now(), requestId: call.requestId });
     return deviceKey;

@@ -8,5 +8,5 @@ export const removeDeviceRpc =
   (command: ReturnType<typeof removeDevice<CallContext>>): Handler<AccessService["removeDevice"]> =>
   async ({ publicKey }, call) => {
     if (publicKey.length !== 32 && publicKey.length !== 64) throw new AppError("DeviceNotFound");
-    return { publicKey: publicKeyToProto(await command(requireToken(call).accountId, publicKey, call)) };
+    return { publicKey: publicKeyToProto(await command(requireToken(call), publicKey, call)) };
   };

@@ -1,11 +1,15 @@
 import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto, uuidv7 } from "@countersign/service-kit";
+import type { UnfreezeRequest } from "../domain/freeze-rules.ts";
 import type { EndCause, Session } from "../domain/session.ts";
 import type { SignUpSaga } from "../domain/sign-up-saga.ts";
 import type { Prisma } from "./generated/client.ts";
 
-type Payload = Pick<Event, "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen">;
+type Payload = Pick<
+  Event,
+  "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen" | "delayStarted" | "delayCancelled"
+>;
 
 function eventRow(event: string, context: { accountId: string; requestId: string; now: Date }, payload: Payload) {
   const { accountId, requestId, now } = context;
@@ -56,3 +60,20 @@ export const publishAccountFrozen = (
   const event = frozen ? "account-frozen" : "account-unfrozen";
   return publish(tx, event, { accountId, requestId, now }, { accountFrozen: { frozen, cause } });
 };
+
+/** The operation that events name where a freeze is to be lifted. */
+const UNFREEZE = "unfreeze";
+
+/** A party has asked for the freeze of an account to be lifted, which happens after a delay. */
+export const publishUnfreezeAsked = (
+  tx: Prisma.TransactionClient,
+  context: { accountId: string; requestId: string; now: Date },
+  { id, availableAt }: UnfreezeRequest,
+) => publish(tx, "delay-started", context, { delayStarted: { id, operation: UNFREEZE, availableAt, chainName: "" } });
+
+/** Such a request was cancelled. */
+export const publishUnfreezeCancelled = (
+  tx: Prisma.TransactionClient,
+  context: { accountId: string; requestId: string; now: Date },
+  { id }: UnfreezeRequest,
+) => publish(tx, "delay-cancelled", context, { delayCancelled: { id, operation: UNFREEZE } });

@@ -1,6 +1,16 @@
-import type { FreezeStore } from "../domain/freeze-account.ts";
-import { publishAccountFrozen } from "./events.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
+import type { PublicKey } from "@countersign/keys";
+import type { FreezeCommand, FreezeStore } from "../domain/freeze-account.ts";
+import {
+  deviceParty,
+  type Freeze,
+  type FreezeDecision,
+  type FreezeFacts,
+  type Party,
+  RECOVERY_KEY,
+  type UnfreezeRequest,
+} from "../domain/freeze-rules.ts";
+import { publishAccountFrozen, publishUnfreezeAsked, publishUnfreezeCancelled } from "./events.ts";
+import type { FreezeParty, Prisma, PrismaClient } from "./generated/client.ts";
 import { lockAccess } from "./prisma-session-store.ts";
 
 /** What the services must know; a lifted entry stays until every watcher has heard of it. */
@@ -22,38 +32,116 @@ export async function isFrozen(tx: Prisma.TransactionClient, accountId: string):
 export const isHeld = async (tx: Prisma.TransactionClient, accountId: string): Promise<boolean> =>
   (await tx.accountHold.findFirst({ where: { accountId, liftedAt: null } })) !== null;
 
+type Tx = Prisma.TransactionClient;
+
+/** Those of the parties that were removed from the account: their keys are blocked. */
+async function removedOf(tx: Tx, accountId: string, parties: readonly Party[], now: Date): Promise<Party[]> {
+  const subjects = new Map(parties.map((party) => [`${accountId}/${party}`, party]));
+  const blocked = await tx.tokenStateEntry.findMany({
+    where: {
+      kind: "key",
+      subject: { in: [...subjects.keys()] },
+      active: true,
+      OR: [{ until: null }, { until: { gt: now } }],
+    },
+  });
+  return blocked.map(({ subject }) => subjects.get(subject) as Party);
+}
+
+/** When a device came to the account, by what auth has seen of it; undefined for a device that was never there. */
+async function memberSince(tx: Tx, accountId: string, { algorithm, publicKey }: PublicKey): Promise<Date | undefined> {
+  const [row] = await tx.$queryRaw<{ since: Date | null }[]>`
+    SELECT min(at) AS since FROM (
+      SELECT created_at AS at FROM session
+        WHERE account_id = ${accountId}::uuid AND scope = 'full' AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
+      UNION ALL SELECT admitted_at FROM two_factor_sign_in
+        WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
+      UNION ALL SELECT device_registered_at FROM sign_up
+        WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}) AS seen`;
+  return row?.since ?? undefined;
+}
+
+function toRequest({ party, requestId, askedAt, availableAt, lapsesAt }: FreezeParty): UnfreezeRequest[] {
+  if (requestId === null || askedAt === null || availableAt === null || lapsesAt === null) return [];
+  return [{ id: requestId, party, askedAt, availableAt, lapsesAt }];
+}
+
+async function findFreeze(tx: Tx, accountId: string, now: Date): Promise<Freeze | undefined> {
+  const row = await tx.frozenAccount.findUnique({ where: { accountId } });
+  if (!row) return undefined;
+  const others = await tx.freezeParty.findMany({ where: { accountId }, orderBy: { party: "asc" } });
+  const key = { algorithm: row.deviceKeyAlgorithm, publicKey: row.deviceKey } as PublicKey;
+  const frozenBy = row.byRecoveryKey ? RECOVERY_KEY : deviceParty(key);
+  return {
+    frozenAt: row.frozenAt,
+    frozenBy,
+    joinedBy: others.filter(({ joinedAt }) => joinedAt !== null).map(({ party }) => party),
+    requests: others.flatMap(toRequest),
+    removed: await removedOf(tx, accountId, [frozenBy, ...others.map(({ party }) => party)], now),
+  };
+}
+
+async function findFacts(tx: Tx, { accountId, by, key, now }: FreezeCommand): Promise<FreezeFacts> {
+  const isRemoved = by !== RECOVERY_KEY && (await removedOf(tx, accountId, [by], now)).length > 0;
+  return {
+    freeze: await findFreeze(tx, accountId, now),
+    held: await isHeld(tx, accountId),
+    left: (await tx.leftAccount.findUnique({ where: { accountId } })) !== null,
+    memberSince: by === RECOVERY_KEY || isRemoved ? undefined : await memberSince(tx, accountId, key),
+  };
+}
+
+const NO_REQUEST = { requestId: null, askedAt: null, availableAt: null, lapsesAt: null };
+
+async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): Promise<void> {
+  const { accountId, by, key, now } = command;
+  const row = { accountId_party: { accountId, party: by } };
+  switch (decision.type) {
+    case "freeze": {
+      const byRecoveryKey = by === RECOVERY_KEY;
+      const set = { deviceKeyAlgorithm: key.algorithm, deviceKey: key.publicKey, byRecoveryKey, frozenAt: now };
+      await tx.frozenAccount.create({ data: { accountId, ...set } });
+      await tellServices(tx, accountId, true, now);
+      await publishAccountFrozen(tx, { ...command, frozen: true, cause: "user" }, now);
+      return;
+    }
+    case "join": {
+      const cancelled = decision.cancels.map(({ party }) => party);
+      await tx.freezeParty.updateMany({ where: { accountId, party: { in: cancelled } }, data: NO_REQUEST });
+      await tx.freezeParty.upsert({
+        where: row,
+        create: { accountId, party: by, joinedAt: now },
+        update: { joinedAt: now },
+      });
+      for (const request of decision.cancels) await publishUnfreezeCancelled(tx, command, request);
+      return;
+    }
+    case "ask": {
+      const { id: requestId, askedAt, availableAt, lapsesAt } = decision.request;
+      const asked = { requestId, askedAt, availableAt, lapsesAt };
+      await tx.freezeParty.upsert({ where: row, create: { accountId, party: by, ...asked }, update: asked });
+      await publishUnfreezeAsked(tx, command, decision.request);
+      return;
+    }
+    case "lift":
+      await tx.frozenAccount.delete({ where: { accountId } });
+      await tx.freezeParty.deleteMany({ where: { accountId } });
+      await tellServices(tx, accountId, false, now);
+      await publishAccountFrozen(tx, { ...command, frozen: false, cause: "user" }, now);
+  }
+}
+
 /** Frozen accounts in Postgres. */
 export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
   return {
-    freeze: ({ accountId, deviceKey, now, requestId }) =>
+    change: (command, decide) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
-        const by = { deviceKeyAlgorithm: deviceKey.algorithm, deviceKey: deviceKey.publicKey };
-        const { count } = await tx.frozenAccount.createMany({
-          data: [{ accountId, ...by, frozenAt: now }],
-          skipDuplicates: true,
-        });
-        if (count === 0) return;
-        await tellServices(tx, accountId, true, now);
-        await publishAccountFrozen(tx, { accountId, frozen: true, requestId, cause: "user" }, now);
+        await lockAccess(tx, command.accountId);
+        const decision = decide(await findFacts(tx, command));
+        await write(tx, command, decision);
+        return decision;
       }),
 
-    unfreeze: ({ accountId, deviceKey, now, requestId, recoveryDelayMs }) =>
-      prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
-        if (await isHeld(tx, accountId)) return "held" as const;
-        const row = await tx.frozenAccount.findUnique({ where: { accountId } });
-        if (!row) return "not-frozen" as const;
-        const same = row.deviceKeyAlgorithm === deviceKey.algorithm && row.deviceKey === deviceKey.publicKey;
-        if (recoveryDelayMs === undefined && same) return "same-device" as const;
-        const availableAt = new Date(row.frozenAt.getTime() + (recoveryDelayMs ?? 0));
-        if (now < availableAt) return { availableAt };
-        // Nothing is signed for it again, whoever asks.
-        if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null) return "same-device" as const;
-        await tx.frozenAccount.delete({ where: { accountId } });
-        await tellServices(tx, accountId, false, now);
-        await publishAccountFrozen(tx, { accountId, frozen: false, requestId, cause: "user" }, now);
-        return "lifted" as const;
-      }),
+    find: (accountId, now) => findFreeze(prisma, accountId, now),
   };
 }

@@ -1,17 +1,13 @@
-import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { FixedClock, uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
+import { freezing, phoneOf } from "../testing/freezing.ts";
 import { prisma } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
-import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 const clock = new FixedClock("2026-11-21T10:00:00Z");
-const [deviceKey, otherKey] = ["aa", "bb"].map(
-  (byte): PublicKey => ({ algorithm: "ES256", publicKey: byte.repeat(64) }),
-) as [PublicKey, PublicKey];
 let accountId: string;
 beforeEach(() => {
   accountId = uuidv7(clock);
@@ -31,16 +27,12 @@ const lift = async (seen?: string) => {
   const newest = (await open(accountId)).at(-1)?.alertId ?? uuidv7(clock);
   return lift({ accountId, seen: seen ?? newest, by: "ada", reason: "it was the person", now: clock.now() });
 };
-const asUser = (key = deviceKey) => {
-  clock.advance(1);
-  return { accountId, deviceKey: key, now: clock.now(), requestId: "r" };
-};
 const frozen = async () =>
   (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
     ?.active;
 const told = async () =>
-  (await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } })).map(
-    ({ payload }) => Event.decode(payload).accountFrozen,
+  (await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } })).flatMap(
+    ({ payload }) => Event.decode(payload).accountFrozen ?? [],
   );
 
 describe("an account that waits for an operator", () => {
@@ -55,12 +47,14 @@ describe("an account that waits for an operator", () => {
   });
 
   it("is not unfrozen by its own person, whichever device and however late", async () => {
-    const freezes = prismaFreezeStore(prisma);
+    const [phone, other] = [await phoneOf(accountId), await phoneOf(accountId)];
+    const recovery = await phoneOf(accountId, { scope: "recover" });
+    const underReview = { reason: "AccountUnderReview" };
     await place();
-    expect(await freezes.unfreeze(asUser())).toBe("held");
-    await freezes.freeze(asUser());
-    expect(await freezes.unfreeze(asUser(otherKey))).toBe("held");
-    expect(await freezes.unfreeze({ ...asUser(), recoveryDelayMs: 0 })).toBe("held");
+    await expect(freezing.unfreeze(phone)).rejects.toMatchObject(underReview);
+    await freezing.freeze(phone);
+    await expect(freezing.unfreeze(other)).rejects.toMatchObject(underReview);
+    await expect(freezing.unfreeze(recovery)).rejects.toMatchObject(underReview);
     expect(await frozen()).toBe(true);
   });
 
@@ -86,12 +80,13 @@ describe("an account that waits for an operator", () => {
   });
 
   it("stays frozen where the person has frozen it too, who then lifts that", async () => {
-    const freezes = prismaFreezeStore(prisma);
-    await freezes.freeze(asUser());
+    const [phone, other] = [await phoneOf(accountId), await phoneOf(accountId)];
+    await freezing.freeze(phone);
     await place();
     expect(await lift()).toMatchObject({ still: "frozen-by-user" });
     expect(await frozen()).toBe(true);
-    expect(await freezes.unfreeze(asUser(otherKey))).toBe("lifted");
+    await expect(freezing.unfreeze(phone)).rejects.toMatchObject({ reason: "DelayRequired" });
+    await freezing.unfreeze(other);
     expect(await frozen()).toBe(false);
     expect(await told()).toEqual([
       { frozen: true, cause: "user" },

@@ -5,10 +5,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import { createPollLimit } from "../rpc/limits.ts";
+import { freezing, phoneOf } from "../testing/freezing.ts";
 import { app, clock, database, eventsOf, now, prisma, times } from "../testing/store-fixture.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
-import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
@@ -148,41 +148,22 @@ describe("new devices that ask to be let in", () => {
   });
 });
 
-describe("freezing", () => {
-  const freezes = () => prismaFreezeStore(prisma);
-  const of = (deviceKey = generateKeyPair().publicKey) => ({ accountId, deviceKey, now, requestId: "r" });
-
-  it("is told once to services and backends, and lifted by another device only", async () => {
-    const first = of();
-    await Promise.all(times(4, () => freezes().freeze(first)));
-    await freezes().freeze(of());
-    expect(await told("account-frozen")).toBe(1);
-    expect(await stateOf()).toEqual([true]);
-    expect(await freezes().unfreeze(first)).toBe("same-device");
-    expect(await stateOf()).toEqual([true]);
-    const second = of();
-    const lifted = await Promise.all(times(4, () => freezes().unfreeze(second)));
-    expect(lifted.sort()).toEqual(["lifted", "not-frozen", "not-frozen", "not-frozen"]);
-    expect(await told("account-unfrozen")).toBe(1);
-    expect(await stateOf()).toEqual([false]);
-    await freezes().freeze(second);
-    expect(await stateOf()).toEqual([true]);
-    expect(await freezes().unfreeze(first)).toBe("lifted");
-  });
-
-  it("keeps new devices out until it is lifted, and known ones not", async () => {
-    const store = prismaTwoFactorSignInStore(prisma);
-    const signIn = signInOf();
-    await store.begin(signIn, undefined);
-    await freezes().freeze(of());
-    expect(await store.mayAdmit(accountId, [signIn.userKey])).toBe("frozen");
-    const finished = store.finish(signIn.id, sessionOf(signIn), now, "");
-    await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
-    expect(await prisma.session.count({ where: { accountId } })).toBe(0);
-    await prismaSessionStore(prisma).begin(sessionOf(signInOf()), "");
-    await freezes().unfreeze(of());
-    expect(await store.finish(signIn.id, sessionOf(signIn), now, "")).toBe(true);
-  });
+it("a freeze keeps new devices out until it is lifted, and known ones not", async () => {
+  const [first, second] = [await phoneOf(accountId), await phoneOf(accountId)];
+  const store = prismaTwoFactorSignInStore(prisma);
+  const signIn = signInOf();
+  await store.begin(signIn, undefined);
+  await freezing.freeze(first);
+  expect(await stateOf()).toEqual([true]);
+  expect(await store.mayAdmit(accountId, [signIn.userKey])).toBe("frozen");
+  const finished = store.finish(signIn.id, sessionOf(signIn), now, "");
+  await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
+  await prismaSessionStore(prisma).begin(sessionOf(signInOf()), "");
+  expect(await prisma.session.count({ where: { accountId } })).toBe(3);
+  await expect(freezing.unfreeze(first)).rejects.toMatchObject({ reason: "DelayRequired" });
+  await freezing.unfreeze(second);
+  expect(await stateOf()).toEqual([false]);
+  expect(await store.finish(signIn.id, sessionOf(signIn), now, "")).toBe(true);
 });
 
 it("polling is let through once a second for each request", async () => {

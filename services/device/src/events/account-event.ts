@@ -33,6 +33,14 @@ const TWO_FACTOR: ReadonlyMap<string, string> = new Map([
   ...["approved", "rejected", "expired", "finished", "failed"].map((state) => [state, state] as const),
 ]);
 
+const delayStarted = ({ delayStarted: started }: Event): Seen | undefined =>
+  started && {
+    type: "delay.started",
+    data: { id: started.id, operation: started.operation, availableAt: started.availableAt?.toISOString() ?? "" },
+  };
+const delayCancelled = ({ delayCancelled: cancelled }: Event): Seen | undefined =>
+  cancelled && { type: "delay.cancelled", data: { id: cancelled.id, operation: cancelled.operation } };
+
 // By service and name, as the subject has them: NATS lets each service publish its own only.
 const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
   "auth.session-ended": ({ sessionEnded }) =>
@@ -54,17 +62,10 @@ const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
   "key.key-revoked": ({ keyRevoked }) => keyRevoked && { type: "key.revoked", data: keyOf(keyRevoked) },
   "key.key-discovered": ({ keyDiscovered }) => keyDiscovered && { type: "key.discovered", data: keyOf(keyDiscovered) },
   "key.account-left": ({ accountId, accountLeft }) => accountLeft && updatedAccount(accountId, "left"),
-  "signer.delay-started": ({ delayStarted }) =>
-    delayStarted && {
-      type: "delay.started",
-      data: {
-        id: delayStarted.id,
-        operation: delayStarted.operation,
-        availableAt: delayStarted.availableAt?.toISOString() ?? "",
-      },
-    },
-  "signer.delay-cancelled": ({ delayCancelled }) =>
-    delayCancelled && { type: "delay.cancelled", data: { id: delayCancelled.id, operation: delayCancelled.operation } },
+  "signer.delay-started": delayStarted,
+  "auth.delay-started": delayStarted,
+  "signer.delay-cancelled": delayCancelled,
+  "auth.delay-cancelled": delayCancelled,
   "device.device-registered": ({ deviceRegistered }) =>
     deviceRegistered && updatedDevice(deviceRegistered.deviceId, "registered"),
   "device.device-updated": ({ deviceUpdated }) => deviceUpdated && updatedDevice(deviceUpdated.deviceId, "changed"),

@@ -8,6 +8,8 @@ import type { sendNotice } from "./send-notice.ts";
 /** Events that are news whatever else is known, and what they must carry. */
 const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof Event]>> = {
   "auth.account-unfrozen": ["unfrozen", "accountFrozen"],
+  "auth.delay-started": ["unfreeze-asked", "delayStarted"],
+  "auth.delay-cancelled": ["unfreeze-cancelled", "delayCancelled"],
   "key.key-discovered": ["unknown-key", "keyDiscovered"],
   "key.account-left": ["account-left", "accountLeft"],
   "signer.delay-started": ["delay-started", "delayStarted"],

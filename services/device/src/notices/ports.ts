@@ -4,6 +4,8 @@ export type NoticeKind =
   | "new-device"
   | "frozen"
   | "unfrozen"
+  | "unfreeze-asked"
+  | "unfreeze-cancelled"
   | "unknown-key"
   | "changed-on-chain"
   | "changed-and-frozen"

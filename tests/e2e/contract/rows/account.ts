@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sendParentLink } from "@countersign/client";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { chainName, network, type Person, signUpPerson } from "../../person.ts";
+import { chainName, network, type Person, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
@@ -62,13 +62,25 @@ export const accounts: Rows = {
     // Nothing to lift: changes nothing.
     success: () => asOwner("unfreezeAccount"),
     codes: {
+      // Every device of the stack's accounts is older than their freeze, and no other is enrolled while it lasts.
       UnfreezeNotAllowed: async () => {
+        const person = await signUpPerson();
+        const token = tokenOf(person);
+        const other = tokenOf(await secondPhone(person));
+        await exchange("freezeAccount", { token });
+        await query(
+          "auth",
+          "UPDATE frozen_account SET frozen_at = frozen_at - interval '1 day' WHERE account_id = $1",
+          [accountIdOf(person)],
+        );
+        return exchange("unfreezeAccount", { token: other });
+      },
+      AccountUnderReview: seenIn("tests/e2e/chain-watch.test.ts"),
+      DelayRequired: async () => {
         const token = tokenOf(await freezer());
         await exchange("freezeAccount", { token });
         return exchange("unfreezeAccount", { token });
       },
-      AccountUnderReview: seenIn("tests/e2e/chain-watch.test.ts"),
-      DelayRequired: seenIn("tests/e2e/recovery.test.ts"),
     },
   },
   listDelays: {

@@ -46,6 +46,12 @@ export const devices: Rows = {
         const { deviceKey } = await owner();
         return exchange("removeDevice", { token: tokenOf(await second()), name: deviceKey.publicKey });
       },
+      AccountFrozen: async () => {
+        const person = await signUpPerson();
+        const other = tokenOf(await secondPhone(person));
+        await exchange("freezeAccount", { token: tokenOf(person) });
+        return exchange("removeDevice", { token: other, name: person.deviceKey.publicKey });
+      },
     },
   },
 };

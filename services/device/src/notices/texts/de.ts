@@ -21,11 +21,22 @@ export const de: NoticeTexts = {
       subject: "Ihr Konto ist gesperrt",
       what: "Ihr Konto wurde gesperrt: Bis zur Entsperrung wird nichts dafür unterschrieben.",
       advice:
-        "Entsperren Sie es in der App, auf einem anderen Gerät als dem, das es gesperrt hat. Wenn Sie das nicht waren, prüfen Sie zuerst Ihre Geräte und Sitzungen.",
+        "Entsperren Sie es in der App: sofort mit zwei Geräten, von denen eines das Konto gesperrt hat, oder mit dem Wiederherstellungsschlüssel und einem Gerät; mit einem Gerät allein nach einer Wartefrist. Wenn Sie das nicht waren, prüfen Sie zuerst Ihre Geräte und Sitzungen.",
     },
     unfrozen: {
       subject: "Ihr Konto ist nicht mehr gesperrt",
       what: "Ihr Konto wurde entsperrt: Transaktionen werden wieder unterschrieben.",
+      advice: NOT_YOU,
+    },
+    "unfreeze-asked": {
+      subject: "Die Entsperrung Ihres Kontos wurde angefordert",
+      what: "Ihr Konto ist gesperrt, und auf einem Ihrer Geräte oder mit Ihrem Wiederherstellungsschlüssel wurde die Entsperrung angefordert. Sie geschieht nach einer Wartefrist, oder sofort, wenn ein weiteres Gerät zustimmt.",
+      advice:
+        "Wenn Sie das nicht waren, öffnen Sie die App auf einem Ihrer Geräte, sperren Sie das Konto noch einmal, was Anforderungen anderer Geräte abbricht, und entfernen Sie die Geräte, die Sie nicht in Händen haben.",
+    },
+    "unfreeze-cancelled": {
+      subject: "Die Entsperrung Ihres Kontos wurde abgebrochen",
+      what: "Ihr Konto wurde noch einmal gesperrt, und die angeforderte Entsperrung wurde abgebrochen.",
       advice: NOT_YOU,
     },
     "unknown-key": {

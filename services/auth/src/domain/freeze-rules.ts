@@ -1,0 +1,139 @@
+import type { PublicKey } from "@countersign/keys";
+
+/** Who acts on a freeze: a device, named by its identity key, or the account's recovery key, whichever that is now. */
+export type Party = string;
+export const RECOVERY_KEY: Party = "recovery-key";
+export const deviceParty = ({ algorithm, publicKey }: PublicKey): Party => `${algorithm}/${publicKey}`;
+
+/** A party that asked for a freeze to be lifted, and by that agrees to lifting it. */
+export interface UnfreezeRequest {
+  /** UUIDv7. */
+  readonly id: string;
+  readonly party: Party;
+  readonly askedAt: Date;
+  /** From then on the same party lifts the freeze by asking again. */
+  readonly availableAt: Date;
+  /** After it the request counts for nothing. */
+  readonly lapsesAt: Date;
+}
+
+export interface Freeze {
+  readonly frozenAt: Date;
+  /** The party that set the freeze. */
+  readonly frozenBy: Party;
+  /** Parties that froze the frozen account again. */
+  readonly joinedBy: readonly Party[];
+  readonly requests: readonly UnfreezeRequest[];
+  /** Devices among these parties that were removed from the account since. */
+  readonly removed: readonly Party[];
+}
+
+/** What a decision about an account's freeze depends on, as the database has it. */
+export interface FreezeFacts {
+  /** Undefined where no device and no recovery key has frozen the account. */
+  readonly freeze: Freeze | undefined;
+  /** An operator has to look at the account first. */
+  readonly held: boolean;
+  /** Nothing is signed for the account any more. */
+  readonly left: boolean;
+  /** When the asking device came to the account; undefined where it is not known, or the device was removed. */
+  readonly memberSince: Date | undefined;
+}
+
+/** How long lifting a freeze takes, in milliseconds. */
+export interface UnfreezeDelays {
+  /** For a device that asks alone, from its request. */
+  readonly deviceMs: number;
+  /** For the recovery key alone, from the freeze. */
+  readonly recoveryMs: number;
+}
+
+/** What a request to freeze or unfreeze does; the store writes it. */
+export type FreezeDecision =
+  | { readonly type: "nothing" }
+  | { readonly type: "freeze" }
+  | { readonly type: "join"; readonly cancels: readonly UnfreezeRequest[] }
+  | { readonly type: "ask"; readonly request: UnfreezeRequest }
+  | { readonly type: "wait"; readonly request: UnfreezeRequest }
+  | { readonly type: "lift" }
+  | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" };
+
+/** How long a request can be used once its delay is over. */
+export const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
+
+const isOpen = ({ lapsesAt }: UnfreezeRequest, now: Date): boolean => now < lapsesAt;
+
+/** The parties whose freeze this is. */
+const freezersOf = ({ frozenBy, joinedBy }: Freeze): Party[] => [frozenBy, ...joinedBy];
+
+const requestsOf = ({ requests, removed }: Freeze, now: Date): UnfreezeRequest[] =>
+  requests.filter((request) => isOpen(request, now) && !removed.includes(request.party));
+
+/** A device acts on a freeze only if it set it, or was the account's before it: nobody else can have come honestly. */
+function isOlder(by: Party, { frozenAt, frozenBy }: Freeze, memberSince: Date | undefined): boolean {
+  if (memberSince === undefined) return false;
+  return by === frozenBy || memberSince < frozenAt;
+}
+
+/**
+ * Decides about freezing. Freezing a frozen account joins the freeze, so that devices lift it at once only if this party agrees too. An older device also
+ * cancels what others asked for; the recovery key takes back only its own request, because whoever stole it must not keep the devices out for ever.
+ */
+export function decideFreeze({ freeze, memberSince }: FreezeFacts, by: Party, now: Date): FreezeDecision {
+  if (!freeze) return { type: "freeze" };
+  const isRecovery = by === RECOVERY_KEY;
+  if (!isRecovery && !isOlder(by, freeze, memberSince)) return { type: "nothing" };
+  const open = requestsOf(freeze, now);
+  const cancels = isRecovery ? open.filter(({ party }) => party === by) : open;
+  if (cancels.length === 0 && freezersOf(freeze).includes(by)) return { type: "nothing" };
+  return { type: "join", cancels };
+}
+
+/**
+ * Whether parties that agree lift a freeze at once: the recovery key with any device, or all parties that froze, at least two in all. One party is never
+ * enough, and neither are devices that did not freeze: they may all be one thief's. A device that froze and was removed since agrees no more, so that
+ * removing it opens no way.
+ */
+export function agree(freeze: Freeze, parties: ReadonlySet<Party>): boolean {
+  if (parties.size < 2) return false;
+  if (parties.has(RECOVERY_KEY)) return true;
+  return freezersOf(freeze).every((party) => parties.has(party));
+}
+
+/**
+ * Decides about lifting a freeze: at once where enough parties agree, otherwise once the request of this party has waited for its delay. Asking is agreeing.
+ */
+export function decideUnfreeze(
+  facts: FreezeFacts,
+  by: Party,
+  { now, id, delays }: { readonly now: Date; readonly id: string; readonly delays: UnfreezeDelays },
+): FreezeDecision {
+  const { freeze, held, left, memberSince } = facts;
+  if (held) return { type: "refuse", reason: "AccountUnderReview" };
+  if (!freeze) return { type: "nothing" };
+  const isRecovery = by === RECOVERY_KEY;
+  if (left || !(isRecovery || isOlder(by, freeze, memberSince)))
+    return { type: "refuse", reason: "UnfreezeNotAllowed" };
+
+  const open = requestsOf(freeze, now);
+  const own = open.find(({ party }) => party === by);
+  const from = isRecovery ? freeze.frozenAt.getTime() + delays.recoveryMs : now.getTime() + delays.deviceMs;
+  const availableAt = new Date(from);
+  const lapsesAt = new Date(Math.max(from, now.getTime()) + UNFREEZE_GOOD_FOR_MS);
+  const request = own ?? { id, party: by, askedAt: now, availableAt, lapsesAt };
+  const agreed = agree(freeze, new Set([by, ...open.map(({ party }) => party)]));
+  if (agreed || now >= request.availableAt) return { type: "lift" };
+  return { type: own ? "wait" : "ask", request };
+}
+
+/**
+ * Whether one device may remove another while the account is frozen: not the one that set the freeze, for as long as a device waits to lift it. Otherwise a
+ * thief's phone would remove the owner's at once. A thief who has set the freeze gains that time too, in which nothing is signed for anybody.
+ */
+export function mayRemove(
+  freeze: Freeze | undefined,
+  { by, device, now, delays }: { by: Party; device: Party; now: Date; delays: Pick<UnfreezeDelays, "deviceMs"> },
+): boolean {
+  if (!freeze || device !== freeze.frozenBy || by === device || freeze.removed.includes(device)) return true;
+  return now.getTime() - freeze.frozenAt.getTime() >= delays.deviceMs;
+}

@@ -1,0 +1,177 @@
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { uuidv7 } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import { DELAYS, freezing, phoneOf } from "../testing/freezing.ts";
+import { clock, eventsOf, prisma, times } from "../testing/store-fixture.ts";
+import { prismaAccessStore } from "./prisma-access-store.ts";
+import { prismaFreezeStore } from "./prisma-freeze-store.ts";
+
+const { freeze, unfreeze } = freezing;
+let accountId: string;
+beforeEach(() => {
+  accountId = uuidv7(clock);
+});
+
+const required = { reason: "DelayRequired" };
+const isFrozen = async () =>
+  (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
+    ?.active ?? false;
+const counts = async () => ({
+  frozen: await eventsOf(accountId, "account-frozen"),
+  unfrozen: await eventsOf(accountId, "account-unfrozen"),
+  asked: await eventsOf(accountId, "delay-started"),
+  cancelled: await eventsOf(accountId, "delay-cancelled"),
+});
+const rows = async () => [
+  await prisma.frozenAccount.count({ where: { accountId } }),
+  await prisma.freezeParty.count({ where: { accountId } }),
+];
+/** Fulfilled and refused ones among calls at the same time. */
+async function outcomes(calls: Promise<void>[]) {
+  const settled = await Promise.allSettled(calls);
+  return settled.map((each) => (each.status === "fulfilled" ? "done" : each.reason.reason)).sort();
+}
+
+describe("a freeze", () => {
+  it("is announced once, however many freeze at the same time", async () => {
+    const phones = await Promise.all(times(4, () => phoneOf(accountId)));
+    await Promise.all([...phones, ...phones].map((phone) => freeze(phone)));
+    expect(await isFrozen()).toBe(true);
+    expect(await counts()).toEqual({ frozen: 1, unfrozen: 0, asked: 0, cancelled: 0 });
+    expect(await rows()).toEqual([1, 3]);
+  });
+
+  it("is not lifted at once by another device, nor by the one that froze, and by each of them after its delay", async () => {
+    const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
+    for (const alone of [stolen, owner]) {
+      await freeze(owner);
+      await expect(unfreeze(alone)).rejects.toMatchObject({
+        ...required,
+        retryAfterSeconds: 60,
+        metadata: { availableAt: new Date(clock.now().getTime() + DELAYS.deviceMs).toISOString() },
+      });
+      clock.advance(DELAYS.deviceMs - 1);
+      await expect(unfreeze(alone)).rejects.toMatchObject(required);
+      expect(await isFrozen()).toBe(true);
+      clock.advance(1);
+      await unfreeze(alone);
+      expect(await isFrozen()).toBe(false);
+      expect(await rows()).toEqual([0, 0]);
+    }
+    expect(await counts()).toEqual({ frozen: 2, unfrozen: 2, asked: 2, cancelled: 0 });
+  });
+
+  it("is lifted once where the device that froze and another one ask at the same time", async () => {
+    const [owner, second] = [await phoneOf(accountId), await phoneOf(accountId)];
+    await freeze(owner);
+    const calls = [owner, second, owner, second].map((phone) => unfreeze(phone));
+    // The first one starts its delay; its own repetition may come before the other's agreement.
+    expect((await outcomes(calls)).filter((each) => each === "done").length).toBeGreaterThanOrEqual(2);
+    expect(await isFrozen()).toBe(false);
+    expect(await counts()).toMatchObject({ unfrozen: 1, asked: 1 });
+    expect(await rows()).toEqual([0, 0]);
+  });
+
+  it("starts one delay for one device that asks several times at once", async () => {
+    const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
+    await freeze(owner);
+    expect(await outcomes(times(4, () => unfreeze(stolen)))).toEqual(times(4, () => "DelayRequired"));
+    expect(await counts()).toMatchObject({ asked: 1 });
+    const event = await prisma.outbox.findFirst({ where: { subject: `cs.v1.auth.${accountId}.delay-started` } });
+    expect(Event.decode(event!.payload)).toMatchObject({
+      accountId,
+      delayStarted: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        operation: "unfreeze",
+        availableAt: new Date(clock.now().getTime() + DELAYS.deviceMs),
+        chainName: "",
+      },
+    });
+  });
+
+  it("stays where the owner freezes again: what the stolen phone had waited for is void", async () => {
+    const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
+    await freeze(owner);
+    await expect(unfreeze(stolen)).rejects.toMatchObject(required);
+    clock.advance(DELAYS.deviceMs);
+    await freeze(owner);
+    expect(await counts()).toEqual({ frozen: 1, unfrozen: 0, asked: 1, cancelled: 1 });
+    await expect(unfreeze(stolen)).rejects.toMatchObject(required);
+    expect(await isFrozen()).toBe(true);
+  });
+
+  it("is lifted by nobody who came after it or was removed, and what a removed device asked for is void", async () => {
+    const [owner, stolen, third] = [await phoneOf(accountId), await phoneOf(accountId), await phoneOf(accountId)];
+    await freeze(owner);
+    const young = await phoneOf(accountId, { createdAt: clock.now() });
+    await expect(unfreeze(young)).rejects.toMatchObject({ reason: "UnfreezeNotAllowed" });
+    await expect(unfreeze(stolen)).rejects.toMatchObject(required);
+    const removal = { accountId, deviceKey: stolen.deviceKey, removedAt: clock.now(), requestId: "" };
+    await prismaAccessStore(prisma).cutOff(removal);
+    await expect(unfreeze(stolen)).rejects.toMatchObject({ reason: "UnfreezeNotAllowed" });
+    const recovery = await phoneOf(accountId, { scope: "recover" });
+    await expect(unfreeze(recovery)).rejects.toMatchObject(required);
+    await freeze(young);
+    await unfreeze(third);
+    expect(await isFrozen()).toBe(false);
+  });
+
+  it("is known to be younger than a device whose sign-up or enrollment auth has seen", async () => {
+    const [owner, other] = [await phoneOf(accountId), await phoneOf(accountId)];
+    await freeze(owner);
+    clock.advance(1);
+    const late = await phoneOf(accountId, { createdAt: clock.now() });
+    await expect(unfreeze(late)).rejects.toMatchObject({ reason: "UnfreezeNotAllowed" });
+    const { deviceKey } = late;
+    await prisma.twoFactorSignIn.create({
+      data: {
+        id: uuidv7(clock),
+        tokenId: uuidv7(clock),
+        accountId,
+        chainName: "c",
+        appId: "demo",
+        appName: "Demo",
+        userKeyAlgorithm: deviceKey.algorithm,
+        userKey: deviceKey.publicKey,
+        deviceKeyAlgorithm: deviceKey.algorithm,
+        deviceKey: deviceKey.publicKey,
+        deviceAttributes: {},
+        authTime: clock.now(),
+        createdAt: clock.now(),
+        expiresAt: clock.now(),
+        admittedAt: new Date(clock.now().getTime() - 1000),
+      },
+    });
+    await expect(unfreeze(late)).rejects.toMatchObject(required);
+    await expect(unfreeze(other)).rejects.toMatchObject(required);
+  });
+
+  it("is lifted by the recovery key alone when it has lasted, also where a device cancels all the time", async () => {
+    const [stolen, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
+    await freeze(stolen);
+    await expect(unfreeze(recovery)).rejects.toMatchObject({ ...required, retryAfterSeconds: 300 });
+    clock.advance(DELAYS.recoveryMs);
+    await freeze(stolen);
+    await unfreeze(recovery);
+    expect(await isFrozen()).toBe(false);
+  });
+
+  it("of the recovery key is lifted by it and a device, and its second one cancels nothing of a device's", async () => {
+    const [phone, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
+    await freeze(recovery);
+    expect(await prismaFreezeStore(prisma).find(accountId, clock.now())).toMatchObject({ frozenBy: "recovery-key" });
+    await expect(unfreeze(phone)).rejects.toMatchObject(required);
+    await freeze(recovery);
+    expect(await counts()).toMatchObject({ cancelled: 0 });
+    await unfreeze(recovery);
+    expect(await isFrozen()).toBe(false);
+  });
+
+  it("is lifted by nobody once the account has left", async () => {
+    const phone = await phoneOf(accountId);
+    await freeze(phone);
+    await prismaAccessStore(prisma).leave({ accountId, leftAt: clock.now(), requestId: "" });
+    await expect(unfreeze(phone)).rejects.toMatchObject({ reason: "UnfreezeNotAllowed" });
+    expect(await isFrozen()).toBe(true);
+  });
+});

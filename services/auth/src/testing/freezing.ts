@@ -1,0 +1,28 @@
+import { generateKeyPair } from "@countersign/keys/node";
+import type { VerifiedToken } from "@countersign/service-kit";
+import { freezeAccount, unfreezeAccount } from "../domain/freeze-account.ts";
+import type { Session } from "../domain/session.ts";
+import { prismaFreezeStore } from "../store/prisma-freeze-store.ts";
+import { prismaSessionStore } from "../store/prisma-session-store.ts";
+import { clock, prisma, someSession } from "./store-fixture.ts";
+
+export const DELAYS = { deviceMs: 60_000, recoveryMs: 300_000 };
+
+/** A device of the account, with a session since `createdAt`; or its recovery key. */
+export async function phoneOf(accountId: string, change: Partial<Session> = {}): Promise<Session> {
+  const key = generateKeyPair().publicKey;
+  const createdAt = new Date(clock.now().getTime() - 1000);
+  const session = someSession({ accountId, deviceKey: key, accountKey: key, createdAt, ...change });
+  await prismaSessionStore(prisma).begin(session, "");
+  return session;
+}
+
+const tokenOf = ({ accountId, deviceKey, scope }: Session) =>
+  ({ accountId, sessionKey: deviceKey, scope }) as VerifiedToken;
+
+/** The commands on the real store. */
+export const freezing = {
+  freeze: (by: Session) => freezeAccount({ freezes: prismaFreezeStore(prisma), clock })(tokenOf(by), "r"),
+  unfreeze: (by: Session) =>
+    unfreezeAccount({ freezes: prismaFreezeStore(prisma), clock, delays: DELAYS })(tokenOf(by), "r"),
+};
