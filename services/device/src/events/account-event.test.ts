@@ -36,6 +36,18 @@ describe("what devices see of an event", () => {
       { accountId, change: "unfrozen" },
     ],
     [
+      "auth.delay-started",
+      { delayStarted: { id: "d", operation: "unfreeze", availableAt: new Date(0), chainName: "" } },
+      "delay.started",
+      { id: "d", operation: "unfreeze", availableAt: "1970-01-01T00:00:00.000Z" },
+    ],
+    [
+      "auth.delay-cancelled",
+      { delayCancelled: { id: "d", operation: "unfreeze" } },
+      "delay.cancelled",
+      { id: "d", operation: "unfreeze" },
+    ],
+    [
       "account.account-deployed",
       { accountDeployed: { addresses: [], transaction: undefined } },
       "account.updated",

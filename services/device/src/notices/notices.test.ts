@@ -128,6 +128,17 @@ describe("notices", () => {
     expect(pushes.map(({ kind }) => kind)).toEqual(["notice.frozen", "notice.unfrozen"]);
   });
 
+  it("are sent where a freeze is to be lifted, and where that was cancelled", async () => {
+    const delayStarted = { id: "d", operation: "unfreeze", availableAt: clock.now(), chainName: "" };
+    await handler()(event("auth.delay-started", { delayStarted }));
+    await handler()(event("auth.delay-cancelled", { delayCancelled: { id: "d", operation: "unfreeze" } }));
+    expect(pushes.map(({ kind }) => kind)).toEqual(["notice.unfreeze-asked", "notice.unfreeze-cancelled"]);
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      "Unfreezing your account was asked for",
+      "Unfreezing your account was cancelled",
+    ]);
+  });
+
   it("tell of an alert of the chain watch once, with its freeze", async () => {
     const alert = (freezes: boolean) =>
       event("account.chain-alert", {
