@@ -134,7 +134,7 @@ describe("notices", () => {
     await handler()(event("auth.delay-cancelled", { delayCancelled: { id: "d", operation: "unfreeze" } }));
     expect(pushes.map(({ kind }) => kind)).toEqual(["notice.unfreeze-asked", "notice.unfreeze-cancelled"]);
     expect(mails.map(({ subject }) => subject)).toEqual([
-      "Unfreezing your account was asked for",
+      "Unfreezing your account was requested",
       "Unfreezing your account was cancelled",
     ]);
   });
