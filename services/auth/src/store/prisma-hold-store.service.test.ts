@@ -1,13 +1,12 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { FixedClock, uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { freezing, phoneOf } from "../testing/freezing.ts";
-import { prisma } from "../testing/store-fixture.ts";
+import { clock, prisma } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
-const clock = new FixedClock("2026-11-21T10:00:00Z");
 let accountId: string;
 beforeEach(() => {
   accountId = uuidv7(clock);
@@ -85,6 +84,7 @@ describe("an account that waits for an operator", () => {
     await place();
     expect(await lift()).toMatchObject({ still: "frozen-by-user" });
     expect(await frozen()).toBe(true);
+    clock.advance(1);
     await expect(freezing.unfreeze(phone)).rejects.toMatchObject({ reason: "DelayRequired" });
     await freezing.unfreeze(other);
     expect(await frozen()).toBe(false);

@@ -18,6 +18,8 @@ export const PUSH_KINDS = {
   "notice.new-device": ["device.device-registered"],
   "notice.frozen": ["auth.account-frozen"],
   "notice.unfrozen": ["auth.account-unfrozen"],
+  "notice.unfreeze-asked": ["auth.delay-started"],
+  "notice.unfreeze-cancelled": ["auth.delay-cancelled"],
   "notice.unknown-key": ["key.key-discovered"],
   "notice.changed-on-chain": ["account.chain-alert"],
   "notice.changed-and-frozen": ["account.chain-alert"],
