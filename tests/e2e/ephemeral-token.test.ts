@@ -20,6 +20,7 @@ async function ask(): Promise<Newcomer> {
   return { ...phone, asked: await phone.client.requestTwoFactor({ login, chainName }) };
 }
 
+const codeOf = ({ client, asked }: Newcomer): Promise<string> => client.matchingCode(asked);
 const idOf = ({ asked }: Newcomer): string => asked.twoFactorAuth.id;
 const messageOf = ({ asked }: Newcomer): string => asked.twoFactorAuth.request.message;
 const sign = (token: string, message: string) =>
@@ -78,7 +79,7 @@ describe("the ephemeral token of a request that is over", () => {
     await expectUseless(newcomer);
     const answer = await finish(newcomer.asked.ephemeralAccessToken, idOf(newcomer));
     expect(answer).toMatchObject({ status: 410, body: { error: "TwoFactorAuthExpired" } });
-    const late = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: newcomer.client.matchingCode });
+    const late = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
     await expect(late).rejects.toMatchObject({ error: "TwoFactorAuthNotPending" });
     abort.abort();
     await following;
@@ -87,7 +88,7 @@ describe("the ephemeral token of a request that is over", () => {
   it("signs nothing any more once it was finished, and the session that it opened goes on", async () => {
     const newcomer = await ask();
     const { ephemeralAccessToken: token } = newcomer.asked;
-    await owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: newcomer.client.matchingCode });
+    await owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
     await newcomer.client.waitForTwoFactor(newcomer.asked);
     await expectUseless(newcomer);
     expect(await finish(token, idOf(newcomer))).toMatchObject({

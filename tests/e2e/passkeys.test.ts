@@ -73,7 +73,9 @@ describe("a passkey of a real browser", () => {
     const phone = await signUpPerson();
     const { client, passkey } = await newOwner(phone.email);
     const newcomer = await client.requestTwoFactor({ login: await logIn(phone.email), chainName, device: attributes });
-    await phone.client.approveTwoFactor(newcomer.twoFactorAuth.id, { matchingCode: client.matchingCode });
+    await phone.client.approveTwoFactor(newcomer.twoFactorAuth.id, {
+      matchingCode: await client.matchingCode(newcomer),
+    });
     const letIn = await client.waitForTwoFactor(newcomer);
     expect(letIn.account.id).toBe(phone.signedUp.account.id);
     const key = (await client.keys()).find(({ publicKey }) => publicKey === passkey.publicKey)!;
@@ -91,7 +93,9 @@ describe("a passkey of a real browser", () => {
   it("lets a phone in with its assertion", async () => {
     const phone = newPhone();
     const newcomer = await phone.client.requestTwoFactor({ login: await logIn(ada.email), chainName });
-    await ada.client.approveTwoFactor(newcomer.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
+    await ada.client.approveTwoFactor(newcomer.twoFactorAuth.id, {
+      matchingCode: await phone.client.matchingCode(newcomer),
+    });
     expect((await phone.client.waitForTwoFactor(newcomer)).account.id).toBe(ada.signedUp.account.id);
     expect((await sendTransaction(phone.client, { network, cadence: NOTHING })).result.errorMessage).toBe("");
   });

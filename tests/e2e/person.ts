@@ -70,7 +70,7 @@ export async function signUpPerson(phone: Phone = newPhone()): Promise<Person> {
 export async function secondPhone({ email, client }: Pick<Person, "email" | "client">): Promise<Phone> {
   const phone = newPhone();
   const asked = await phone.client.requestTwoFactor({ login: await logIn(email), chainName });
-  await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: phone.client.matchingCode });
+  await client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await phone.client.matchingCode(asked) });
   await phone.client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
   return phone;
 }

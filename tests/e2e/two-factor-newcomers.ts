@@ -23,11 +23,13 @@ export async function ask(of: Person, phone: Phone = newPhone()): Promise<Newcom
   return { ...phone, asked: await phone.client.requestTwoFactor({ login, chainName, device: attributes }) };
 }
 
+/** The code that the new phone shows. */
+export const codeOf = ({ client, asked }: Newcomer): Promise<string> => client.matchingCode(asked);
 export const idOf = ({ asked }: Newcomer): string => asked.twoFactorAuth.id;
 export const finish = ({ client, asked }: Newcomer) =>
   client.finishTwoFactor(asked.twoFactorAuth.id, asked.ephemeralAccessToken);
 export const letIn = async (newcomer: Newcomer, by: Person) => {
-  await by.client.approveTwoFactor(idOf(newcomer), { matchingCode: newcomer.client.matchingCode });
+  await by.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
   return newcomer.client.waitForTwoFactor(newcomer.asked);
 };
 /** Tries anew while the services have not heard yet that the operator lifted the chain watch's freeze. */

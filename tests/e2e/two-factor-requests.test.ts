@@ -2,7 +2,7 @@ import { sendKeyAddition, sendTransaction } from "@countersign/client";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, network, newPhone, problemOf } from "./person.ts";
-import { ask, finish, idOf, letIn, NOTHING, owner, raw, stranger } from "./two-factor-newcomers.ts";
+import { ask, codeOf, finish, idOf, letIn, NOTHING, owner, raw, stranger } from "./two-factor-newcomers.ts";
 
 // A second phone, which may be asked instead.
 beforeAll(async () => {
@@ -13,7 +13,7 @@ describe("a request", () => {
   it("that is rejected stays rejected", async () => {
     const newcomer = await ask(owner);
     await owner.client.rejectTwoFactor(idOf(newcomer));
-    const work = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: newcomer.client.matchingCode });
+    const work = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
     expect(await problemOf(work)).toMatchObject({ status: 409, error: "TwoFactorAuthNotPending" });
     expect(await problemOf(owner.client.rejectTwoFactor(idOf(newcomer)))).toMatchObject({
       error: "TwoFactorAuthNotPending",
@@ -107,7 +107,9 @@ describe("a request", () => {
         body: { error: "TransactionMismatch" },
       });
     }
-    const wrongCode = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: owner.client.matchingCode });
+    const wrongCode = owner.client.approveTwoFactor(idOf(newcomer), {
+      matchingCode: await owner.client.matchingCode(newcomer.asked),
+    });
     await expect(wrongCode).rejects.toMatchObject({ name: "MatchingCodeError" });
     expect((await owner.client.twoFactor(idOf(newcomer))).status).toBe("pending");
     await owner.client.rejectTwoFactor(idOf(newcomer));

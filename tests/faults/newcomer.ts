@@ -31,7 +31,7 @@ export async function beLetIn(stack: Stack, newcomer: Newcomer): Promise<void> {
   const asked = await persist(newcomer, "ask", () => client.requestTwoFactor(request));
   newcomer.requestId = asked.twoFactorAuth.id;
 
-  await Promise.all([approve(stack, newcomer), enter(newcomer, asked)]);
+  await Promise.all([approve(stack, newcomer, asked), enter(newcomer, asked)]);
   if (!newcomer.answered) await persist(newcomer, "sign-in", () => client.signIn({ login, chainName }));
 
   const { publicKey } = newcomer.deviceKey;
@@ -55,9 +55,9 @@ async function enter(newcomer: Newcomer, asked: TwoFactorAsked): Promise<void> {
   }
 }
 
-async function approve(stack: Stack, newcomer: Newcomer): Promise<void> {
+async function approve(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked): Promise<void> {
   const { host, requestId } = newcomer;
-  const approval = await approvalOf(stack, newcomer);
+  const approval = await approvalOf(stack, newcomer, asked);
   const end = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
@@ -75,9 +75,9 @@ async function approve(stack: Stack, newcomer: Newcomer): Promise<void> {
   }
 }
 
-async function approvalOf(stack: Stack, newcomer: Newcomer): Promise<TwoFactorApproval> {
+async function approvalOf(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked): Promise<TwoFactorApproval> {
   const { way, host, client, deviceKey } = newcomer;
-  if (way === "letInBySignature") return { matchingCode: client.matchingCode };
+  if (way === "letInBySignature") return { matchingCode: await client.matchingCode(asked) };
   const [{ chainName, accessNode, paymaster }] = stack.chains as [(typeof stack.chains)[number]];
   const network = { chainName, accessNode, paymaster };
   const { algorithm, publicKey } = deviceKey;

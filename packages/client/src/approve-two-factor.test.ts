@@ -10,9 +10,13 @@ import { ADDRESS, additionPayload, askedBy, messageOf } from "./testing/two-fact
 const deviceKey = generateDeviceKey();
 const asking = generateDeviceKey();
 const stranger = generateDeviceKey();
-const code = matchingCode({ accountKey: asking, deviceKey: asking });
 const auth = askedBy(asking);
-const me: Answer = [200, { account: { addresses: [{ chainType: "cadence", address: `0x${ADDRESS}` }] } }];
+const ids = { accountId: auth.accountId, twoFactorId: auth.id };
+const code = await matchingCode({ ...ids, accountKey: asking, deviceKey: asking });
+const me: Answer = [
+  200,
+  { account: { id: auth.accountId, addresses: [{ chainType: "cadence", address: `0x${ADDRESS}` }] } },
+];
 const shown = (twoFactorAuth: TwoFactorAuth): Answer => [200, { twoFactorAuth }];
 const renewed: Answer = [409, { error: "MessageRenewed" }];
 
@@ -54,8 +58,14 @@ describe("approving by signature", () => {
     ["of another key", askedBy(asking, { message: messageOf(additionPayload(stranger)) })],
     ["of a stranger's device", askedBy(stranger)],
     ["of another identity key", askedBy(asking, { device: { publicKey: stranger.publicKey } })],
-    ["about another account", auth, [200, { account: { addresses: [{ chainType: "cadence", address: "0x1" }] } }]],
-    ["while the account has no address", auth, [200, { account: { addresses: [] } }]],
+    ["for another request with the same keys", { ...auth, id: "0197a1b2-0000-7000-8000-00000000000f" }],
+    ["said to be of another account", { ...auth, accountId: "0197a1b2-0000-7000-8000-00000000000f" }],
+    [
+      "about another account",
+      auth,
+      [200, { account: { id: auth.accountId, addresses: [{ chainType: "cadence", address: "0x1" }] } }],
+    ],
+    ["while the account has no address", auth, [200, { account: { id: auth.accountId, addresses: [] } }]],
   ])("refuses to sign a message %s", async (_, request, account = me) => {
     const { client, seen, signatures } = approver(account, shown(request), [204]);
     const work = client.approveTwoFactor(auth.id, { matchingCode: code });

@@ -41,7 +41,7 @@ export async function approveTwoFactor(
   let checked: KeyAddition | undefined;
   for (let tries = 1; ; tries++) {
     const auth = await getTwoFactor(session, id);
-    checked = check(auth, account, approval.matchingCode, checked);
+    checked = await check(auth, account, approval.matchingCode, checked);
     const signed = await approvalOf(deviceKey, hexToBytes(auth.request.message));
     try {
       // By the id of this very message: if it is another's by now, the server says so.
@@ -53,14 +53,19 @@ export async function approveTwoFactor(
   }
 }
 
-/** What the message adds, if this device may sign it. Throws KeyAdditionError and MatchingCodeError. */
-function check(auth: TwoFactorAuth, account: Account, code: string, earlier: KeyAddition | undefined): KeyAddition {
+/** Returns what the message adds, if this device may sign it. Rejects with KeyAdditionError and MatchingCodeError. */
+async function check(
+  auth: TwoFactorAuth,
+  account: Account,
+  code: string,
+  earlier: KeyAddition | undefined,
+): Promise<KeyAddition> {
   const addition = readKeyAddition(auth.request.message);
   const own = account.addresses.some(
     ({ address, chainType }) => chainType === "cadence" && address === addition.address,
   );
-  if (!own) throw new MatchingCodeError("the message is about another account");
-  if (!sameMatchingCode(matchingCodeOf(auth), code)) throw new MatchingCodeError("the codes are not the same");
+  if (!own || auth.accountId !== account.id) throw new MatchingCodeError("the message is about another account");
+  if (!sameMatchingCode(await matchingCodeOf(auth), code)) throw new MatchingCodeError("the codes are not the same");
   if (earlier !== undefined && (earlier.publicKey !== addition.publicKey || earlier.algorithm !== addition.algorithm)) {
     throw new MatchingCodeError("the renewed message adds another key");
   }

@@ -59,9 +59,13 @@ export class CountersignClient {
     return publicKeyFingerprint(this.deviceKey);
   }
 
-  /** The code to show while this device asks to be let in: whoever approves compares it. */
-  get matchingCode(): string {
-    return matchingCode({ accountKey: this.deviceKey, deviceKey: this.deviceKey });
+  /**
+   * Derives the code to show while a request of this device is pending: the person types or compares it on the approving device.
+   * Takes about a tenth of a second, on purpose.
+   */
+  matchingCode({ twoFactorAuth: { id, accountId } }: Pick<TwoFactorAsked, "twoFactorAuth">): Promise<string> {
+    const { deviceKey } = this;
+    return matchingCode({ accountId, twoFactorId: id, accountKey: deviceKey, deviceKey });
   }
 
   /** The session's tokens, if there is a session. */

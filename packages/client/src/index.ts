@@ -15,8 +15,9 @@ export {
   KeyAdditionError,
   matchingCodeOf,
   readKeyAddition,
+  type ShownTwoFactor,
 } from "./key-addition.ts";
-export { type AskingKeys, matchingCode, sameMatchingCode } from "./matching-code.ts";
+export { type MatchingCodeInput, matchingCode, sameMatchingCode } from "./matching-code.ts";
 export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError, SessionEndedError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";

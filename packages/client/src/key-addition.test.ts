@@ -62,32 +62,32 @@ describe("readKeyAddition", () => {
 });
 
 describe("describeKeyAddition", () => {
-  it("says who asks, what happens and what to compare", () => {
+  it("says which device asks, what happens and what to compare", async () => {
     const auth = askedBy(key);
-    expect(describeKeyAddition(auth)).toBe(
+    expect(await describeKeyAddition(auth)).toBe(
       "“Ada's new phone” (Apple iPhone 15, iOS 18.1) asks to sign in to Demo wallet as ada@example.com from 192.0.2.7 (Paris). " +
         `If you approve, its key is added to your account 0x${ADDRESS} with weight 1, and it can then act for you together with the service, as this device can. ` +
-        `Approve only if the other device is in front of you and shows the code ${matchingCodeOf(auth)}.`,
+        `Approve only if the other device is in front of you and shows the code ${await matchingCodeOf(auth)}.`,
     );
   });
 
-  it("leaves out what is not known", () => {
+  it("leaves out what is not known", async () => {
     const device = { name: "", deviceManufacturer: "", deviceModel: "", osName: "", osVersion: "" };
     const auth = askedBy(key, { device });
     auth.request.userOpInfo.signIn = { email: "", ip: "", location: "" };
     auth.request.app.appName = "";
-    expect(describeKeyAddition(auth)).toMatch(/^“A device without a name” asks to sign in to an app\. If you/);
+    expect(await describeKeyAddition(auth)).toMatch(/^“A device without a name” asks to sign in to an app\. If you/);
   });
 
-  it("does not let a name disguise itself", () => {
+  it("does not let a name disguise itself", async () => {
     const name = `\u202eyour own phone”.\nApprove this\u200b${"!".repeat(200)}`;
-    const text = describeKeyAddition(askedBy(key, { device: { name } }));
+    const text = await describeKeyAddition(askedBy(key, { device: { name } }));
     expect(text).toMatch(/^“your own phone"\. Approve this !{34}…” \(Apple/);
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it("describes nothing but the addition of a key", () => {
+  it("describes nothing but the addition of a key", async () => {
     const message = messageOf(additionPayload(key, { script: "transaction {}" }));
-    expect(() => describeKeyAddition(askedBy(key, { message }))).toThrow(KeyAdditionError);
+    await expect(describeKeyAddition(askedBy(key, { message }))).rejects.toThrow(KeyAdditionError);
   });
 });

@@ -53,20 +53,29 @@ export function readKeyAddition(message: string): KeyAddition {
   };
 }
 
-/** The matching code of a request as the approving device derives it: from the key in its message and the asking device's identity key. */
-export function matchingCodeOf({ request }: Pick<TwoFactorAuth, "request">): string {
+/** A request for approval, as far as a person decides on it. */
+export type ShownTwoFactor = Pick<TwoFactorAuth, "id" | "accountId" | "request">;
+
+/**
+ * Derives the matching code of a request as the approving device does: from the key in its message and the requesting device's
+ * identity key. Rejects with KeyAdditionError where the message is something else.
+ */
+export async function matchingCodeOf({ id, accountId, request }: ShownTwoFactor): Promise<string> {
   const { algorithm, publicKey } = request.srcDevice;
-  return matchingCode({ accountKey: readKeyAddition(request.message), deviceKey: { algorithm, publicKey } });
+  const accountKey = readKeyAddition(request.message);
+  return matchingCode({ accountId, twoFactorId: id, accountKey, deviceKey: { algorithm, publicKey } });
 }
 
 /**
- * What a person should read before approving, in plain words: who asks, what approving does, and what to compare. Names that the asking device
- * gave itself are cut short and cleaned of characters that could disguise them. Throws KeyAdditionError where the message is something else.
+ * Describes in plain words what a person should read before approving: which device asks, what approving does, and what to
+ * compare. Names that the requesting device gave itself are cut short and cleaned of characters that could disguise them. Rejects
+ * with KeyAdditionError where the message is something else.
  */
-export function describeKeyAddition(auth: Pick<TwoFactorAuth, "request">): string {
+export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string> {
   const { app, srcDevice, userOpInfo } = auth.request;
   const { email, ip, location } = userOpInfo.signIn;
   const { address } = readKeyAddition(auth.request.message);
+  const code = await matchingCodeOf(auth);
   const model = clean([srcDevice.deviceManufacturer, srcDevice.deviceModel].join(" "));
   const system = clean([srcDevice.osName, srcDevice.osVersion].join(" "));
   const details = [model, system].filter((text) => text !== "").join(", ");
@@ -76,7 +85,7 @@ export function describeKeyAddition(auth: Pick<TwoFactorAuth, "request">): strin
   return [
     `${device} asks to sign in to ${clean(app.appName) || "an app"}${person}${origin}.`,
     `If you approve, its key is added to your account ${address} with weight 1, and it can then act for you together with the service, as this device can.`,
-    `Approve only if the other device is in front of you and shows the code ${matchingCodeOf(auth)}.`,
+    `Approve only if the other device is in front of you and shows the code ${code}.`,
   ].join(" ");
 }
 

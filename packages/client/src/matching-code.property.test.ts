@@ -1,9 +1,11 @@
+import { pbkdf2Sync } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { KEY_ALGORITHMS, type PublicKey } from "@countersign/keys";
 import { generateKeyPair, publicKeyOf } from "@countersign/keys/node";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { matchingCodeOf } from "./key-addition.ts";
-import { matchingCode, sameMatchingCode } from "./matching-code.ts";
+import { type MatchingCodeInput, matchingCode, sameMatchingCode } from "./matching-code.ts";
 import { askedBy } from "./testing/two-factor.ts";
 
 const newKey = (algorithm: PublicKey["algorithm"]) => publicKeyOf(generateKeyPair(algorithm).privateKey);
@@ -26,106 +28,113 @@ const spellings = (character: string): string[] => {
   return [character, character.toLowerCase(), ...alike];
 };
 
+vi.setConfig({ testTimeout: 30_000 });
+
+/** Each derivation takes a tenth of a second, on purpose. */
+const FEW = { numRuns: 3 };
+const ids = fc.record({ accountId: fc.uuid({ version: 7 }), twoFactorId: fc.uuid({ version: 7 }) });
+const request = {
+  accountId: "0197a1b2-0000-7000-8000-000000000001",
+  twoFactorId: "0197a1b2-0000-7000-8000-000000000003",
+};
+
 describe("the matching code", () => {
-  it("is eight characters that nobody mistakes", () => {
+  it("is eight characters that nobody mistakes, and the same on both sides", () =>
     fc.assert(
-      fc.property(accountKeys, deviceKeys, (accountKey, deviceKey) => {
-        expect(matchingCode({ accountKey, deviceKey })).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
+      fc.asyncProperty(accountKeys, deviceKeys, ids, async (accountKey, deviceKey, { accountId, twoFactorId }) => {
+        const code = await matchingCode({ accountId, twoFactorId, accountKey, deviceKey });
+        expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
+        const shown = { ...askedBy(accountKey, { device: deviceKey }), id: twoFactorId, accountId };
+        expect(await matchingCodeOf(shown)).toBe(code);
       }),
-    );
+      FEW,
+    ));
+
+  it("is what the documentation says, line by line", async () => {
+    const page = await readFile(new URL("../../../docs/two-factor.md", import.meta.url), "utf8");
+    const vectors = JSON.parse(/```json\n(\[[^`]*"code"[^`]*)```/.exec(page)![1]!) as (MatchingCodeInput & {
+      code: string;
+    })[];
+    expect(vectors).toHaveLength(4);
+    for (const { code, ...input } of vectors) expect(await matchingCode(input)).toBe(code);
+    expect(new Set(vectors.map(({ code }) => code)).size).toBe(vectors.length);
   });
 
-  it("is what it always was", () => {
-    const publicKey =
-      "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296" +
-      "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
-    const accountKey = { algorithm: "ES256", publicKey } as const;
-    const deviceKey = {
-      algorithm: "EdDSA",
-      publicKey: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
-    } as const;
-    expect([
-      matchingCode({ accountKey, deviceKey }),
-      matchingCode({ accountKey, deviceKey: accountKey }),
-    ]).toMatchInlineSnapshot(`
-      [
-        "WVZT-FYES",
-        "ANJH-BPJ1",
-      ]
-    `);
+  it("follows from PBKDF2 with 200,000 rounds, also where a runtime has no WebCrypto", async () => {
+    const [accountKey, deviceKey] = [pool.ES256![0]!, pool.EdDSA![0]!];
+    const password = `ES256 ${accountKey.publicKey}\nEdDSA ${deviceKey.publicKey}\n`;
+    const salt = `countersign-matching-code-v2\n${request.accountId}\n${request.twoFactorId}\n`;
+    const digits = pbkdf2Sync(password, salt, 200_000, 5, "sha256").toString("hex");
+    const base32 = [...BigInt(`0x${digits}`).toString(32).padStart(8, "0")];
+    const expected = base32.map((digit) => "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[Number.parseInt(digit, 32)]).join("");
+    const code = await matchingCode({ ...request, accountKey, deviceKey });
+    expect(code.replace("-", "")).toBe(expected);
+    vi.stubGlobal("crypto", undefined);
+    try {
+      expect(await matchingCode({ ...request, accountKey, deviceKey })).toBe(code);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
-  it("both sides agree, whatever the keys", () => {
+  it("of the same keys is another one for each account and for each request: a table of keys made beforehand finds nothing", () =>
     fc.assert(
-      fc.property(accountKeys, deviceKeys, (accountKey, deviceKey) => {
-        expect(matchingCodeOf(askedBy(accountKey, { device: deviceKey }))).toBe(
-          matchingCode({ accountKey, deviceKey }),
-        );
+      fc.asyncProperty(accountKeys, ids, ids, async (key, one, other) => {
+        fc.pre(one.accountId !== other.accountId && one.twoFactorId !== other.twoFactorId);
+        const keys = { accountKey: key, deviceKey: key };
+        const codes = await Promise.all([
+          matchingCode({ ...keys, ...one }),
+          matchingCode({ ...keys, ...one, accountId: other.accountId }),
+          matchingCode({ ...keys, ...one, twoFactorId: other.twoFactorId }),
+        ]);
+        expect(new Set(codes).size).toBe(3);
       }),
-    );
+      FEW,
+    ));
+
+  it("has one value for every spelling of keys and ids", async () => {
+    const { algorithm, publicKey } = pool.ES256![0]!;
+    const deviceKey = pool.EdDSA![0]!;
+    const code = await matchingCode({ ...request, accountKey: { algorithm, publicKey }, deviceKey });
+    for (const spelling of [publicKey.toUpperCase(), `0x${publicKey}`, `04${publicKey}`]) {
+      expect(await matchingCode({ ...request, accountKey: { algorithm, publicKey: spelling }, deviceKey })).toBe(code);
+    }
+    const upper = { accountId: request.accountId.toUpperCase(), twoFactorId: request.twoFactorId.toUpperCase() };
+    expect(await matchingCode({ ...upper, accountKey: { algorithm, publicKey }, deviceKey })).toBe(code);
   });
 
-  it("has one value for every spelling of the keys", () => {
+  it("is another one for any other key, for another role and for another curve", () =>
     fc.assert(
-      fc.property(accountKeys, deviceKeys, ({ algorithm, publicKey }, deviceKey) => {
-        const code = matchingCode({ accountKey: { algorithm, publicKey }, deviceKey });
-        for (const spelling of [publicKey.toUpperCase(), `0x${publicKey}`, `04${publicKey}`]) {
-          expect(matchingCode({ accountKey: { algorithm, publicKey: spelling }, deviceKey })).toBe(code);
-        }
+      fc.asyncProperty(accountKeys, deviceKeys, accountKeys, async (accountKey, deviceKey, other) => {
+        fc.pre(new Set([accountKey, deviceKey, other].map(({ publicKey }) => publicKey)).size === 3);
+        const codes = await Promise.all([
+          matchingCode({ ...request, accountKey, deviceKey }),
+          matchingCode({ ...request, accountKey: other, deviceKey }),
+          matchingCode({ ...request, accountKey, deviceKey: other }),
+          matchingCode({ ...request, accountKey: deviceKey, deviceKey: accountKey }),
+        ]);
+        expect(new Set(codes).size).toBe(4);
       }),
-    );
-  });
+      FEW,
+    ));
 
-  it("is another one for any other key, for another role and for another curve", () => {
+  it("of bytes that are not a key is a PublicKeyError", () =>
     fc.assert(
-      fc.property(accountKeys, deviceKeys, accountKeys, (accountKey, deviceKey, other) => {
-        const code = matchingCode({ accountKey, deviceKey });
-        if (other.publicKey !== accountKey.publicKey)
-          expect(matchingCode({ accountKey: other, deviceKey })).not.toBe(code);
-        if (other.publicKey !== deviceKey.publicKey) {
-          expect(matchingCode({ accountKey, deviceKey: other })).not.toBe(code);
-        }
-        if (deviceKey.publicKey !== accountKey.publicKey) {
-          expect(matchingCode({ accountKey: deviceKey, deviceKey: accountKey })).not.toBe(code);
-        }
-      }),
-    );
-  });
-
-  it("changes with any bit of an Ed25519 key that is still a key, and no bit makes it a throwing surprise", () => {
-    fc.assert(
-      fc.property(keys("EdDSA"), accountKeys, fc.nat(255), (deviceKey, accountKey, bit) => {
-        const bytes = Buffer.from(deviceKey.publicKey, "hex");
-        bytes[bit >> 3]! ^= 1 << (bit & 7);
-        const changed = { ...deviceKey, publicKey: bytes.toString("hex") };
-        let code: string | undefined;
-        try {
-          code = matchingCode({ accountKey, deviceKey: changed });
-        } catch (error) {
-          expect((error as Error).name).toBe("PublicKeyError");
-        }
-        expect(code).not.toBe(matchingCode({ accountKey, deviceKey }));
-      }),
-    );
-  });
-
-  it("any changed bit of a P-256 key is no key or another code", () => {
-    fc.assert(
-      fc.property(accountKeys, fc.nat(511), (accountKey, bit) => {
+      fc.asyncProperty(accountKeys, fc.nat(511), async (accountKey, bit) => {
         const bytes = Buffer.from(accountKey.publicKey, "hex");
         bytes[bit >> 3]! ^= 1 << (bit & 7);
-        expect(() =>
-          matchingCode({ accountKey: { ...accountKey, publicKey: bytes.toString("hex") }, deviceKey: accountKey }),
-        ).toThrow("not a point");
+        const changed = { ...accountKey, publicKey: bytes.toString("hex") };
+        await expect(matchingCode({ ...request, accountKey: changed, deviceKey: accountKey })).rejects.toThrow(
+          "not a point",
+        );
       }),
-    );
-  });
+    ));
 });
 
 describe("comparing codes", () => {
   const codes = fc
-    .tuple(accountKeys, deviceKeys)
-    .map(([accountKey, deviceKey]) => matchingCode({ accountKey, deviceKey }));
+    .array(fc.constantFrom(..."0123456789ABCDEFGHJKMNPQRSTVWXYZ"), { minLength: 8, maxLength: 8 })
+    .map((characters) => `${characters.slice(0, 4).join("")}-${characters.slice(4).join("")}`);
 
   it("forgives how it is typed", () => {
     fc.assert(

@@ -1,29 +1,38 @@
 import { type PublicKey, parsePublicKey } from "@countersign/keys";
+import { pbkdf2Async } from "@noble/hashes/pbkdf2.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 
-/** Crockford's base32: no I, L, O and U, which are read as something else. */
+/** Crockford's base32: without I, L, O and U, which are easily misread. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const LENGTH = 8;
-/** Says what is hashed: no digest of anything else can be a matching code's. */
-const DOMAIN = "countersign-matching-code-v1";
+const BYTES = 5;
+/** Domain separation: the output of this derivation is a matching code and nothing else. */
+const DOMAIN = "countersign-matching-code-v2";
+/** PBKDF2-HMAC-SHA-256: about a tenth of a second in a browser or on a phone, and as much for each guess of an attacker. */
+const ITERATIONS = 200_000;
 
-/** The keys of the device that asks. */
-export interface AskingKeys {
-  /** What is to be added on chain. */
+/** What a matching code is derived from. */
+export interface MatchingCodeInput {
+  /** The account that the new device asks to join. */
+  accountId: string;
+  /** `TwoFactorAuth.id`: the server mints it after it has seen the keys, and it never changes. */
+  twoFactorId: string;
+  /** The key that is to be added on chain. */
   accountKey: PublicKey;
-  /** The device's identity key; often the same key. */
+  /** The requesting device's identity key; often the same key. */
   deviceKey: PublicKey;
 }
 
 /**
- * The code that shows a person whether the device in their hand is the one that asks: shown by that device, derived from its own keys, and
- * derived again on the approving device from what it is asked to sign. `XXXX-XXXX`, the first 40 bits of SHA-256 over a domain tag and both
- * keys in canonical form with their algorithms. Throws PublicKeyError for what is no key.
+ * Derives the code by which a person sees that the device in their hand is the requesting one. The requesting device derives it
+ * from its own keys, the approving device from the key in the message that it is about to sign. `XXXX-XXXX`: 40 bits of
+ * PBKDF2-HMAC-SHA-256 over the keys in canonical form, salted with account and request. Throws PublicKeyError for an invalid key.
  */
-export function matchingCode({ accountKey, deviceKey }: AskingKeys): string {
-  const lines = [DOMAIN, ...[accountKey, deviceKey].map(canonical), ""];
-  const digest = sha256(new TextEncoder().encode(lines.join("\n")));
-  let bits = digest.subarray(0, 5).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+export async function matchingCode(input: MatchingCodeInput): Promise<string> {
+  const password = lines([canonical(input.accountKey), canonical(input.deviceKey)]);
+  const salt = lines([DOMAIN, input.accountId.toLowerCase(), input.twoFactorId.toLowerCase()]);
+  const digest = await pbkdf2(password, salt);
+  let bits = digest.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
   let code = "";
   for (let at = 0; at < LENGTH; at++) {
     code = ALPHABET[Number(bits & 31n)] + code;
@@ -33,13 +42,26 @@ export function matchingCode({ accountKey, deviceKey }: AskingKeys): string {
 }
 
 /**
- * Whether two codes are the same to a person who reads or types them: case, hyphens and spaces aside, with O for 0 and I or L for 1. What is
- * no code is the same as nothing.
+ * Returns whether two codes are the same to a person who reads or types them: case, hyphens and spaces aside, with O for 0 and
+ * I or L for 1. False for anything that is not a code.
  */
 export function sameMatchingCode(a: string, b: string): boolean {
   const [first, second] = [normal(a), normal(b)];
   return first !== undefined && first === second;
 }
+
+async function pbkdf2(password: Uint8Array<ArrayBuffer>, salt: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const subtle = globalThis.crypto?.subtle;
+  // Browsers hide WebCrypto from pages without TLS, and some runtimes of phones have none: the same, ten times as slow.
+  if (!subtle) return pbkdf2Async(sha256, password, salt, { c: ITERATIONS, dkLen: BYTES });
+  const key = await subtle.importKey("raw", password, "PBKDF2", false, ["deriveBits"]);
+  const algorithm = { name: "PBKDF2", hash: "SHA-256", salt, iterations: ITERATIONS };
+  return new Uint8Array(await subtle.deriveBits(algorithm, key, BYTES * 8));
+}
+
+/** UTF-8 of lines that each end with a line feed. */
+const lines = (texts: string[]): Uint8Array<ArrayBuffer> =>
+  new TextEncoder().encode(texts.map((text) => `${text}\n`).join(""));
 
 function canonical({ algorithm, publicKey }: PublicKey): string {
   const key = parsePublicKey(publicKey, algorithm);

@@ -44,7 +44,7 @@ describe("a new device", () => {
     });
     expect(seen[0]!.headers.get("idempotency-key")).toBe("once");
     expect(seen[0]!.headers.has("authorization")).toBe(false);
-    expect(client.matchingCode).toBe(matchingCodeOf(asked.twoFactorAuth));
+    expect(await client.matchingCode(asked)).toBe(await matchingCodeOf(asked.twoFactorAuth));
   });
 
   it("finishes with the ephemeral token and keeps the session's", async () => {

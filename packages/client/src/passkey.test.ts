@@ -10,7 +10,7 @@ import {
   type RequestOptions,
 } from "./browser-passkey.ts";
 import { CountersignClient } from "./countersign-client.ts";
-import { matchingCode } from "./matching-code.ts";
+import { matchingCodeOf } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { signTransaction } from "./send-transaction.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
@@ -118,9 +118,12 @@ describe("a client with a passkey", () => {
   it("approves with its assertion over the message", async () => {
     const asking = generateDeviceKey();
     const auth = askedBy(asking);
-    const me: Answer = [200, { account: { addresses: [{ chainType: "cadence", address: `0x${ADDRESS}` }] } }];
+    const me: Answer = [
+      200,
+      { account: { id: auth.accountId, addresses: [{ chainType: "cadence", address: `0x${ADDRESS}` }] } },
+    ];
     const { client, seen } = device(me, [200, { twoFactorAuth: auth }], [204]);
-    await client.approveTwoFactor(auth.id, { matchingCode: matchingCode({ accountKey: asking, deviceKey: asking }) });
+    await client.approveTwoFactor(auth.id, { matchingCode: await matchingCodeOf(auth) });
     const body = seen[2]!.body as Record<"signature" | "clientDataJSON" | "authenticatorData", string>;
     const assertion = {
       clientDataJSON: Buffer.from(body.clientDataJSON, "base64url"),

@@ -23,6 +23,6 @@ export async function recoverDevice(options: RecoverDeviceOptions): Promise<Sign
   const { recovery, device, login, chainName, attributes, signal } = options;
   const asked = await device.requestTwoFactor({ login, chainName, ...(attributes && { device: attributes }) });
   // Both sides are in one hand, so the codes are the same; the message is checked all the same.
-  await recovery.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: device.matchingCode });
+  await recovery.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await device.matchingCode(asked) });
   return device.waitForTwoFactor(asked, signal ? { signal } : {});
 }
