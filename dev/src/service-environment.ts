@@ -78,6 +78,7 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
       SIGNER_DELAY_RECOVERY_KEY_SECONDS: "5",
       SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: "15",
       SIGNER_DELAY_RECOVERED_DEVICE_SECONDS: "5",
+      SIGNER_DELAY_YOUNG_DEVICE_SECONDS: "15",
     };
   }
   return {};

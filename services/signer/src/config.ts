@@ -45,6 +45,12 @@ const schema = sharedEnv.extend({
     .int()
     .nonnegative()
     .default(24 * 3_600),
+  /** Seconds that a device's key must have been on the account before it revokes another one without a delay. */
+  SIGNER_DELAY_YOUNG_DEVICE_SECONDS: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(24 * 3_600),
   /** Seconds for which, from the first request on, a device that a recovery key lets in may be kept out by cancelling. */
   SIGNER_DELAY_CONTEST_SECONDS: z.coerce
     .number()
@@ -93,6 +99,7 @@ export function loadConfig(env: Env) {
       recoveryKeyMs: settings.SIGNER_DELAY_RECOVERY_KEY_SECONDS * 1000,
       youngAccountMs: settings.SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS * 1000,
       recoveredDeviceMs: settings.SIGNER_DELAY_RECOVERED_DEVICE_SECONDS * 1000,
+      youngDeviceMs: settings.SIGNER_DELAY_YOUNG_DEVICE_SECONDS * 1000,
       contestMs: settings.SIGNER_DELAY_CONTEST_SECONDS * 1000,
       goodForMs: settings.SIGNER_DELAY_GOOD_FOR_SECONDS * 1000,
       loginMaxAgeMs: settings.SIGNER_LOGIN_MAX_AGE_SECONDS * 1000,

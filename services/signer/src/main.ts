@@ -60,6 +60,7 @@ import { signVoidRpc } from "./rpc/sign-void.ts";
 import { timeLockRpcs } from "./rpc/time-locks.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { withPlainQueries } from "./store/plain-prisma.ts";
+import { prismaAddedKeys } from "./store/prisma-added-keys.ts";
 import { prismaAuditReader } from "./store/prisma-audit-reader.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-store.ts";
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
@@ -176,9 +177,12 @@ await runService({
     const decide = createDecide({ vault, audit, clock, policies });
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
     const timeLocks = prismaTimeLockStore(prisma);
+    const recoveryKeys = prismaRecoveryKeys(prisma);
+    const addedKeys = prismaAddedKeys(prisma);
     const delay = requireDelay({
       timeLocks,
-      recoveryKeys: prismaRecoveryKeys(prisma),
+      recoveryKeys,
+      addedKeys,
       delays: config.delays,
       clock,
       newId: () => uuidv7(clock),
@@ -190,15 +194,19 @@ await runService({
       vault,
       ephemeralUses: prismaEphemeralUses(prisma),
       scripts,
+      addedKeys,
+      recoveryKeys,
       revokedKeys: prismaRevokedKeys(prisma),
       signedTemplates,
+      blockedKeys: (accountId: string) => tokenState.blockedKeys(accountId),
       delay,
       clock,
       chain,
       reserve: createReserve(peers.backend, clock),
       checkBackend: createBackendCheck(peers.backend, clock),
     };
-    const creating = { decide, bindings, signedCreations: prismaSignedCreations(prisma), clock, chain };
+    const signedCreations = prismaSignedCreations(prisma);
+    const creating = { decide, bindings, signedCreations, addedKeys, clock, chain };
     const settling = {
       store: prismaSettlementStore(prisma),
       now: () => clock.now(),

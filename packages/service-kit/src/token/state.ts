@@ -17,6 +17,8 @@ export interface TokenState {
   keysVersion(): number;
   isSessionEnded(sessionId: string): boolean;
   isKeyBlocked(accountId: string, key: CanonicalPublicKey): boolean;
+  /** The blocked keys of an account; a look-up by account, however many keys are blocked. */
+  blockedKeys(accountId: string): readonly CanonicalPublicKey[];
   isFrozen(accountId: string): boolean;
 }
 
@@ -34,17 +36,37 @@ export interface TokenStateOptions {
   onProblem?: (error: unknown) => void;
 }
 
+/** A blocked key, and until when. */
+interface BlockedKey {
+  readonly key: CanonicalPublicKey;
+  readonly until: number;
+}
+
 /** Until when each entry holds, in milliseconds of the wall clock. */
 class Tables {
   readonly sessions = new Map<string, number>();
-  readonly keys = new Map<string, number>();
+  /** By account, then by key. */
+  readonly keys = new Map<string, Map<string, BlockedKey>>();
   readonly accounts = new Map<string, number>();
   tokenKeys = new Map<string, KeyObject>();
 }
 
-function blockedKeyId(accountId: string, { algorithm, publicKey }: CanonicalPublicKey): string {
-  return `${accountId}/${algorithm}/${publicKey}`;
+const keyId = ({ algorithm, publicKey }: CanonicalPublicKey): string => `${algorithm}/${publicKey}`;
+
+function putBlockedKey(
+  keys: Tables["keys"],
+  accountId: string,
+  key: CanonicalPublicKey,
+  until: number | undefined,
+): void {
+  const ofAccount = keys.get(accountId) ?? new Map<string, BlockedKey>();
+  if (until === undefined) ofAccount.delete(keyId(key));
+  else ofAccount.set(keyId(key), { key, until });
+  if (ofAccount.size === 0) keys.delete(accountId);
+  else keys.set(accountId, ofAccount);
 }
+
+const NO_KEYS: readonly CanonicalPublicKey[] = [];
 
 function importKeys(keys: readonly TokenKey[], onProblem: (error: unknown) => void): Map<string, KeyObject> {
   const imported = new Map<string, KeyObject>();
@@ -87,14 +109,19 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     else if (entry.frozenAccountId !== undefined) put(target.accounts, entry.frozenAccountId);
     else if (entry.blockedKey !== undefined) {
       const { accountId, publicKey } = entry.blockedKey;
-      put(target.keys, blockedKeyId(accountId, publicKeyFromProto(publicKey)));
+      putBlockedKey(target.keys, accountId, publicKeyFromProto(publicKey), entry.active ? until : undefined);
     }
   };
 
   const sweep = () => {
     const now = options.clock.now().getTime();
-    for (const table of [tables.sessions, tables.keys, tables.accounts]) {
+    for (const table of [tables.sessions, tables.accounts]) {
       for (const [key, until] of table) if (until <= now) table.delete(key);
+    }
+    for (const [accountId, ofAccount] of tables.keys) {
+      for (const { key, until } of ofAccount.values()) {
+        if (until <= now) putBlockedKey(tables.keys, accountId, key, undefined);
+      }
     }
   };
   let messages = 0;
@@ -105,7 +132,16 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     tokenKey: (kid) => tables.tokenKeys.get(kid),
     keysVersion: () => version,
     isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
-    isKeyBlocked: (accountId, key) => tables.keys.size > 0 && holds(tables.keys, blockedKeyId(accountId, key)),
+    isKeyBlocked(accountId, key) {
+      const blocked = tables.keys.get(accountId)?.get(keyId(key));
+      return blocked !== undefined && blocked.until > options.clock.now().getTime();
+    },
+    blockedKeys(accountId) {
+      const ofAccount = tables.keys.get(accountId);
+      if (ofAccount === undefined) return NO_KEYS;
+      const now = options.clock.now().getTime();
+      return [...ofAccount.values()].filter(({ until }) => until > now).map(({ key }) => key);
+    },
     isFrozen: (accountId) => holds(tables.accounts, accountId),
     cursor: () => cursor,
     apply(message) {

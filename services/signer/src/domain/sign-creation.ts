@@ -4,6 +4,7 @@ import { checkCreation, checkCreationAccounts, checkCreationVersion } from "../p
 import { refuse } from "../policy/refusal.ts";
 import { type ChainPolicy, creatorVersion, wantedServerKeyVersion } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
+import type { AddedKeys } from "./added-keys.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
 import type { BindingStore, SignedCreations } from "./ports.ts";
 
@@ -19,6 +20,7 @@ export interface SignCreationOptions {
   readonly decide: Decide;
   readonly bindings: BindingStore;
   readonly signedCreations: SignedCreations;
+  readonly addedKeys: Pick<AddedKeys, "recordCreation">;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly reserve: CreationReserve;
@@ -30,7 +32,7 @@ export interface SignCreationOptions {
  * are brought to, and no other is bound later than one signed here. Errors: SigningRefused, MessageRenewed where the keys are of another version: derived before it was wanted.
  */
 export const signCreation =
-  ({ decide, bindings, signedCreations, vault, clock, reserve, chain }: SignCreationOptions) =>
+  ({ decide, bindings, signedCreations, addedKeys, vault, clock, reserve, chain }: SignCreationOptions) =>
   ({ chainName, message, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
     const policy = chain(chainName);
     return decide("creation", message, { caller, accountId: "", sessionId: "" }, async (decoded, deciding) => {
@@ -44,11 +46,19 @@ export const signCreation =
       const otherVersions = vault.versions("server").filter((other) => other !== version);
       const others = (await Promise.all(otherVersions.map(keysOf))).flat();
       checkCreationVersion(decoded, others);
-      checkCreation(decoded, serverKeys, policy, [...others, ...(await ownPublicKeys(vault, chainName))]);
+      const userKeys = checkCreation(decoded, serverKeys, policy, [
+        ...others,
+        ...(await ownPublicKeys(vault, chainName)),
+      ]);
       const [bound] = await bindings.bound(chainName, accountIds);
       if (bound) refuse("BadCreation", "an account that is deployed already");
-      // Before the signature leaves: only what was signed here is bound.
-      await signedCreations.note(chainName, accountIds, version, clock.now());
+      // Before the signature leaves: only what was signed here is bound, and its user keys are the first ones.
+      const now = clock.now();
+      const keys = accountIds.map((accountId, i) => ({ accountId, key: userKeys[i]! }));
+      await Promise.all([
+        signedCreations.note(chainName, accountIds, version, now),
+        addedKeys.recordCreation(chainName, keys, now),
+      ]);
       return {
         key: { role: "creator", chainName, version: creatorVersion(policy, decoded.proposalKey.keyId) },
         address: policy.creator.address,

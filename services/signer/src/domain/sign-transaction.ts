@@ -1,4 +1,5 @@
 import type { DecodedMessage } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import type { Reserve } from "../budget/reserve.ts";
 import { faultPoint } from "../fault-points.ts";
@@ -8,6 +9,7 @@ import { refuse } from "../policy/refusal.ts";
 import { checkPayerOfScope, checkScope, EPHEMERAL_USES } from "../policy/scope.ts";
 import { checkScript, mustBeRead } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
+import { checkNotByBlockedKey, checkSignatureCount } from "../policy/signatures.ts";
 import {
   checkNotRotatedAway,
   checkTemplateKeys,
@@ -23,10 +25,11 @@ import {
   wantedServerKeyVersion,
 } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
+import type { AddedKeys } from "./added-keys.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses, SignedTemplates } from "./ports.ts";
 import { checkNotBroughtBack, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
-import type { requireDelay } from "./time-locks.ts";
+import type { RecoveryKeys, requireDelay } from "./time-locks.ts";
 
 /** A user's message for one of our keys. */
 export interface SignCommand {
@@ -43,8 +46,12 @@ export interface SignOptions {
   readonly vault: Vault;
   readonly ephemeralUses: EphemeralUses;
   readonly scripts: KnownScripts;
+  readonly addedKeys: AddedKeys;
+  readonly recoveryKeys: Pick<RecoveryKeys, "of">;
   readonly revokedKeys: RevokedKeys;
   readonly signedTemplates: SignedTemplates;
+  /** Keys of the account that must not be co-signed for, as auth's token state has them. */
+  blockedKeys(accountId: string): readonly PublicKey[];
   /** See requireDelay. */
   readonly delay: ReturnType<typeof requireDelay>;
   readonly clock: Clock;
@@ -65,6 +72,7 @@ export const signTransaction = (options: SignOptions) => {
         options.checkBackend?.(caller, token);
         if (chainName !== "") chain(chainName);
         const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
+        checkSignatures(options, decoded, account);
         const own = chain(account.chainName);
         const template = templateFor(token, decoded, own);
         if (template) await checkRotation(options, template, decoded, account);
@@ -87,6 +95,16 @@ export const signTransaction = (options: SignOptions) => {
       },
     );
 };
+
+/** Rejects signatures that no transaction of the account may carry, whatever it does. */
+export function checkSignatures(
+  { blockedKeys }: Pick<SignOptions, "blockedKeys">,
+  decoded: DecodedMessage,
+  { accountId }: Binding,
+): void {
+  checkSignatureCount(decoded);
+  checkNotByBlockedKey(decoded, blockedKeys(accountId));
+}
 
 /** The template of this chain that the message runs; refuses what the token's scope does not open. */
 export function templateFor(

@@ -190,7 +190,7 @@ describe("a recovery key's session", () => {
       "under a scheme that nobody knows",
       (payload) => ({ signature: bytesToHex(signMessage(recovery.privateKey, payload)), extensionData: "02" }),
     ],
-  ])("cannot be gone round with a signature written %s", async (_, sign) => {
+  ])("approves nothing with a signature written %s", async (_, sign) => {
     ageIs(HOUR);
     await transaction(asked(await adding(), fresh()));
     const message = payloadMessage(addition());
@@ -202,7 +202,7 @@ describe("a recovery key's session", () => {
         { address: account.address, keyId: 2, ...sign(message) },
       ],
     });
-    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("DelayRequired");
+    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("UserSignatureInvalid");
   });
 
   it("cannot be gone round where the account pays: the signer would not see who signs", async () => {

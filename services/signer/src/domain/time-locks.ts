@@ -1,19 +1,14 @@
 import { createHash } from "node:crypto";
 import { AppError } from "@countersign/errors";
-import {
-  type DecodedMessage,
-  ExtensionDataError,
-  payloadMessage,
-  readPasskeySignature,
-  type TransactionSignature,
-} from "@countersign/flow";
-import { hexToBytes, type PublicKey } from "@countersign/keys";
-import { verifySignature } from "@countersign/keys/node";
+import type { DecodedMessage } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
 import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
+import { hasSigned } from "../policy/signatures.ts";
 import type { Template } from "../policy/template.ts";
 import { type DelayPolicy, delayOf, requireFreshLogin } from "../policy/time-lock.ts";
+import { type AddedKeys, ageOfKey, findAdded, revokesAnotherKey } from "./added-keys.ts";
 
 /** Something that was asked for and is signed after a delay: one for each account, chain and operation. */
 export interface TimeLock {
@@ -54,6 +49,7 @@ export interface RecoveryKeys {
 
 export interface TimeLockOptions {
   readonly recoveryKeys: RecoveryKeys;
+  readonly addedKeys: Pick<AddedKeys, "of">;
   readonly timeLocks: TimeLockStore;
   readonly delays: DelayPolicy;
   readonly clock: Clock;
@@ -64,27 +60,6 @@ const hashOf = ({ script, arguments: values }: Pick<DecodedMessage, "script" | "
   createHash("sha256")
     .update(JSON.stringify([script, ...values]))
     .digest("hex");
-
-/** What a key signs to put this signature there: the payload, or what a passkey makes of it; undefined where the extension data says neither. */
-function signedBytes(payload: Uint8Array, { signature, extensionData }: TransactionSignature): Uint8Array | undefined {
-  if (extensionData === undefined) return payload;
-  try {
-    const { authenticatorData, clientDataJSON } = readPasskeySignature(signature, extensionData);
-    return Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
-  } catch (error) {
-    if (error instanceof ExtensionDataError) return undefined;
-    throw error;
-  }
-}
-
-/** Whether one of the keys has signed the payload, or may have: any holder of a key can write an assertion, as the chain takes them. */
-const hasSigned = (message: DecodedMessage, keys: readonly PublicKey[]): boolean => {
-  const payload = payloadMessage(message);
-  return message.payloadSignatures.some((entry) => {
-    const signed = signedBytes(payload, entry);
-    return keys.some((key) => signed === undefined || verifySignature(key, signed, hexToBytes(entry.signature)));
-  });
-};
 
 /** A cancelled request stays refused for as long as it would have waited. */
 export const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
@@ -109,7 +84,7 @@ export const isStanding = (lock: TimeLock, now: Date): boolean => now < (refused
  * `availableAt`, DelayCancelled.
  */
 export const requireDelay =
-  ({ timeLocks, recoveryKeys, delays, clock, newId }: TimeLockOptions) =>
+  ({ timeLocks, recoveryKeys, addedKeys, delays, clock, newId }: TimeLockOptions) =>
   async (
     message: DecodedMessage,
     template: Template | undefined,
@@ -119,9 +94,11 @@ export const requireDelay =
     if (!template) return;
     const now = clock.now();
     const signed = template.name === "add-user-key" && message.payloadSignatures.length > 0;
+    const keyAgeMs = async () => ageOfKey(findAdded(await addedKeys.of(account), token.accountKey.publicKey), now);
     const by = {
       scope: token.scope,
       recoveryKeySigned: signed && hasSigned(message, await recoveryKeys.of(account)),
+      ...(revokesAnotherKey(template, token) && { keyAgeMs: await keyAgeMs() }),
     };
     const age = account.boundAt && now.getTime() - account.boundAt.getTime();
     const delay = delayOf(template, by, age, delays);

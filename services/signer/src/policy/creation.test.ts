@@ -15,6 +15,7 @@ import { deriveServerKeys } from "../domain/derive-server-keys.ts";
 import { signCreation } from "../domain/sign-creation.ts";
 import {
   account,
+  addedKeys,
   audit,
   chainName,
   clock,
@@ -75,6 +76,13 @@ describe("the creator", () => {
     expect(await verifies({ role: "creator", chainName }, bytes, signed.signature)).toBe(true);
   });
 
+  it("records the user keys as the accounts' first ones, before its signature leaves", async () => {
+    addedKeys.clear();
+    await create(await message());
+    const recorded = await addedKeys.of({ accountId: ids[0]!, chainName });
+    expect(recorded).toMatchObject(users.map((key) => ({ key, source: "creation", revoked: false })));
+  });
+
   it("signs nothing while it is switched off", async () => {
     state.policy = { ...DEFAULT_POLICY, switches: { ...DEFAULT_POLICY.switches, creation: false } };
     expect(await refusal(create(await message()))).toBe("SwitchedOff");
@@ -102,6 +110,7 @@ describe("the creator", () => {
     const options = {
       bindings: store,
       signedCreations,
+      addedKeys,
       vault: rotated,
       clock,
       chain: () => ({ ...policy, serverKeyVersion: wanted }),

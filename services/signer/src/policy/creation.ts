@@ -51,14 +51,15 @@ export function checkCreationVersion({ arguments: [named] }: DecodedMessage, oth
 
 /**
  * The message is exactly the creation template: the creator alone proposes, authorizes and pays; account i gets `serverKeys[i]`, the key that
- * the vault derives for its id, and one user key, which is none of ours (`ownKeys`: creator, paymaster, server keys of other versions). Arguments are compared byte for byte with our own encoding of what they say.
+ * the vault derives for its id, and one user key, which is none of ours (`ownKeys`: creator, paymaster, server keys of
+ * other versions). Arguments are compared byte for byte with our own encoding of what they say. Returns the user keys.
  */
 export function checkCreation(
   message: DecodedMessage,
   serverKeys: readonly PublicKey[],
   chain: ChainPolicy,
   ownKeys: readonly PublicKey[],
-): void {
+): PublicKey[] {
   const { creator } = chain;
   if (message.kind !== "envelope" || message.payloadSignatures.length > 0)
     bad("an envelope without payload signatures");
@@ -84,4 +85,5 @@ export function checkCreation(
   const ours = new Set([...serverKeys, ...ownKeys].map(x));
   if (new Set(serverKeys.map(x)).size !== serverKeys.length) bad("a server key twice");
   if (accounts.some((account) => ours.has(x(account.userKey)))) bad("a user key that is one of ours");
+  return accounts.map(({ userKey }) => userKey);
 }

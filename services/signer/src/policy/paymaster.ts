@@ -65,3 +65,24 @@ export function checkServerSignature(message: DecodedMessage, account: Binding, 
     verifySignature(serverKey, payloadMessage(message), hexToBytes(ours.signature), "sha3-256");
   if (!valid) refuse("UserSignatureInvalid", "the server key's signature is not valid");
 }
+
+/**
+ * Returns the key that approves what an ephemeral token asks for: beside the server key's, the payload must carry
+ * exactly one signature, a valid one of a key in `approvers`. The chain would not take another one, and we would pay
+ * for nothing. Errors: SigningRefused (UserSignatureMissing, UserSignatureInvalid).
+ */
+export async function checkApproverSignature(
+  message: DecodedMessage,
+  account: Binding,
+  approvers: readonly PublicKey[],
+  relyingParties: readonly RelyingParty[],
+): Promise<PublicKey> {
+  const [first, ...more] = message.payloadSignatures.filter(({ keyId }) => !isServerKeyIndex(account, keyId));
+  if (!first) return refuse("UserSignatureMissing", "the payload carries no signature of a device of the account");
+  if (more.length > 0) refuse("UserSignatureInvalid", "the payload carries more than one device's signature");
+  const payload = payloadMessage(message);
+  for (const key of approvers) {
+    if (await verifyUserSignatureInPool(key, payload, first, relyingParties)) return key;
+  }
+  return refuse("UserSignatureInvalid", "no key that may approve has signed the payload");
+}

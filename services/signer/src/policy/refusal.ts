@@ -11,6 +11,7 @@ export type RefusalReason =
   | "PaymasterWouldAuthorize"
   | "UserSignatureMissing"
   | "UserSignatureInvalid"
+  | "BlockedKey"
   | "GasLimit"
   | "BudgetExceeded"
   | "ScriptNotUnderstood"

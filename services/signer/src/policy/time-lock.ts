@@ -10,6 +10,8 @@ export interface DelayPolicy {
   readonly youngAccountMs: number;
   /** A device that a recovery key lets in. */
   readonly recoveredDeviceMs: number;
+  /** A device's key younger than this waits before it revokes another key. */
+  readonly youngDeviceMs: number;
   /** How old the login behind a change of the recovery key may be. */
   readonly loginMaxAgeMs: number;
   /** For how long, from the first request on, a device keeps out what a recovery key lets in. */
@@ -45,13 +47,22 @@ export interface Delay {
   readonly needsFreshLogin: boolean;
 }
 
+/** Who asks for a template. */
+export interface Requester {
+  readonly scope: VerifiedToken["scope"];
+  readonly recoveryKeySigned: boolean;
+  /** Milliseconds that the session's key has been on the account; asked only where another user key is revoked. */
+  readonly keyAgeMs?: number | undefined;
+}
+
 /**
- * The delay that a template needs; undefined where it needs none. An unlocked phone in a thief's hand, or a cloud account that holds both login and
- * recovery key, must not be enough for good. `accountAgeMs`: undefined where it is not known, which counts as old.
+ * Returns the delay that a template needs; undefined where it needs none. An unlocked phone in a thief's hand, a cloud
+ * account that holds both login and recovery key, or an owner who approves a thief's device, must not be enough for
+ * good. `accountAgeMs`: undefined where it is not known, which counts as old.
  */
 export function delayOf(
   template: Template | undefined,
-  by: { scope: VerifiedToken["scope"]; recoveryKeySigned: boolean },
+  by: Requester,
   accountAgeMs: number | undefined,
   policy: DelayPolicy,
 ): Delay | undefined {
@@ -67,6 +78,10 @@ export function delayOf(
       return by.scope === "recover" || by.recoveryKeySigned
         ? { delayMs: policy.recoveredDeviceMs, needsFreshLogin: false }
         : undefined;
+    case "revoke-user-key": {
+      const delayMs = by.keyAgeMs === undefined ? 0 : policy.youngDeviceMs - by.keyAgeMs;
+      return delayMs > 0 ? { delayMs, needsFreshLogin: false } : undefined;
+    }
     default:
       return undefined;
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type FlowTransaction, passkeySignature, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
-import { challengeOf } from "@countersign/keys";
+import { challengeOf, type PublicKey } from "@countersign/keys";
 import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/service-kit";
@@ -21,6 +21,7 @@ import { DEFAULT_POLICY, type Policy } from "../policy/policy.ts";
 import { createKnownScripts } from "../policy/script/known-scripts.ts";
 import type { ChainPolicy } from "../policy/transaction.ts";
 import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
+import { memoryAddedKeys } from "./memory-added-keys.ts";
 import { memoryRevokedKeys } from "./memory-revoked-keys.ts";
 import { memorySignedCreations } from "./memory-signed-creations.ts";
 import { memorySignedTemplates } from "./memory-signed-templates.ts";
@@ -79,10 +80,17 @@ export const vault = createKeystoreVault({
 });
 
 /** What the rules saw and left behind; made anew for each test. */
-export const state: { records: AuditEntry[]; reserved: Reservation[]; bindings: Binding[]; policy: Policy } = {
+export const state: {
+  records: AuditEntry[];
+  reserved: Reservation[];
+  bindings: Binding[];
+  policy: Policy;
+  blockedKeys: PublicKey[];
+} = {
   records: [],
   reserved: [],
   bindings: [],
+  blockedKeys: [],
   policy: DEFAULT_POLICY,
 };
 export const store: BindingStore = {
@@ -132,23 +140,35 @@ export const DELAYS = {
   loginMaxAgeMs: 300_000,
   goodForMs: 24 * 3_600_000,
   contestMs: 30 * 24 * 3_600_000,
+  youngDeviceMs: 24 * 3_600_000,
 };
 export const timeLocks = memoryTimeLocks();
 export const recoveryKeys = memoryRecoveryKeys();
 export const revokedKeys = memoryRevokedKeys();
+export const addedKeys = memoryAddedKeys(revokedKeys);
 export const signedTemplates = memorySignedTemplates();
 export const signedCreations = memorySignedCreations();
 export const clock = new FixedClock();
-export const delay = requireDelay({ timeLocks, recoveryKeys, delays: DELAYS, clock, newId: () => uuidv7(clock) });
+export const delay = requireDelay({
+  timeLocks,
+  recoveryKeys,
+  addedKeys,
+  delays: DELAYS,
+  clock,
+  newId: () => uuidv7(clock),
+});
 export const signing = {
   decide,
   bindings: store,
   vault,
   ephemeralUses,
-  clock: new FixedClock(),
+  clock,
   chain,
   scripts,
+  addedKeys,
+  recoveryKeys,
   revokedKeys,
+  blockedKeys: (accountId: string) => (accountId === account.accountId ? state.blockedKeys : []),
   signedTemplates,
   delay,
   reserve: createReserve(() => undefined, clock),
@@ -163,14 +183,16 @@ export const creation = signCreation({
   decide,
   bindings: store,
   signedCreations,
+  addedKeys,
   vault,
   clock,
   chain,
   reserve: createCreationReserve(clock),
 });
 
-beforeEach(() => {
+beforeEach(async () => {
   state.records = [];
+  state.blockedKeys = [];
   state.reserved = [];
   state.bindings = [account];
   state.policy = DEFAULT_POLICY;
@@ -180,6 +202,13 @@ beforeEach(() => {
   revokedKeys.clear();
   signedTemplates.clear();
   signedCreations.clear();
+  // The device's key is the creation's, unless a test says otherwise.
+  addedKeys.clear();
+  await addedKeys.recordCreation(
+    chainName,
+    [{ accountId: account.accountId, key: device.publicKey }],
+    new Date(clock.now().getTime() - 8760 * 3_600_000),
+  );
 });
 
 export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({

@@ -1,0 +1,218 @@
+import { envelopeMessage, payloadMessage } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import { beforeEach, describe, expect, it } from "vitest";
+import { addition } from "../testing/key-addition-fixture.ts";
+import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
+import {
+  account,
+  addedKeys,
+  asked,
+  chainName,
+  clock,
+  DELAYS,
+  device,
+  P256_PRIME,
+  paymaster,
+  recoveryKeys,
+  revokedKeys,
+  state,
+  timeLocks,
+  transaction,
+} from "../testing/policy-fixture.ts";
+import { HOUR, refusalOf } from "../testing/template-fixture.ts";
+import { findAdded } from "./added-keys.ts";
+import { cancelTimeLock } from "./time-locks.ts";
+
+const key = generateKeyPair;
+const DAY = 24 * HOUR;
+const QUARTER = 900_000;
+let young = key();
+let other = key();
+beforeEach(() => {
+  young = key();
+  other = key();
+});
+
+/** What a session is answered that asks the authorizer to revoke a key. */
+const revoking = ({ publicKey: { publicKey } }: { publicKey: PublicKey }, by = young): Promise<string> =>
+  refusalOf(
+    transaction(asked(payloadMessage(changeOf({ template: "revoke-user-key", oldKey: publicKey })), sessionOf(by))),
+  );
+
+/** Equal x, the other y: the same holder. */
+const negated = ({ publicKey, algorithm }: PublicKey): PublicKey => ({
+  algorithm,
+  publicKey: publicKey.slice(0, 64) + (P256_PRIME - BigInt(`0x${publicKey.slice(64)}`)).toString(16).padStart(64, "0"),
+});
+
+describe("a young device", () => {
+  beforeEach(() => addKey(young.publicKey));
+
+  it("revokes an older one's key only once its own is a day old, and all devices are told", async () => {
+    const payload = changeOf({ template: "revoke-user-key", oldKey: device.publicKey.publicKey });
+    clock.advance(HOUR);
+    const error = await transaction(asked(payloadMessage(payload), sessionOf(young))).catch((thrown) => thrown);
+    const availableAt = new Date(clock.now().getTime() + 23 * HOUR).toISOString();
+    expect(error).toMatchObject({ reason: "DelayRequired", metadata: { availableAt, delayId: expect.any(String) } });
+    expect(timeLocks.told).toEqual(["started revoke-user-key"]);
+    clock.advance(23 * HOUR - 1);
+    expect(await revoking(device)).toBe("DelayRequired");
+    expect(await revokedKeys.has(account, device.publicKey.publicKey)).toBe(false);
+    clock.advance(1);
+    expect(await revoking(device)).toBe("signed");
+  });
+
+  it("does not go round it by the paymaster, by paying itself, or as its negation", async () => {
+    const payload = changeOf({ template: "revoke-user-key", oldKey: device.publicKey.publicKey });
+    const signed = await envelopeBy(payload, [young], sessionOf(device));
+    expect(await refusalOf(paymaster(asked(signed, sessionOf(young))))).toBe("DelayRequired");
+    for (const oldKey of [device.publicKey.publicKey, negated(device.publicKey).publicKey]) {
+      const own = { ...changeOf({ template: "revoke-user-key", oldKey }), payer: account.address };
+      expect(await refusalOf(transaction(asked(envelopeMessage(own), sessionOf(young))))).toBe("DelayRequired");
+      expect(await refusalOf(transaction(asked(payloadMessage(own), sessionOf(young))))).toBe("DelayRequired");
+    }
+  });
+
+  it("is kept from it by an older one, and by no younger one", async () => {
+    expect(await revoking(device)).toBe("DelayRequired");
+    const [lock] = await timeLocks.list(account.accountId, clock.now());
+    const cancel = (deviceCreatedAt: Date) =>
+      cancelTimeLock({ timeLocks, delays: DELAYS, clock })({
+        ...{ accountId: account.accountId, id: lock!.id, requestId: "" },
+        deviceCreatedAt,
+      });
+    await expect(cancel(clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
+    await cancel(new Date(0));
+    clock.advance(DAY - 1);
+    expect(await revoking(device)).toBe("DelayCancelled");
+  });
+
+  it("leaves the account, and older ones revoke it, at once", async () => {
+    await revokeKey(young.publicKey, young);
+    await revokeKey(young.publicKey, device);
+  });
+
+  it("cannot have its age begin before a device approved: what the authorizer signs for it counts for nothing", async () => {
+    const early = key();
+    const ephemeral = { ...sessionOf(early), scope: "sign", sessionId: "early" } as const;
+    await transaction(asked(payloadMessage(addition(early.publicKey)), ephemeral));
+    clock.advance(DAY);
+    await addKey(early.publicKey);
+    expect(await revoking(device, early)).toBe("DelayRequired");
+  });
+
+  it("cannot use an approval of long ago that never ran: the last one counts", async () => {
+    const kept = key();
+    await addKey(kept.publicKey);
+    clock.advance(DAY);
+    await addKey(kept.publicKey);
+    expect(await revoking(device, kept)).toBe("DelayRequired");
+  });
+
+  it("cannot use an approval that it renews all the time", async () => {
+    const kept = key();
+    for (let ms = 0; ms < DAY; ms += QUARTER / 2) {
+      clock.advance(QUARTER / 2);
+      await addKey(kept.publicKey);
+    }
+    expect(await revoking(device, kept)).toBe("DelayRequired");
+  });
+
+  it("cannot make an older device count as young by having its key signed for once more", async () => {
+    clock.advance(DAY);
+    await addKey(other.publicKey);
+    clock.advance(QUARTER);
+    const newer = key();
+    await addKey(newer.publicKey, other);
+    for (const older of [other.publicKey, negated(other.publicKey)]) {
+      expect(await refusalOf(addKey(older, newer))).toBe("BadTemplateArguments");
+    }
+    clock.advance(DAY - QUARTER);
+    expect(await revoking(newer, other)).toBe("signed");
+  });
+});
+
+describe("without a delay", () => {
+  it("the key of the creation revokes others, which found nothing older there", async () => {
+    addedKeys.clear();
+    const now = clock.now();
+    await addedKeys.recordCreation(chainName, [{ accountId: account.accountId, key: device.publicKey }], now);
+    await addKey(other.publicKey);
+    expect(await revoking(other, device)).toBe("signed");
+  });
+
+  it("a device revokes others that a recovery key has enrolled after its delay, and stays so", async () => {
+    const recovery = key();
+    await recoveryKeys.remember(account, recovery.publicKey, clock.now());
+    const payload = changeOf({ template: "add-user-key", newKey: young.publicKey });
+    const session = { ...sessionOf(recovery), scope: "recover" } as const;
+    expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("DelayRequired");
+    clock.advance(DELAYS.recoveredDeviceMs);
+    await paymaster(asked(await envelopeBy(payload, [recovery], session), session));
+    expect(await revoking(device)).toBe("signed");
+    // The thief's old phone, which is to be revoked, cannot take that away.
+    await addKey(young.publicKey);
+    expect(await revoking(device)).toBe("signed");
+  });
+});
+
+it("a key that was not seen to come counts as young: it waits for the whole delay", async () => {
+  expect(await revoking(device)).toBe("DelayRequired");
+  clock.advance(DELAYS.youngDeviceMs - 1);
+  expect(await revoking(device)).toBe("DelayRequired");
+  clock.advance(1);
+  expect(await revoking(device)).toBe("signed");
+});
+
+describe("an ephemeral token's addition", () => {
+  const newDevice = key();
+  const ephemeral = { ...sessionOf(newDevice), scope: "sign", sessionId: "request" } as const;
+  const payload = changeOf({ template: "add-user-key", newKey: newDevice.publicKey });
+  const paying = async (...signers: ReturnType<typeof key>[]) =>
+    refusalOf(paymaster(asked(await envelopeBy(payload, signers, sessionOf(device)), ephemeral)));
+  const { accountId } = account;
+
+  it("is paid for with the signature of a device that the signer has helped onto the account", async () => {
+    expect(await paying(device)).toBe("signed");
+    await addKey(young.publicKey);
+    expect(await paying(young)).toBe("signed");
+  });
+
+  it("needs one device's signature, and no more", async () => {
+    expect(await paying()).toBe("UserSignatureMissing");
+    await addKey(young.publicKey);
+    expect(await paying(device, young)).toBe("UserSignatureInvalid");
+  });
+
+  it("is not approved by a key that the signer does not know, nor by the new one itself", async () => {
+    expect(await paying(young)).toBe("UserSignatureInvalid");
+    expect(await paying(newDevice)).toBe("UserSignatureInvalid");
+    expect(await paying(device)).toBe("signed");
+    expect(await paying(newDevice)).toBe("UserSignatureInvalid");
+  });
+
+  it("is not approved by a key that is blocked: it belongs to a device that was removed", async () => {
+    await addKey(young.publicKey);
+    state.blockedKeys = [young.publicKey];
+    expect(await paying(young)).toBe("BlockedKey");
+    expect(await paying(device)).toBe("signed");
+  });
+
+  it("is not approved by a key whose revocation was signed", async () => {
+    await addKey(young.publicKey);
+    await revokeKey(young.publicKey, device);
+    expect(await paying(young)).toBe("UserSignatureInvalid");
+  });
+
+  it("is recorded as a recovery key's where one approves it, after its delay", async () => {
+    const recovery = key();
+    await recoveryKeys.remember(account, recovery.publicKey, clock.now());
+    expect(await paying(recovery)).toBe("DelayRequired");
+    clock.advance(DELAYS.recoveredDeviceMs);
+    expect(await paying(recovery)).toBe("signed");
+    expect(findAdded(await addedKeys.of(account), newDevice.publicKey.publicKey)?.source).toBe("recovery");
+    await revokedKeys.remember({ accountId, chainName }, recovery.publicKey.publicKey, clock.now());
+    expect(await paying(recovery)).toBe("UserSignatureInvalid");
+  });
+});

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import {
+  type DecodedMessage,
+  ExtensionDataError,
+  payloadMessage,
+  readPasskeySignature,
+  type TransactionSignature,
+} from "@countersign/flow";
+import { hexToBytes, type PublicKey } from "@countersign/keys";
+import { verifySignature } from "@countersign/keys/node";
+import { refuse } from "./refusal.ts";
+
+/**
+ * Returns the bytes that a key signs to write this signature: the payload, or what a passkey makes of it; undefined
+ * where the extension data is of no known form.
+ */
+function signedBytes(payload: Uint8Array, { signature, extensionData }: TransactionSignature): Uint8Array | undefined {
+  if (extensionData === undefined) return payload;
+  try {
+    const { authenticatorData, clientDataJSON } = readPasskeySignature(signature, extensionData);
+    return Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
+  } catch (error) {
+    if (error instanceof ExtensionDataError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Returns whether one of the keys has signed the payload, or may have: any holder of a key can write a passkey's
+ * assertion as the chain takes it, and a signature of an unknown form counts as one of each key.
+ */
+export function hasSigned(message: DecodedMessage, keys: readonly PublicKey[]): boolean {
+  if (keys.length === 0 || message.payloadSignatures.length === 0) return false;
+  const payload = payloadMessage(message);
+  return message.payloadSignatures.some((entry) => {
+    const signed = signedBytes(payload, entry);
+    return keys.some((key) => signed === undefined || verifySignature(key, signed, hexToBytes(entry.signature)));
+  });
+}
+
+/** A transaction of one account carries a device's signature and the server key's; verifying thousands takes seconds. */
+const MAX_PAYLOAD_SIGNATURES = 8;
+
+/** Rejects a message with more payload signatures than a transaction of one account can need. */
+export function checkSignatureCount({ payloadSignatures: { length } }: DecodedMessage): void {
+  if (length > MAX_PAYLOAD_SIGNATURES) {
+    refuse("UserSignatureInvalid", `the payload carries ${length} signatures, more than ${MAX_PAYLOAD_SIGNATURES}`);
+  }
+}
+
+/**
+ * Rejects a message that a blocked key of the account has signed: the key of a removed device may still be on chain.
+ * Envelope signatures come after the signer's own, and no message shows them.
+ */
+export function checkNotByBlockedKey(message: DecodedMessage, blocked: readonly PublicKey[]): void {
+  if (hasSigned(message, blocked)) refuse("BlockedKey", "a key that is blocked has signed the payload");
+}

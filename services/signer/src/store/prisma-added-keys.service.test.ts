@@ -1,0 +1,74 @@
+import { generateKeyPair } from "@countersign/keys/node";
+import { uuidv7 } from "@countersign/service-kit";
+import { beforeAll, expect, it } from "vitest";
+import type { AddedKeys, KeyAddition } from "../domain/added-keys.ts";
+import { clock, prisma, replicas } from "../testing/store-fixture.ts";
+import { prismaAddedKeys } from "./prisma-added-keys.ts";
+import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+
+let one: AddedKeys;
+let other: AddedKeys;
+beforeAll(() => {
+  one = prismaAddedKeys(replicas[0]);
+  other = prismaAddedKeys(replicas[1]);
+});
+const newAccount = () => ({ accountId: uuidv7(clock), chainName: "flow-emulator" });
+const newKey = () => generateKeyPair().publicKey;
+const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
+/** Renewable for a hundred seconds. */
+const adding = (seconds: number, change: Partial<KeyAddition> = {}): Omit<KeyAddition, "key"> => ({
+  ...{ source: "device", now: at(seconds), renewableSince: at(seconds - 100), approverSince: undefined },
+  ...change,
+});
+
+it("an addition that one replica records is known to the other, for its account and chain only", async () => {
+  const account = newAccount();
+  const key = newKey();
+  expect(await one.record(account, { key, ...adding(0) })).toBe(true);
+  const row = { key, source: "device", firstSignedAt: at(0), signedAt: at(0), revoked: false };
+  expect(await other.of(account)).toEqual([row]);
+  expect(await other.of({ ...account, chainName: "elsewhere" })).toEqual([]);
+  expect(await other.of(newAccount())).toEqual([]);
+  await prismaRevokedKeys(prisma).remember(account, key.publicKey, at(1));
+  expect(await other.of(account)).toEqual([{ ...row, revoked: true }]);
+});
+
+it("is renewed while it may still run, and later only by what is older than it", async () => {
+  const account = newAccount();
+  const key = newKey();
+  const times = async () => (await one.of(account)).map(({ firstSignedAt, signedAt }) => [firstSignedAt, signedAt]);
+  await one.record(account, { key, ...adding(0) });
+  expect(await other.record(account, { key, ...adding(60) })).toBe(true);
+  expect(await times()).toEqual([[at(0), at(60)]]);
+  for (const approverSince of [undefined, at(1)]) {
+    expect(await other.record(account, { key, ...adding(100, { approverSince }) })).toBe(false);
+  }
+  expect(await times()).toEqual([[at(0), at(60)]]);
+  expect(await other.record(account, { key, ...adding(100, { approverSince: at(0) }) })).toBe(true);
+  expect(await times()).toEqual([[at(100), at(100)]]);
+});
+
+it("keeps what the creation and a recovery key have put there, and its negation is the same key", async () => {
+  const account = newAccount();
+  const [first, recovered] = [newKey(), newKey()];
+  await one.recordCreation(account.chainName, [{ accountId: account.accountId, key: first }], at(0));
+  await one.recordCreation(account.chainName, [{ accountId: account.accountId, key: first }], at(5));
+  await one.record(account, { key: recovered, ...adding(1) });
+  expect(await one.record(account, { key: recovered, ...adding(500, { source: "recovery" }) })).toBe(true);
+  const negated = { ...recovered, publicKey: recovered.publicKey.slice(0, 64) + first.publicKey.slice(64) };
+  for (const key of [first, negated]) {
+    expect(await one.record(account, { key, ...adding(510, { approverSince: at(-1) }) })).toBe(true);
+  }
+  expect(await other.of(account)).toMatchObject([
+    { key: recovered, source: "recovery", firstSignedAt: at(500), signedAt: at(510) },
+    { key: first, source: "creation", signedAt: at(510) },
+  ]);
+});
+
+it("of racing additions of two replicas one row is left", async () => {
+  const account = newAccount();
+  const key = newKey();
+  const all = await Promise.all([one, other, one, other].map((keys) => keys.record(account, { key, ...adding(0) })));
+  expect(all).toEqual([true, true, true, true]);
+  expect(await one.of(account)).toHaveLength(1);
+});

@@ -1,0 +1,142 @@
+import type { TwoFactorAsked } from "@countersign/client";
+import type { NodeDeviceKey } from "@countersign/client/node";
+import {
+  createAccessApi,
+  decodeMessage,
+  envelopeMessage,
+  type FlowTransaction,
+  type KeyChange,
+  payloadMessage,
+  type TransactionPayload,
+  type TransactionSignature,
+} from "@countersign/flow";
+import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { describe, expect, it } from "vitest";
+import { keyChangePayload } from "../faults/key-change.ts";
+import { query } from "../security/token-forge.ts";
+import { change } from "./key-changes.ts";
+import {
+  call,
+  chain,
+  chainName,
+  logIn,
+  newPhone,
+  type Person,
+  type Phone,
+  problemOf,
+  secondPhone,
+  signUpPerson,
+  stack,
+} from "./person.ts";
+
+const access = createAccessApi({ baseUrl: chain.accessNode });
+const patience = { timeout: 20_000, interval: 100 };
+const tokenOf = ({ client }: Phone): string => client.credentials!.accessToken;
+const ask = (operation: "transaction" | "paymaster", token: string, message: Uint8Array) =>
+  call("POST", `/sign/v1/cadence/${operation}`, { token, body: { message: bytesToHex(message), chainName } });
+
+/** The index of a key on chain. */
+async function indexOf({ address }: Person, { publicKey }: NodeDeviceKey): Promise<number> {
+  const keys = await access.accountKeys(address);
+  return keys.find((key) => key.publicKey === publicKey && !key.revoked)!.index;
+}
+
+describe("a thief's device that its owner has approved by mistake", () => {
+  /** However slow the machine is, the device is as young as can be, or a day old. */
+  const addedAgo = ({ signedUp }: Person, age: string) =>
+    query(
+      "signer",
+      `UPDATE added_key SET first_signed_at = now() - $2::interval, signed_at = now() - $2::interval
+        WHERE account_id = $1 AND source = 'device'`,
+      [signedUp.account.id, age],
+    );
+
+  async function robbed() {
+    const owner = await signUpPerson();
+    const thief = await secondPhone(owner);
+    await addedAgo(owner, "0");
+    const lockOut: KeyChange = { template: "revoke-user-key", oldKey: owner.deviceKey.publicKey };
+    return { owner, thief, lockOut };
+  }
+
+  it("does not revoke its owner's key: that waits, the owner sees and cancels it, and revokes the thief's at once", async () => {
+    const { owner, thief, lockOut } = await robbed();
+    expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "DelayRequired" });
+    const [lock] = await owner.client.delays();
+    expect(lock).toMatchObject({ operation: "revoke-user-key", chainName, cancelledAt: "" });
+    await change(owner, { template: "revoke-user-key", oldKey: thief.deviceKey.publicKey });
+    expect(await indexOf(owner, owner.deviceKey)).toBe(1);
+    expect((await access.accountKeys(owner.address)).map(({ revoked }) => revoked)).toEqual([false, false, true]);
+  });
+
+  it("finds no way round it: the paymaster, an envelope that the account pays itself, a request that was cancelled", async () => {
+    const { owner, thief, lockOut } = await robbed();
+    const payload = await keyChangePayload(stack, owner.address, lockOut, 0n);
+    const own: TransactionPayload = { ...payload, payer: owner.address };
+    const message = payloadMessage(payload);
+    const signature = bytesToHex(await thief.deviceKey.sign(message));
+    const keyId = await indexOf(owner, thief.deviceKey);
+    const payloadSignatures = [{ address: owner.address, keyId, signature }];
+    const delayed = { status: 403, body: { error: "DelayRequired", availableAt: expect.stringMatching(/Z$/) } };
+    const token = tokenOf(thief);
+    expect(await ask("transaction", token, message)).toMatchObject(delayed);
+    expect(await ask("transaction", token, payloadMessage(own))).toMatchObject(delayed);
+    expect(await ask("transaction", token, envelopeMessage({ ...own, payloadSignatures: [] }))).toMatchObject(delayed);
+    expect(await ask("paymaster", token, envelopeMessage({ ...payload, payloadSignatures }))).toMatchObject(delayed);
+
+    const [lock] = await owner.client.delays();
+    await owner.client.cancelDelay(lock!.id);
+    expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "DelayCancelled" });
+  });
+
+  it("an honest device does it once it is old enough", async () => {
+    const { owner, thief: honest, lockOut } = await robbed();
+    await addedAgo(owner, "1 day");
+    await change(honest, lockOut);
+    await expect.poll(() => owner.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+  });
+});
+
+describe("a device that was removed", () => {
+  type Signature = Pick<TransactionSignature, "signature" | "extensionData">;
+
+  /** A device of the thief asks to be enrolled; the service has signed the addition of its key already. */
+  async function intruder({ email }: Person): Promise<{ asked: TwoFactorAsked; unsigned: FlowTransaction }> {
+    const asked = await newPhone().client.requestTwoFactor({ login: await logIn(email), chainName });
+    const message = hexToBytes(asked.twoFactorAuth.request.message);
+    const { body } = await ask("transaction", asked.ephemeralAccessToken, message);
+    const { addr, keyId, signature } = body.signature;
+    const server = { address: addr.replace("0x", ""), keyId, signature };
+    const unsigned = { ...decodeMessage(message), payloadSignatures: [server], envelopeSignatures: [] };
+    return { asked, unsigned };
+  }
+
+  it("approves nobody: the paymaster takes the signature of its blocked key in no form, and that of a device", async () => {
+    const owner = await signUpPerson();
+    const removed = await secondPhone(owner);
+    const [{ asked, unsigned }, keyId, ownIndex] = await Promise.all([
+      intruder(owner),
+      indexOf(owner, removed.deviceKey),
+      indexOf(owner, owner.deviceKey),
+    ]);
+    const token = asked.ephemeralAccessToken;
+    const message = payloadMessage(unsigned);
+    const pay = async (index: number, by: Signature) => {
+      const approval = { address: owner.address, keyId: index, ...by };
+      const payloadSignatures = [...unsigned.payloadSignatures, approval];
+      const { status, body } = await ask("paymaster", token, envelopeMessage({ ...unsigned, payloadSignatures }));
+      return status === 200 ? "signed" : body.reason;
+    };
+    await owner.client.removeDevice(removed.deviceKey.publicKey);
+    // The signer hears of the removal within two seconds.
+    await expect.poll(async () => (await ask("transaction", tokenOf(removed), message)).status, patience).toBe(401);
+
+    expect(await access.accountKey(owner.address, keyId), "still on chain").toMatchObject({ revoked: false });
+    const signature = bytesToHex(await removed.deviceKey.sign(message));
+    expect(await pay(keyId, { signature })).toBe("BlockedKey");
+    expect(await pay(keyId, { signature, extensionData: "02" })).toBe("BlockedKey");
+    const unknown = newPhone().deviceKey;
+    expect(await pay(keyId, { signature: bytesToHex(await unknown.sign(message)) })).toBe("UserSignatureInvalid");
+    expect(await pay(ownIndex, { signature: bytesToHex(await owner.deviceKey.sign(message)) })).toBe("signed");
+  });
+});
