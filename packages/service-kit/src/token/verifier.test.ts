@@ -238,6 +238,26 @@ describe("what was taken away", () => {
 });
 
 describe("the state", () => {
+  test("lists the blocked keys of one account, until they lapse or are lifted", () => {
+    const publicKey = publicKeyToProto({ algorithm: "ES256", publicKey: sessionKey.key });
+    const other = publicKeyToProto({ algorithm: "ES256", publicKey: accountKey.key });
+    const block = (key: typeof publicKey, change: Partial<TokenStateEntry> = {}, account = accountId) =>
+      heartbeat({ entries: [entry({ blockedKey: { accountId: account, publicKey: key }, ...change })] });
+    const blocked = () => state.blockedKeys(accountId).map(({ publicKey }) => publicKey);
+    expect(blocked()).toEqual([]);
+    block(publicKey);
+    block(other, { until: new Date(clock.now().getTime() + 60_000) });
+    block(other, {}, sessionId);
+    expect(blocked()).toEqual([sessionKey.key, accountKey.key]);
+    clock.advance(60_000);
+    expect(blocked()).toEqual([sessionKey.key]);
+    for (let i = 0; i < 256; i++) heartbeat();
+    expect(blocked()).toEqual([sessionKey.key]);
+    block(publicKey, { active: false });
+    expect(blocked()).toEqual([]);
+    expect(state.blockedKeys(sessionId)).toEqual([{ algorithm: "ES256", publicKey: accountKey.key }]);
+  });
+
   test("grants nothing before it is complete, nor ten seconds after its last heartbeat", () => {
     const empty = createTokenState({ clock, monotonicMs: () => monotonic });
     const early = createTokenVerifier(empty, { issuer, clock });
