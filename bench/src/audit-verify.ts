@@ -1,4 +1,5 @@
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { batchText, certificateText } from "../../services/signer/src/audit/batch.ts";
 import {
   allHeadsHash,
   checkpointHash,
@@ -7,13 +8,15 @@ import {
 } from "../../services/signer/src/audit/checkpoint.ts";
 import { type AuditEntry, chainRecords, genesisHash } from "../../services/signer/src/audit/record.ts";
 import { EMPTY_TREE, growTree, treeRoot } from "../../services/signer/src/audit/tree.ts";
-import { verifyExport } from "../../services/signer/src/audit/verify-export.ts";
+import { EXPORT_FORMAT, verifyExport } from "../../services/signer/src/audit/verify-export.ts";
 
 /**
- * `node bench/src/audit-verify.ts [records]`: how long `signer audit verify` takes for an export of that many records, default a million, in one chain with a
- * checkpoint for each three thousand. The export is made in memory first; only the check is timed.
+ * `node bench/src/audit-verify.ts [records] [records in a batch]`: how long `signer audit verify` takes for an export of
+ * that many records, default a million, in batches of that many, default 32, in one chain with a checkpoint for each
+ * three thousand. The export is made in memory first; only the check is timed.
  */
 const COUNT = Number(process.argv[2] ?? 1_000_000);
+const PER_BATCH = Number(process.argv[3] ?? 32);
 const PER_CHECKPOINT = 3000;
 const chainId = "01900000-0000-7000-8000-000000000001";
 const key = generateKeyPair();
@@ -32,6 +35,12 @@ const entry = (i: number): AuditEntry => ({
   keyVersion: 1,
 });
 
+const writer = generateKeyPair();
+const certificate = (() => {
+  const { publicKey } = writer;
+  const text = certificateText({ writerId: chainId, startedAt: entry(0).time, keyVersion: 1, publicKey });
+  return { text, signature: Buffer.from(signMessage(key.privateKey, Buffer.from(text), "sha256")).toString("hex") };
+})();
 const records: Buffer[] = [];
 const checkpoints: string[] = [];
 let head = { chainId, sequence: 0n, hash: genesisHash(chainId) };
@@ -39,20 +48,22 @@ let tree = EMPTY_TREE;
 let previousHash = FIRST_PREVIOUS_HASH;
 for (let from = 0; from < COUNT; from += PER_CHECKPOINT) {
   const count = Math.min(PER_CHECKPOINT, COUNT - from);
-  const added = chainRecords(
-    head,
-    Array.from({ length: count }, (_, i) => entry(from + i)),
-  );
-  records.push(Buffer.from(added.map((record) => `${record.hash} ${record.text}\n`).join("")));
-  head = { chainId, sequence: added.at(-1)!.sequence, hash: added.at(-1)!.hash };
-  tree = growTree(
-    tree,
-    added.map(({ hash }) => Buffer.from(hash, "hex")),
-  ).tree;
+  for (let first = from; first < from + count; first += PER_BATCH) {
+    const some = Array.from({ length: Math.min(PER_BATCH, from + count - first) }, (_, i) => entry(first + i));
+    const added = chainRecords(head, some);
+    const hashes = added.map(({ hash }) => Buffer.from(hash, "hex"));
+    const { sequence, hash, time } = added.at(-1)!;
+    const place = { chainId, first: head.sequence + 1n, last: sequence, previousHash: head.hash };
+    const signed = signMessage(writer.privateKey, batchText(place, Buffer.concat(hashes)), "sha256");
+    const batch = `batch ${sequence} ${time.toISOString()} ${Buffer.from(signed).toString("hex")}\n`;
+    records.push(Buffer.from(added.map((record) => `${record.hash} ${record.text}\n`).join("") + batch));
+    head = { chainId, sequence, hash };
+    tree = growTree(tree, hashes).tree;
+  }
   const last = { chainId, size: tree.size, hash: head.hash };
   const text = checkpointText({
     sequence: checkpoints.length + 1,
-    time: new Date(1_795_000_000_000 + from),
+    time: new Date(1_795_000_000_000 + from + count),
     previousHash,
     keyVersion: 1,
     chainCount: 1,
@@ -65,8 +76,8 @@ for (let from = 0; from < COUNT; from += PER_CHECKPOINT) {
 }
 
 async function* file(): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`countersign-audit-export-1\n${checkpoints.join("\n")}\n`);
-  yield Buffer.from(`chain ${chainId} ${head.sequence} ${head.hash}\n`);
+  yield Buffer.from(`${EXPORT_FORMAT}\n${checkpoints.join("\n")}\n`);
+  yield Buffer.from(`chain ${chainId} ${head.sequence} ${head.hash} ${JSON.stringify(certificate)}\n`);
   yield* records;
   yield Buffer.from("end\n");
 }

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,9 @@ import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient, loadTls } from "@countersign/service-kit";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { chain, chainName, signUpPerson, stack } from "./person.ts";
+import { chainRecords, genesisHash } from "../../services/signer/src/audit/record.ts";
+import { auditEntry } from "../../services/signer/src/testing/audit-fixture.ts";
+import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
 
 const { ca, clients } = stack.tls;
 const options = {
@@ -38,10 +41,13 @@ const signer = async (...args: string[]) => {
   );
 };
 
+let client: Person["client"];
 let message: Uint8Array;
 let proof: GetAuditProofResponse;
 beforeAll(async () => {
-  const { client, address } = await signUpPerson();
+  const person = await signUpPerson();
+  const { address } = person;
+  client = person.client;
   const access = createAccessApi({ baseUrl: chain.accessNode });
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
   message = payloadMessage({
@@ -120,5 +126,52 @@ describe("the audit log of a running signer", () => {
     const again = await signer("audit", "verify", ...args);
     expect(again.stdout).toMatch(/WRONG .*record 1 is missing or moved/);
     expect(again.code).toBe(1);
+  });
+
+  it("takes no records that somebody else wrote to its database, and the export shows them", async () => {
+    const database = new pg.Client({ connectionString: stack.databases.signer });
+    await database.connect();
+    const chainId = randomUUID();
+    const [record] = chainRecords({ chainId, sequence: 0n, hash: genesisHash(chainId) }, [
+      auditEntry({ time: new Date(), caller: "forged" }),
+    ]);
+    try {
+      // Certificate and signature of a genuine chain, as the forger has none.
+      await database.query(
+        `INSERT INTO audit_chain (id, started_at, head_sequence, head_hash, certificate, certificate_signature)
+         SELECT $1, now(), 1, $2, certificate, certificate_signature FROM audit_chain LIMIT 1`,
+        [chainId, record!.hash],
+      );
+      await database.query(
+        `INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts, signature)
+         SELECT $1, 1, $2, decode($3, 'hex'), $4, signature FROM audit_batch LIMIT 1`,
+        [chainId, record!.time, record!.hash, record!.text],
+      );
+      // A checkpoint that was made with the chain in sight.
+      const newest = async () => {
+        const { rows } = await database.query("SELECT max(sequence)::int AS sequence FROM audit_checkpoint");
+        return rows[0].sequence as number;
+      };
+      const before = await newest();
+      await signing.signTransaction(
+        { message: Buffer.from(message), chainName },
+        { token: client.credentials!.accessToken },
+      );
+      await expect.poll(newest, { timeout: 20_000 }).toBeGreaterThan(before);
+      const receipt = { chainId, sequence: 1n, recordHash: Buffer.from(record!.hash, "hex") };
+      await expect(information.getAuditProof({ receipt })).rejects.toMatchObject({ reason: "Unavailable" });
+      copyFileSync(checkpointFile, place("checkpoints"));
+      await signer("audit", "export", "--out", place("forged"));
+      const files = ["--public-key", place("public.json"), "--checkpoints", place("checkpoints")];
+      const { code, stdout } = await signer("audit", "verify", "--export", place("forged"), ...files);
+      expect(stdout.split("\n").filter((line) => line.startsWith("WRONG"))).toEqual([
+        `WRONG  chain ${chainId}: records 1 to 1 were not signed by the process that began the chain`,
+      ]);
+      expect(code).toBe(1);
+    } finally {
+      await database.query("DELETE FROM audit_chain WHERE id = $1", [chainId]);
+      await database.query("DELETE FROM audit_batch WHERE chain_id = $1", [chainId]);
+      await database.end();
+    }
   });
 });

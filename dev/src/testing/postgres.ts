@@ -54,7 +54,7 @@ export async function createEarlierDatabase(
   return {
     url,
     async migrate() {
-      await run(steps[placeOf(steps, migration)]!.sql);
+      for (const { sql } of steps.slice(placeOf(steps, migration))) await run(sql);
     },
     drop: () => dropDatabase(adminUrl, name),
   };

@@ -24,6 +24,7 @@ import {
   watchTokenState,
 } from "@countersign/service-kit";
 import { createAuditLog } from "./audit/audit-log.ts";
+import { certificateText } from "./audit/batch.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";
 import { startCheckpointer } from "./audit/checkpointer.ts";
 import { startBudgetMetrics } from "./budget/budget-metrics.ts";
@@ -72,7 +73,14 @@ import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { prismaSignedCreations } from "./store/prisma-signed-creations.ts";
 import { prismaSignedTemplates, pruneSignedTemplates } from "./store/prisma-signed-templates.ts";
 import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
-import { createKeystoreVault, openVaults, readKeystore, warnOfCoreDumps } from "./vault/index.ts";
+import {
+  auditPublicKeys,
+  createAuditWriter,
+  createKeystoreVault,
+  openVaults,
+  readKeystore,
+  warnOfCoreDumps,
+} from "./vault/index.ts";
 
 const PRUNE_MS = 10 * 60_000;
 /** Reference blocks are too old after ten minutes of a network, and only after days of a quiet emulator. */
@@ -130,21 +138,31 @@ await runService({
       rulesOf: budgetRulesOf(policies, peers.backend),
     });
     onClose("budget metrics", () => budgetMetrics.close());
+    const alarms = createAuditAlarms(metrics);
+    const onAlarm = () => alarms.inc();
+    const writerId = uuidv7(clock);
     const audit = createAuditLog({
       store: prismaAuditStore(openPlain("record queries")),
+      writer: await createAuditWriter(vault, (publicKey, keyVersion) =>
+        certificateText({ writerId, startedAt: clock.now(), keyVersion, publicKey }),
+      ),
+      onAlarm,
       clock,
       logger,
       signaturesPerMinute: config.signaturesPerMinute,
       onBudgetExceeded: budgetMetrics.onBudgetExceeded,
     });
-    const alarms = createAuditAlarms(metrics);
     const checkpointer = startCheckpointer({
       store: prismaCheckpointStore(prisma),
-      signer: { version: () => vault.version(AUDIT_KEY), sign: (text) => vault.sign(AUDIT_KEY, text) },
+      signer: {
+        version: () => vault.version(AUDIT_KEY),
+        sign: (text) => vault.sign(AUDIT_KEY, text),
+        keys: await auditPublicKeys(vault),
+      },
       ownHead: audit.head,
       ...(config.checkpointFile && { file: openCheckpointFile(config.checkpointFile) }),
       intervalMs: config.checkpointMs,
-      onAlarm: () => alarms.inc(),
+      onAlarm,
       clock,
       logger,
     });

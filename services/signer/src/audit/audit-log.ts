@@ -9,6 +9,8 @@ import {
   reservationId,
 } from "../budget/budget.ts";
 import { type BudgetState, findOverBudget } from "../budget/judge.ts";
+import type { SignedText } from "./audit-key.ts";
+import { batchText } from "./batch.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "./record.ts";
 
 /** Where a chain ends. */
@@ -33,35 +35,56 @@ export interface Charge {
   readonly reservations: readonly Reservation[];
 }
 
-/** What of a batch is committed where somebody is over a limit. */
-export interface Judged {
+/** Records that commit together. */
+export interface SignedBatch {
   readonly records: readonly AuditRecord[];
+  /** The writer's over batchText; empty where there is no record. */
+  readonly signature: Uint8Array;
+}
+
+/** What of a batch is committed where an account is over a limit. */
+export interface Judged {
+  readonly batch: SignedBatch;
   readonly reservations: readonly Reservation[];
 }
 
 export interface AuditStore {
-  startChain(head: AuditHead, startedAt: Date): Promise<void>;
+  startChain(head: AuditHead, startedAt: Date, certificate: SignedText): Promise<void>;
   /**
-   * Commits counts, reservations, records and the new head, all or nothing. False, and nothing written, where a limit or a budget would be passed.
-   * Fails, without records, when the head is not `head` any more: what it counted and reserved may stay, as after a signature that never left.
+   * Commits counts, reservations, records and the new head, all or nothing. False, and nothing written, where a limit
+   * or a budget would be passed. Errors: AuditHeadMovedError, without records, where the chain has another head: what
+   * it counted and reserved may stay, as after a signature that never left.
    */
-  commit(head: AuditHead, records: readonly AuditRecord[], charge?: Charge): Promise<boolean>;
+  commit(head: AuditHead, batch: SignedBatch, charge?: Charge): Promise<boolean>;
   /**
    * The same after a commit that gave false: adds the counts, has `judge` look at what the accounts have come to and at the budgets, which nobody else changes
    * meanwhile, and commits what it gives, which may be no record.
    */
-  commitJudged(head: AuditHead, charge: Charge, judge: (reached: Counts, state: BudgetState) => Judged): Promise<void>;
+  commitJudged(
+    head: AuditHead,
+    charge: Charge,
+    judge: (reached: Counts, state: BudgetState) => Promise<Judged>,
+  ): Promise<void>;
 }
 type Counts = ReadonlyMap<string, number>;
 
+/** The database has another head of a chain than its only writer left there. */
+export class AuditHeadMovedError extends Error {
+  override readonly name = "AuditHeadMovedError";
+}
+
 export interface AuditLogOptions {
   store: AuditStore;
+  /** This process's key for its batches; see vault/audit-writer.ts. */
+  writer: { readonly certificate: SignedText; sign(text: Uint8Array): Promise<Uint8Array> };
   clock: Clock;
   logger: Logger;
   /** Signatures per minute and account, over all replicas. */
   signaturesPerMinute: number;
   /** Told of each signature that a budget refuses. */
   onBudgetExceeded?: (window: BudgetWindow) => void;
+  /** Called where another writer changed this process's chain. */
+  onAlarm?: () => void;
 }
 
 /** Where a decision stands in the log. */
@@ -100,13 +123,15 @@ interface Written {
 /** Few enough that a busy signer decides about some requests while the records of others are flushed. */
 const BATCH = 64;
 const MINUTE_MS = 60_000;
+/** Older decisions are not written: the verifier takes records that are much older than their checkpoint for forged. */
+const MAX_ENTRY_AGE_MS = 20_000;
 
 /**
  * One chain of records for this process. Records that arrive while a commit is under way share the next one, so that durability costs one flush per batch
  * and not one per signature. After a commit that failed the chain is given up and a new one begun: what the database has of the old one stays provable.
  */
 export function createAuditLog(options: AuditLogOptions): AuditLog {
-  const { store, clock, logger, signaturesPerMinute, onBudgetExceeded = () => undefined } = options;
+  const { store, writer, clock, logger, signaturesPerMinute, onBudgetExceeded = () => undefined } = options;
   const queue: Waiting[] = [];
   let head: AuditHead | undefined;
   let running = false;
@@ -116,8 +141,15 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   async function begin(): Promise<AuditHead> {
     const chainId = uuidv7(clock);
     const started = { chainId, sequence: 0n, hash: genesisHash(chainId) };
-    await store.startChain(started, clock.now());
+    await store.startChain(started, clock.now(), writer.certificate);
     return started;
+  }
+
+  async function signBatch(current: AuditHead, records: readonly AuditRecord[]): Promise<SignedBatch> {
+    if (records.length === 0) return { records, signature: new Uint8Array() };
+    const place = { chainId: current.chainId, first: records[0]!.sequence, last: records.at(-1)!.sequence };
+    const hashes = Buffer.from(records.map(({ hash }) => hash).join(""), "hex");
+    return { records, signature: await writer.sign(batchText({ ...place, previousHash: current.hash }, hashes)) };
   }
 
   /** Most batches have nobody who is over a limit: then records are written as they were decided, and else with what each one's came to. */
@@ -130,10 +162,11 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     const reservations = mergeReservations(batch.flatMap(({ reservation }) => reservation ?? []));
     const entries = batch.map(({ entry }) => entry);
     const decided = chainRecords(current, entries);
-    if (await store.commit(current, decided, { counted, reservations })) return { records: decided, full: new Map() };
+    const signed = await signBatch(current, decided);
+    if (await store.commit(current, signed, { counted, reservations })) return { records: decided, full: new Map() };
 
     let written: Written = { records: decided, full: new Map() };
-    await store.commitJudged(current, { counted, reservations }, (reached, state) => {
+    await store.commitJudged(current, { counted, reservations }, async (reached, state) => {
       const before = new Map([...counts].map(([id, count]) => [id, (reached.get(id) ?? count) - count]));
       const within = batch.filter(({ entry }) => {
         if (!limited(entry)) return true;
@@ -141,8 +174,8 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
         before.set(entry.accountId, count);
         return count <= signaturesPerMinute;
       });
-      const wishes = mergeReservations(within.flatMap(({ reservation }) => reservation ?? []));
-      const full = findOverBudget(wishes, state);
+      const requested = mergeReservations(within.flatMap(({ reservation }) => reservation ?? []));
+      const full = findOverBudget(requested, state);
       const allowed = new Set(within);
       const judged = batch.map((waiting): AuditEntry | undefined => {
         if (!allowed.has(waiting)) return { ...waiting.entry, verdict: "RateLimited" };
@@ -156,7 +189,8 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
       );
       const inTurn = records.values();
       written = { records: judged.map((one) => one && inTurn.next().value), full };
-      return { records, reservations: wishes.filter((wish) => !full.has(reservationId(wish))) };
+      const allowedReservations = requested.filter((each) => !full.has(reservationId(each)));
+      return { batch: await signBatch(current, records), reservations: allowedReservations };
     });
     return written;
   }
@@ -195,17 +229,29 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     });
   }
 
+  /** Rejects what a process that stood still decided too long ago. */
+  function rejectOld(batch: readonly Waiting[]): Waiting[] {
+    const oldest = clock.now().getTime() - MAX_ENTRY_AGE_MS;
+    return batch.filter(({ entry, reject }) => {
+      const isNew = entry.time.getTime() >= oldest;
+      if (!isNew) reject(new AppError("Unavailable"));
+      return isNew;
+    });
+  }
+
   async function drain(): Promise<void> {
     running = true;
     // Who came with the first one, in the same message of a stream, shares its commit.
     await new Promise(setImmediate);
     while (queue.length > 0) {
-      const batch = queue.splice(0, BATCH);
+      const batch = rejectOld(queue.splice(0, BATCH));
+      if (batch.length === 0) continue;
       try {
         await commit(batch);
       } catch (cause) {
         // Whether it committed is unknown: nothing of it leaves, and nothing may follow it.
         head = undefined;
+        if (cause instanceof AuditHeadMovedError) options.onAlarm?.();
         logger.error({ err: cause }, "audit records could not be written");
         for (const { reject } of batch) reject(new AppError("Unavailable", { cause }));
       }

@@ -2,8 +2,9 @@ import { createLogger, FixedClock } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";
 import { findOverBudget, type Reserved, usageId } from "../budget/judge.ts";
-import { auditEntry } from "../testing/audit-fixture.ts";
-import { type AuditHead, type AuditStore, createAuditLog } from "./audit-log.ts";
+import { auditEntry, auditKeys, chainIdOf, newWriter, time } from "../testing/audit-fixture.ts";
+import { type AuditHead, type AuditStore, createAuditLog, type SignedBatch } from "./audit-log.ts";
+import { readCertificate, verifyBatch } from "./batch.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "./record.ts";
 
 const entry = (change: Partial<AuditEntry> = {}) =>
@@ -77,7 +78,7 @@ const reservation = (sequence: number, limits: BudgetWindow["limits"]): Reservat
 
 /** A store in memory whose commits take a turn of the event loop, and fail on request. */
 function memoryStore() {
-  const chains = new Map<string, { head: AuditHead; records: AuditRecord[] }>();
+  const chains = new Map<string, { head: AuditHead; records: AuditRecord[]; batches: SignedBatch[] }>();
   const counts = new Map<string, number>();
   const state = { chains, commits: 0, failNext: false };
   const budgets = { reserved: new Map<string, Reserved>(), used: new Map<string, Amounts>() };
@@ -91,16 +92,18 @@ function memoryStore() {
       });
     }
   };
-  const push = (current: AuditHead, records: readonly AuditRecord[]) => {
+  const push = (current: AuditHead, batch: SignedBatch) => {
+    const { records } = batch;
     const chain = chains.get(current.chainId)!;
+    chain.batches.push(batch);
     chain.records.push(...records);
     chain.head = { chainId: current.chainId, sequence: records.at(-1)!.sequence, hash: records.at(-1)!.hash };
   };
   const store: AuditStore = {
     async startChain(first) {
-      chains.set(first.chainId, { head: first, records: [] });
+      chains.set(first.chainId, { head: first, records: [], batches: [] });
     },
-    async commit(current, records, charge) {
+    async commit(current, batch, charge) {
       await new Promise(setImmediate);
       state.commits += 1;
       if (state.failNext) {
@@ -113,14 +116,14 @@ function memoryStore() {
       if (over || findOverBudget(charge?.reservations ?? [], budgets).size > 0) return false;
       for (const [id, count] of charge?.counted.counts ?? []) counts.set(id, (counts.get(id) ?? 0) + count);
       for (const reservation of charge?.reservations ?? []) use(reservation);
-      push(current, records);
+      push(current, batch);
       return true;
     },
     async commitJudged(current, { counted }, judge) {
       for (const [id, count] of counted.counts) counts.set(id, (counts.get(id) ?? 0) + count);
-      const { records, reservations } = judge(counts, budgets);
+      const { batch, reservations } = await judge(counts, budgets);
       for (const reservation of reservations) use(reservation);
-      if (records.length > 0) push(current, records);
+      if (batch.records.length > 0) push(current, batch);
     },
   };
   return { store, state };
@@ -129,7 +132,9 @@ function memoryStore() {
 function newLog(signaturesPerMinute = 1000) {
   const { store, state } = memoryStore();
   const logger = createLogger({ name: "test", level: "silent" });
-  return { log: createAuditLog({ store, clock: new FixedClock(), logger, signaturesPerMinute }), state };
+  const clock = new FixedClock(time);
+  const writer = newWriter();
+  return { log: createAuditLog({ store, writer, clock, logger, signaturesPerMinute }), state, clock, writer };
 }
 
 describe("the audit log", () => {
@@ -158,6 +163,38 @@ describe("the audit log", () => {
     expect(sequence).toBe(1n);
     expect([...state.chains.keys()].indexOf(chainId)).toBe(1);
     for (const chain of state.chains.values()) expect(verifyChain(chain.records, chain.head)).toBe("");
+  });
+
+  it("signs each batch for its place", async () => {
+    const { log, state, writer } = newLog();
+    for (const count of [3, 1, 2]) await Promise.all(Array.from({ length: count }, () => log.append(entry())));
+    const key = readCertificate(writer.certificate, auditKeys)!;
+    const [chainId, { batches }] = [...state.chains][0]!;
+    expect(batches.map(({ records }) => records.length)).toEqual([3, 1, 2]);
+    let previousHash = genesisHash(chainId);
+    for (const { records, signature } of batches) {
+      const place = { chainId, first: records[0]!.sequence, last: records.at(-1)!.sequence, previousHash };
+      const hashes = Buffer.from(records.map(({ hash }) => hash).join(""), "hex");
+      expect(verifyBatch(key, place, hashes, signature)).toBe(true);
+      const others = [
+        { chainId: chainIdOf(9) },
+        { first: place.first + 1n },
+        { last: place.last + 1n },
+        { previousHash: genesisHash("x") },
+      ];
+      for (const other of others) expect(verifyBatch(key, { ...place, ...other }, hashes, signature)).toBe(false);
+      expect(verifyBatch(key, place, Buffer.concat([hashes, hashes]), signature)).toBe(false);
+      previousHash = records.at(-1)!.hash;
+    }
+  });
+
+  it("writes no decision that is older than 20 seconds: a process stood still meanwhile", async () => {
+    const { log, state, clock } = newLog();
+    const old = entry();
+    clock.advance(20_001);
+    const results = await Promise.allSettled([log.append(old), log.append(entry({ time: clock.now() }))]);
+    expect(results).toMatchObject([{ reason: { reason: "Unavailable" } }, { value: { sequence: 1n } }]);
+    expect([...state.chains.values()][0]!.records).toHaveLength(1);
   });
 
   it("leaves refusals by a budget out that are not to be kept; the records beside them stand as they were", async () => {

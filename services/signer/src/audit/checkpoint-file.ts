@@ -21,7 +21,7 @@ const line = z.object({ text: z.string(), signature: z.string() });
 export const checkpointLine = ({ text, signature }: SignedCheckpoint): string => JSON.stringify({ text, signature });
 
 /** One line of a file; undefined where it is none. */
-export function parseCheckpointLine(source: string): SignedCheckpoint | undefined {
+export function parseSignedLine(source: string): SignedCheckpoint | undefined {
   try {
     return line.parse(JSON.parse(source));
   } catch {
@@ -61,7 +61,7 @@ export function openCheckpointFile(path: string): CheckpointFile {
     ftruncateSync(descriptor, end);
     fsyncSync(descriptor);
     if (text !== "") {
-      const signed = parseCheckpointLine(text);
+      const signed = parseSignedLine(text);
       const checkpoint = signed && parseCheckpoint(signed.text);
       if (!checkpoint) throw new Error(`the last line of ${path} is no checkpoint`);
       last = { sequence: checkpoint.sequence, hash: checkpointHash(signed.text) };

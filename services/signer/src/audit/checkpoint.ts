@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import type { PublicKey } from "@countersign/keys";
-import { verifySignature } from "@countersign/keys/node";
 import { z } from "zod";
+import type { SignedText } from "./audit-key.ts";
 import { sha256 } from "./record.ts";
 
 /** Where a chain stood: its number of records, the last one's hash, and the root of the tree over all their hashes (audit/tree.ts); hex. */
@@ -12,7 +11,7 @@ export interface SignedHead {
   readonly root: string;
 }
 
-/** What the audit key vouches for: every chain, those that grew by name, all of them together by their hash. */
+/** What the audit key signs: every chain, those that grew by name, all of them together by their hash. */
 export interface Checkpoint {
   /** From 1, without a gap. */
   readonly sequence: number;
@@ -29,11 +28,7 @@ export interface Checkpoint {
   readonly heads: readonly SignedHead[];
 }
 
-/** A checkpoint with its signature: ECDSA on P-256 over the SHA-256 of `text`, r||s in hex. */
-export interface SignedCheckpoint {
-  readonly text: string;
-  readonly signature: string;
-}
+export type SignedCheckpoint = SignedText;
 
 const FORMAT = "countersign-checkpoint-1";
 
@@ -101,17 +96,4 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
     heads: heads.map(([chainId, size, last, root]) => ({ chainId, size, hash: last, root })),
   };
   return checkpointText(checkpoint) === text ? checkpoint : undefined;
-}
-
-/** Public halves of the audit key by version. */
-export type AuditPublicKeys = ReadonlyMap<number, PublicKey>;
-
-/** Whether a key of that version has signed the text. */
-export function verifyCheckpoint(
-  { text, signature }: SignedCheckpoint,
-  version: number,
-  keys: AuditPublicKeys,
-): boolean {
-  const key = keys.get(version);
-  return key !== undefined && verifySignature(key, Buffer.from(text), Buffer.from(signature, "hex"), "sha256");
 }

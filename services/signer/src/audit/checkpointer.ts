@@ -1,16 +1,20 @@
 import type { Clock, Logger } from "@countersign/service-kit";
+import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import type { AuditHead } from "./audit-log.ts";
+import { readCertificate, verifyBatchInPool } from "./batch.ts";
 import {
   allHeadsHash,
   type Checkpoint,
   checkpointHash,
   checkpointText,
   FIRST_PREVIOUS_HASH,
+  parseCheckpoint,
   type SignedCheckpoint,
   type SignedHead,
 } from "./checkpoint.ts";
 import { type CheckpointFile, CheckpointForkError } from "./checkpoint-file.ts";
-import { type Block, EMPTY_TREE, growTree, type Tree, treeRoot } from "./tree.ts";
+import { genesisHash } from "./record.ts";
+import { type Block, EMPTY_TREE, growTree, isTree, type Tree, treeRoot } from "./tree.ts";
 
 /** A chain that may have grown. */
 export interface ChainState {
@@ -19,13 +23,25 @@ export interface ChainState {
   readonly head: { readonly size: number; readonly hash: string } | undefined;
   /** What the last checkpoint covers of it. */
   readonly covered: { readonly size: number; readonly hash: string } | undefined;
+  /** Of the process that writes it. */
+  readonly certificate: SignedText;
 }
 
+/** Records that were committed together, by their hashes. */
+export interface StoredBatch {
+  readonly lastSequence: number;
+  readonly hashes: readonly Buffer[];
+  readonly signature: Uint8Array;
+}
+
+/** What the database says: nothing of it is believed without a signature. */
 export interface CheckpointBasis {
-  readonly last: { readonly sequence: number; readonly hash: string } | undefined;
+  readonly last: (SignedCheckpoint & { readonly sequence: number }) | undefined;
   readonly chains: readonly ChainState[];
-  /** The tree over what the last checkpoint covers of a chain. */
-  tree(chainId: string): Promise<Tree>;
+  /** The tree over the first `size` records of a chain, and the checkpoint that covers just these. */
+  covered(chainId: string, size: number): Promise<{ tree: Tree; checkpoint: SignedCheckpoint | undefined }>;
+  /** Batches behind record `from`, those that end up to record `to`, in the order of their ends. */
+  batches(chainId: string, from: number, to: number): AsyncIterable<StoredBatch>;
   /** Record hashes behind leaf `from`, up to leaf `to`. */
   recordHashes(chainId: string, from: number, to: number): Promise<Buffer[]>;
 }
@@ -37,8 +53,11 @@ export interface NewCheckpoint {
 }
 
 export interface CheckpointStore {
-  /** Calls `build` with one process at a time and commits what it gives, with the event; does nothing where nothing is new or another process is at it. */
-  write(build: (basis: CheckpointBasis) => Promise<NewCheckpoint | undefined>): Promise<void>;
+  /**
+   * Calls `build` with one process at a time and commits what it gives, with the event; does nothing where nothing is
+   * new. False where another process holds the lock.
+   */
+  write(build: (basis: CheckpointBasis) => Promise<NewCheckpoint | undefined>): Promise<boolean>;
   /** The first checkpoints behind a sequence, at most `limit`. */
   after(sequence: number, limit: number): Promise<SignedCheckpoint[]>;
 }
@@ -48,6 +67,8 @@ export interface CheckpointSigner {
   version(): number;
   /** r||s over the SHA-256 of the text. */
   sign(text: Uint8Array): Promise<Uint8Array>;
+  /** Public halves of all versions. */
+  readonly keys: AuditPublicKeys;
 }
 
 export interface CheckpointerOptions {
@@ -60,13 +81,19 @@ export interface CheckpointerOptions {
   readonly file?: CheckpointFile;
   /** Milliseconds between the beginnings of two looks. */
   readonly intervalMs: number;
-  /** Told of everything that shows a changed or shortened log. */
+  /** Milliseconds without a look that could make a checkpoint, after which that is an alarm. Default 150,000. */
+  readonly stalledMs?: number;
+  /** Called for everything that shows a changed, forged or shortened log. */
   onAlarm?(): void;
 }
 
 const PAGE = 1000;
 /** Records that the tree takes at once: a second of signatures in one go would hold those up that come meanwhile. */
 const LEAVES_AT_ONCE = 128;
+/** Alarms of one look that are logged one by one: who writes to the database can make as many chains as they like. */
+const MAX_LOGGED_ALARMS = 20;
+/** Longer than the transaction of a checkpoint over millions of records may take. */
+const STALLED_MS = 150_000;
 
 async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tree: Tree; blocks: Block[] }> {
   const blocks: Block[] = [];
@@ -80,32 +107,105 @@ async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tre
   return { tree: grown, blocks };
 }
 
-/** Makes checkpoints while there is something new, whoever wrote it, and keeps the file at the database's state. */
+/**
+ * Makes checkpoints while a process of the signer has written something new, and keeps the file at the database's state.
+ * Who can write to the database can stop checkpoints, which raises an alarm, but not have one made of forged records.
+ */
 export function startCheckpointer(options: CheckpointerOptions) {
-  const { store, signer, clock, logger, ownHead, file, intervalMs } = options;
+  const { store, signer, clock, logger, ownHead, file, intervalMs, stalledMs = STALLED_MS } = options;
+  let logged = 0;
   const alarm = (details: object, message: string) => {
     options.onAlarm?.();
-    logger.error(details, message);
+    logged += 1;
+    if (logged <= MAX_LOGGED_ALARMS) logger.error(details, message);
+    else if (logged === MAX_LOGGED_ALARMS + 1) logger.error("more alarms of the audit log are counted, not logged");
   };
+
+  /** The hashes of the records behind those that are covered, as far as the chain's process has signed them. */
+  async function readSigned(basis: CheckpointBasis, chain: ChainState, from: number, to: number): Promise<Buffer[]> {
+    const { chainId } = chain;
+    const writer = readCertificate(chain.certificate, signer.keys);
+    if (!writer) {
+      alarm({ chainId }, "a chain of audit records was not begun by a process of the signer");
+      return [];
+    }
+    const hashes: Buffer[] = [];
+    let previousHash = chain.covered?.hash ?? genesisHash(chainId);
+    // A batch that the process has not signed for this place is passed over: those behind it may be genuine.
+    for await (const { lastSequence, hashes: added, signature } of basis.batches(chainId, from, to)) {
+      const place = { chainId, first: lastSequence - added.length + 1, last: lastSequence, previousHash };
+      const follows = added.length > 0 && place.first === from + hashes.length + 1;
+      if (!follows || !(await verifyBatchInPool(writer, place, Buffer.concat(added), signature))) {
+        alarm({ chainId, lastSequence }, "a batch of audit records was not written by its chain's process");
+        continue;
+      }
+      for (const each of added) hashes.push(each);
+      previousHash = added.at(-1)!.toString("hex");
+    }
+    return hashes;
+  }
+
+  /** The tree over what is covered of a chain, as the audit key has signed it; undefined where the database has lost it. */
+  async function readCoveredTree(basis: CheckpointBasis, { chainId, covered }: ChainState): Promise<Tree | undefined> {
+    if (!covered) return EMPTY_TREE;
+    const { tree, checkpoint } = await basis.covered(chainId, covered.size);
+    const head = checkpoint && readSignedCheckpoint(checkpoint)?.heads.find((each) => each.chainId === chainId);
+    if (head?.size !== covered.size || head.hash !== covered.hash)
+      return void alarm({ chainId }, "the checkpoint of a chain is not there or was changed");
+    const fits = ({ tree: found }: { tree: Tree }) =>
+      isTree(found, covered.size) && treeRoot(found).toString("hex") === head.root;
+    if (fits({ tree })) return tree;
+    alarm({ chainId }, "the stored tree of a chain is not the one that was signed; it is made again from the records");
+    const again = await growInTurns(EMPTY_TREE, await basis.recordHashes(chainId, 0, covered.size));
+    return fits(again) ? again.tree : void alarm({ chainId }, "records that are under a checkpoint were changed");
+  }
+
+  function readSignedCheckpoint(signed: SignedCheckpoint): Checkpoint | undefined {
+    const checkpoint = parseCheckpoint(signed.text);
+    return checkpoint && verifyAuditSignature(signed, checkpoint.keyVersion, signer.keys) ? checkpoint : undefined;
+  }
 
   async function grow(basis: CheckpointBasis, chain: ChainState, own: AuditHead | undefined) {
     const { chainId, head, covered } = chain;
     const from = covered?.size ?? 0;
-    if (!head || head.size < from) return void alarm({ chainId }, "a chain lost records that are under a checkpoint");
+    if (!head || !Number.isSafeInteger(head.size) || head.size < from)
+      return void alarm({ chainId }, "a chain lost records that are under a checkpoint");
     if (head.size === from) return undefined;
-    const tree = covered ? await basis.tree(chainId) : EMPTY_TREE;
-    const hashes = await basis.recordHashes(chainId, from, head.size);
-    const whole = hashes.length === head.size - from && hashes.at(-1)!.toString("hex") === head.hash;
-    const remembered = own?.chainId === chainId ? hashes[Number(own.sequence) - from - 1] : undefined;
-    const kept =
-      !own || own.chainId !== chainId || Number(own.sequence) <= from || remembered?.toString("hex") === own.hash;
-    if (!whole || !kept) return void alarm({ chainId }, "the records of a chain are not those that were written");
+    const hashes = await readSigned(basis, chain, from, head.size);
+    const size = from + hashes.length;
+    const hash = hashes.at(-1)?.toString("hex") ?? covered?.hash;
+    if (size !== head.size || hash !== head.hash)
+      alarm({ chainId, head: head.size, signed: size }, "the records of a chain are not those that its process signed");
+    if (own?.chainId === chainId && Number(own.sequence) > from) {
+      const remembered = hashes[Number(own.sequence) - from - 1];
+      if (remembered?.toString("hex") !== own.hash) {
+        alarm({ chainId }, "the records of a chain are not those that were written");
+        // Signed, but not what was committed last; where it is only shorter, what is left is genuine.
+        if (remembered) return undefined;
+      }
+    }
+    const tree = hashes.length > 0 ? await readCoveredTree(basis, chain) : undefined;
+    if (!tree || !hash) return undefined;
     const more = await growInTurns(tree, hashes);
     const root = treeRoot(more.tree).toString("hex");
-    return { head: { chainId, size: head.size, hash: head.hash, root }, ...more };
+    return { head: { chainId, size, hash, root }, ...more };
+  }
+
+  /** Whether the last checkpoint is signed, and covers of each chain what the database says. */
+  function isSignedState({ last, chains }: CheckpointBasis): boolean {
+    const covered = chains.flatMap((chain) => (chain.covered ? { chainId: chain.chainId, ...chain.covered } : []));
+    if (!last) return covered.length === 0;
+    const checkpoint = readSignedCheckpoint(last);
+    const isLast = checkpoint?.sequence === last.sequence;
+    return isLast && checkpoint.chainCount === covered.length && checkpoint.headsHash === allHeadsHash(covered);
   }
 
   async function build(basis: CheckpointBasis, own: AuditHead | undefined): Promise<NewCheckpoint | undefined> {
+    if (!isSignedState(basis))
+      return void alarm(
+        { sequence: basis.last?.sequence },
+        "no checkpoint is made: the last one, or the state that it covers, was changed in the database",
+      );
     const heads = new Map<string, { chainId: string; size: number; hash: string }>();
     const grown: NewCheckpoint["grown"][number][] = [];
     for (const chain of basis.chains) {
@@ -119,7 +219,7 @@ export function startCheckpointer(options: CheckpointerOptions) {
     const checkpoint = {
       sequence: (basis.last?.sequence ?? 0) + 1,
       time: clock.now(),
-      previousHash: basis.last?.hash ?? FIRST_PREVIOUS_HASH,
+      previousHash: basis.last ? checkpointHash(basis.last.text) : FIRST_PREVIOUS_HASH,
       keyVersion,
       chainCount: heads.size,
       headsHash: allHeadsHash(heads.values()),
@@ -147,17 +247,20 @@ export function startCheckpointer(options: CheckpointerOptions) {
     }
   }
 
+  let lastGood = performance.now();
   async function look(): Promise<void> {
+    logged = 0;
     try {
       // Before the rows are read: what is written from now on may be missing in them.
       const own = ownHead();
-      await store.write((basis) => build(basis, own));
+      if (await store.write((basis) => build(basis, own))) lastGood = performance.now();
       await fillFile();
     } catch (err) {
       if (err instanceof CheckpointForkError) alarm({ err }, "the database's checkpoints are not those of the file");
       // Signing goes on: records are durable without a checkpoint, and the next one covers them.
       else logger.warn({ err }, "no checkpoint of the audit log could be made");
     }
+    if (performance.now() - lastGood > stalledMs) alarm({}, "no checkpoint of the audit log can be made for minutes");
   }
 
   let stopped = false;

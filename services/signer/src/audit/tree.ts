@@ -28,6 +28,12 @@ export interface Tree {
 }
 export const EMPTY_TREE: Tree = { size: 0, frontier: [] };
 
+/** Whether the tree has the form of one of `size` leaves: as many perfect subtrees as the size has ones. */
+export function isTree({ size, frontier }: Tree, leaves: number): boolean {
+  const ones = [...leaves.toString(2)].filter((digit) => digit === "1").length;
+  return size === leaves && frontier.length === ones;
+}
+
 /** The root of a block that became full. */
 export interface Block {
   readonly index: number;

@@ -1,5 +1,5 @@
+import { type AuditPublicKeys, verifyAuditSignature } from "./audit-key.ts";
 import {
-  type AuditPublicKeys,
   allHeadsHash,
   type Checkpoint,
   checkpointHash,
@@ -7,8 +7,14 @@ import {
   parseCheckpoint,
   type SignedCheckpoint,
   type SignedHead,
-  verifyCheckpoint,
 } from "./checkpoint.ts";
+
+/** How far a chain was under a checkpoint, and when. */
+export interface CoveredHead extends SignedHead {
+  readonly time: Date;
+  /** Of the checkpoint before, which did not cover these records yet; undefined where there is none. */
+  readonly previousTime: Date | undefined;
+}
 
 /** What checkpoints from several places say together. */
 export interface KnownCheckpoints {
@@ -16,8 +22,14 @@ export interface KnownCheckpoints {
   readonly count: number;
   readonly last: Checkpoint | undefined;
   /** Of each chain, where it stood, in the order of its growth. */
-  readonly heads: ReadonlyMap<string, readonly SignedHead[]>;
+  readonly heads: ReadonlyMap<string, readonly CoveredHead[]>;
 }
+
+/**
+ * How much later than its first checkpoint, and how much earlier than the one before, a record's time may be: clocks of
+ * replicas differ, and a decision waits for its commit (at most 20 s, and 10 s for the statement).
+ */
+export const RECORD_TIME_TOLERANCE_MS = 60_000;
 
 /** Numbers that follow each other, as first and last. */
 function stretches(numbers: readonly number[]): [number, number][] {
@@ -31,9 +43,9 @@ function stretches(numbers: readonly number[]): [number, number][] {
 }
 
 /**
- * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none missing, none contradicting, each continuing the
- * one before, the last signed by the audit key, which vouches for all before it. What the first place lacks and a later one has fills the row, and is a problem of its own: somebody
- * has taken it away there.
+ * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none missing, none
+ * contradicting, each continuing the one before, the last signed by the audit key, which signs for all before it. What
+ * the first place lacks and a later one has fills the row, and is a problem of its own: it was removed there.
  */
 export function verifyCheckpoints(
   places: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[],
@@ -67,7 +79,7 @@ export function verifyCheckpoints(
       );
   }
 
-  const heads = new Map<string, SignedHead[]>();
+  const heads = new Map<string, CoveredHead[]>();
   let newest = 0;
   for (const sequence of row.keys()) newest = Math.max(newest, sequence);
   let previous = { hash: FIRST_PREVIOUS_HASH, known: true };
@@ -82,12 +94,17 @@ export function verifyCheckpoints(
     const { signed, checkpoint } = each;
     if (previous.known && checkpoint.previousHash !== previous.hash)
       problems.push(`checkpoint ${sequence} does not continue the one before`);
-    // Where the row is broken, nobody later vouches for this one.
+    // Where the row is broken, no later signature includes this one.
     const next = row.get(sequence + 1);
-    const vouched = next?.checkpoint.previousHash === checkpointHash(signed.text);
-    if (!vouched && !verifyCheckpoint(signed, checkpoint.keyVersion, keys))
+    const included = next?.checkpoint.previousHash === checkpointHash(signed.text);
+    if (!included && !verifyAuditSignature(signed, checkpoint.keyVersion, keys))
       problems.push(`checkpoint ${sequence} is not signed by the audit key`);
-    for (const head of checkpoint.heads) {
+    const { time } = checkpoint;
+    const previousTime = previous.known ? last?.checkpoint.time : undefined;
+    if (previousTime && time.getTime() < previousTime.getTime() - RECORD_TIME_TOLERANCE_MS)
+      problems.push(`checkpoint ${sequence} has an earlier time than the one before`);
+    for (const each of checkpoint.heads) {
+      const head = { ...each, time, previousTime };
       const known = heads.get(head.chainId);
       if (!known) heads.set(head.chainId, [head]);
       else if (known.at(-1)!.size < head.size) known.push(head);
@@ -99,7 +116,7 @@ export function verifyCheckpoints(
   if (last) {
     const ends = [...heads.values()].map((each) => each.at(-1)!);
     if (ends.length !== last.checkpoint.chainCount || allHeadsHash(ends) !== last.checkpoint.headsHash)
-      problems.push(`checkpoint ${last.checkpoint.sequence} vouches for other heads than those before it name`);
+      problems.push(`checkpoint ${last.checkpoint.sequence} signs for other heads than those before it name`);
   }
   return { problems, count: row.size, last: last?.checkpoint, heads };
 }

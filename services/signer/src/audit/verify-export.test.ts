@@ -1,6 +1,6 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { auditKeys, auditWorld, chainIdOf, chunksOf } from "../testing/audit-fixture.ts";
+import { auditKeys, auditWorld, chainIdOf, chunksOf, newWriter, time } from "../testing/audit-fixture.ts";
 import type { SignedCheckpoint } from "./checkpoint.ts";
 import { verifyExport } from "./verify-export.ts";
 
@@ -55,8 +55,9 @@ describe("an export", () => {
     ["a removed record", lines.toSpliced(record(9), 1), /record 9 is missing or moved/],
     ["two records in another order", swap(record(9), record(10)), /record 9 is missing or moved/],
     ["a record twice", lines.toSpliced(record(9), 0, lines[record(9)]!), /record 10 is missing or moved/],
-    ["a missing tail", lines.toSpliced(record(2200), 1), /records 2200 to 2200 are missing/],
-    ["a missing chain", lines.slice(0, -3).concat("end"), /chain .*3 is missing/],
+    ["a missing tail", lines.toSpliced(record(2202), 1), /records 1501 to 2200 are in no signed batch/],
+    ["a missing batch", lines.toSpliced(record(1502), 701), /records 1501 to 2200 are missing/],
+    ["a missing chain", lines.slice(0, -4).concat("end"), /chain .*3 is missing/],
     ["a missing checkpoint", lines.toSpliced(2, 1), /checkpoint 2 is missing/],
     ["a changed checkpoint", lines.with(2, lines[2]!.replace("2026", "2027")), /checkpoint 3 does not continue/],
     ["a cut file", lines.slice(0, -1), /cut off/],
@@ -67,7 +68,87 @@ describe("an export", () => {
     expect(await problemsOf(changed)).toMatch(problem);
   });
 
-  it("shows chains that were written anew with their checkpoints, without the key", async () => {
+  describe("shows records that no process of the signer has signed", () => {
+    it("a writer that another key certified", async () => {
+      const forged = auditWorld(newWriter({ certifiedBy: generateKeyPair() }));
+      forged.write(5, 3);
+      const problems = await problemsOf([...lines.slice(0, -1), ...forged.export().slice(1)]);
+      expect(problems).toBe(`chain ${chainIdOf(5)}: the audit key has not certified its writer`);
+    });
+
+    it("a chain of a version without signatures", async () => {
+      const text = JSON.stringify({ text: "", signature: "" });
+      const bare = (line: string) => line.replace(/^(chain \S+ \d+ \S+) .*$/, `$1 ${text}`);
+      const problems = await problemsOf(lines.map(bare));
+      expect(problems).toContain(`chain ${chainIdOf(2)}: its records are not signed`);
+    });
+
+    it.each<[string, (batch: string) => string, RegExp]>([
+      ["another signature", (batch) => batch.replace(/.{4}$/, "0000"), /records 1 to 1500 were not signed/],
+      ["no signature", (batch) => batch.replace(/ \S*$/, " "), /records 1 to 1500 were not signed/],
+      ["another end", (batch) => batch.replace(" 1500 ", " 1499 "), /records 1 to 1500 are not a whole batch/],
+      ["another time", (batch) => batch.replace("2026", "2025"), /records 1 to 1500 are filed under another time/],
+    ])("%s of a batch", async (_, change, problem) => {
+      const at = record(1501);
+      expect(lines[at]).toMatch(/^batch 1500 /);
+      expect(await problemsOf(lines.with(at, change(lines[at]!)))).toMatch(problem);
+    });
+
+    it("another process's batch", async () => {
+      const other = auditWorld();
+      other.write(5, 1);
+      const forged = newWorld();
+      forged.chains.set(chainIdOf(5), other.chains.get(chainIdOf(5))!);
+      expect(await problemsOf(forged.export())).toContain(`chain ${chainIdOf(5)}: records 1 to 1 were not signed`);
+    });
+  });
+
+  describe("shows times of records that do not fit their checkpoints", () => {
+    const after = (ms: number) => new Date(time.getTime() + ms);
+    const HOUR_MS = 3_600_000;
+    /** A record of `recordMs`, first covered by the second of two checkpoints, an hour and two hours after the start. */
+    const problemsAt = (recordMs: number, { isCovered = true } = {}) => {
+      const timed = auditWorld();
+      timed.write(1, 1, () => ({ time: after(HOUR_MS) }));
+      timed.checkpoint(undefined, after(HOUR_MS));
+      timed.write(1, 2, () => ({ time: after(recordMs) }));
+      if (isCovered) timed.checkpoint(undefined, after(2 * HOUR_MS));
+      return problemsOf(timed.export());
+    };
+
+    it("a minute earlier or later is within the tolerance", async () => {
+      for (const ms of [HOUR_MS - 60_000, HOUR_MS, 1.5 * HOUR_MS, 2 * HOUR_MS + 60_000])
+        expect(await problemsAt(ms)).toBe("");
+    });
+
+    it("later than the checkpoint that covers it first", async () => {
+      expect(await problemsAt(2 * HOUR_MS + 60_001)).toMatch(/record 2 is of a time after the checkpoint/);
+    });
+
+    it("earlier than the checkpoint that did not cover it yet", async () => {
+      expect(await problemsAt(HOUR_MS - 60_001)).toMatch(/record 2 is of a time before the checkpoint/);
+      expect(await problemsAt(HOUR_MS - 60_001, { isCovered: false })).toMatch(/record 2 is of a time before/);
+      expect(await problemsAt(3 * HOUR_MS, { isCovered: false })).toBe("");
+    });
+
+    it("earlier than the start of the process that signed it", async () => {
+      const early = auditWorld(newWriter({ startedAt: after(60_001) }));
+      early.write(1, 1);
+      early.checkpoint(undefined, after(120_000));
+      expect(await problemsOf(early.export())).toMatch(/record 1 is of a time before/);
+    });
+
+    it("a checkpoint earlier than the one before", async () => {
+      const back = auditWorld();
+      back.write(1, 1);
+      back.checkpoint();
+      back.write(1, 1);
+      back.checkpoint(undefined, after(-60_001));
+      expect(await problemsOf(back.export())).toContain("checkpoint 2 has an earlier time than the one before");
+    });
+  });
+
+  it("shows chains that were written again with their checkpoints, without the key", async () => {
     const forged = auditWorld();
     forged.write(1, 1500);
     forged.checkpoint(generateKeyPair());

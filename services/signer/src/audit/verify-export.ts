@@ -1,9 +1,16 @@
 import { hash } from "node:crypto";
-import type { AuditPublicKeys, SignedCheckpoint, SignedHead } from "./checkpoint.ts";
-import { parseCheckpointLine } from "./checkpoint-file.ts";
+import type { AuditPublicKeys } from "./audit-key.ts";
+import { readCertificate, verifyBatch, type WriterCertificate } from "./batch.ts";
+import type { SignedCheckpoint, SignedHead } from "./checkpoint.ts";
+import { parseSignedLine } from "./checkpoint-file.ts";
 import { genesisHash } from "./record.ts";
 import { EMPTY_TREE, growTree, type Tree, treeRoot } from "./tree.ts";
-import { type KnownCheckpoints, verifyCheckpoints } from "./verify-checkpoints.ts";
+import {
+  type CoveredHead,
+  type KnownCheckpoints,
+  RECORD_TIME_TOLERANCE_MS,
+  verifyCheckpoints,
+} from "./verify-checkpoints.ts";
 
 export interface AuditReport {
   /** Empty: everything is as it was signed. */
@@ -23,22 +30,39 @@ export interface VerifyOptions {
   readonly keys: AuditPublicKeys;
 }
 
+export const EXPORT_FORMAT = "countersign-audit-export-2";
 const CHECKPOINT = "checkpoint ";
+const CHAIN = /^chain ([0-9a-f-]{36}) (\d{1,15}) ([0-9a-f]{64}) (\{.*\})$/;
+const BATCH_LINE = /^batch (\d{1,15}) (\S{24}) ([0-9a-f]*)$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NEWLINE = 10;
+const QUOTE = 34;
 const HASH_DIGITS = 64;
 const BATCH = 1024;
+
+/** Records that are in no batch yet. */
+interface OpenBatch {
+  readonly first: number;
+  readonly previousHash: string;
+  readonly hashes: Buffer[];
+  latest: string;
+}
 
 /** A chain while its records go by. */
 interface Passing {
   readonly chainId: string;
+  readonly writer: WriterCertificate;
   readonly prefix: string;
   readonly headSize: number;
   readonly headHash: string;
   /** What checkpoints say of it, and which of them comes next. */
-  readonly heads: readonly SignedHead[];
+  readonly heads: readonly CoveredHead[];
   nextHead: number;
+  /** Between which times a record may be, as ISO texts, until the next head. */
+  times: readonly [string, string];
   sequence: number;
   previousHash: string;
+  batch: OpenBatch;
   /** Record hashes that are not in the tree yet. */
   waiting: Buffer[];
   tree: Tree;
@@ -46,8 +70,9 @@ interface Passing {
 }
 
 /**
- * Checks an export (`signer audit export`) against checkpoints: a record changed, removed, moved or added, a tail or a chain that is missing, checkpoints
- * that contradict each other. Reads it once, in memory of the checkpoints' size.
+ * Checks an export (`signer audit export`) against checkpoints: a record changed, removed, moved or added, records that
+ * no process of the signer has signed, times that do not fit, a tail or a chain that is missing, checkpoints that
+ * contradict each other. Reads it once, in memory of the checkpoints' size.
  */
 export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: VerifyOptions): Promise<AuditReport> {
   const problems: string[] = [];
@@ -71,29 +96,38 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   };
 
   const begin = (line: string): void => {
-    const match = /^chain ([0-9a-f-]{36}) (\d{1,15}) ([0-9a-f]{64})$/.exec(line);
-    if (!match) return void problems.push(`line ${lines} is unreadable`);
+    const match = CHAIN.exec(line);
+    const signed = match && parseSignedLine(match[4]!);
+    if (!match || !signed) return void problems.push(`line ${lines} is unreadable`);
     const [, chainId, size, headHash] = match as unknown as [string, string, string, string];
     if (seen.has(chainId)) problems.push(`chain ${chainId} is there twice`);
     seen.add(chainId);
+    const writer = readCertificate(signed, options.keys);
+    const heads = judgeCheckpoints().heads.get(chainId) ?? [];
     chain = {
       chainId,
+      writer: writer ?? NO_WRITER,
       prefix: `["countersign-audit-1","${chainId}","`,
       headSize: Number(size),
       headHash,
-      heads: judgeCheckpoints().heads.get(chainId) ?? [],
+      heads,
       nextHead: 0,
+      times: timesOf(writer ?? NO_WRITER, heads[0], judgeCheckpoints().last?.time),
       sequence: 0,
       previousHash: genesisHash(chainId),
+      batch: { first: 1, previousHash: genesisHash(chainId), hashes: [], latest: "" },
       waiting: [],
       tree: EMPTY_TREE,
       broken: false,
     };
+    // Of a chain without records, nothing is claimed.
+    if (!writer && chain.headSize > 0)
+      judge(chain, signed.text === "" ? "its records are not signed" : "the audit key has not certified its writer");
   };
 
   const pass = (passing: Passing, line: Buffer): void => {
     records += 1;
-    if (!passing.broken) judge(passing, takeRecord(passing, line));
+    if (!passing.broken) judge(passing, takeRecord(passing, line, judgeCheckpoints().last?.time));
   };
   const finish = (passing: Passing): void => {
     if (passing.broken) return;
@@ -108,12 +142,17 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     else if (line[HASH_DIGITS] === 32 && chain && line[HASH_DIGITS + 1] === 91) pass(chain, line);
     else {
       const text = line.toString();
+      const batch = chain && BATCH_LINE.exec(text);
+      if (chain && batch) {
+        if (!chain.broken) judge(chain, endBatch(chain, batch));
+        return;
+      }
       if (chain) finish(chain);
       chain = undefined;
       if (text === "end") ended = true;
       else if (text.startsWith("chain ")) begin(text);
       else {
-        const signed = text.startsWith(CHECKPOINT) ? parseCheckpointLine(text.slice(CHECKPOINT.length)) : undefined;
+        const signed = text.startsWith(CHECKPOINT) ? parseSignedLine(text.slice(CHECKPOINT.length)) : undefined;
         if (signed && !known) exported.push(signed);
         else problems.push(`line ${lines} is unreadable`);
       }
@@ -121,7 +160,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   };
 
   for await (const some of splitLines(chunks)) {
-    if (lines === 0 && some[0]?.toString() !== "countersign-audit-export-1") {
+    if (lines === 0 && some[0]?.toString() !== EXPORT_FORMAT) {
       return { ...NOTHING, problems: ["this is no export of an audit log"] };
     }
     for (const line of some) take(line);
@@ -140,6 +179,13 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   };
 }
 
+/** Of a chain whose writer is not known nothing is looked at. */
+const NO_WRITER: WriterCertificate = {
+  writerId: "",
+  startedAt: new Date(0),
+  keyVersion: 0,
+  publicKey: { algorithm: "ES256", publicKey: "" },
+};
 const NOTHING = { records: 0, chains: 0, checkpoints: 0, uncovered: 0, until: undefined };
 
 function growBy(passing: Passing): void {
@@ -147,8 +193,36 @@ function growBy(passing: Passing): void {
   passing.waiting = [];
 }
 
+const FIRST_TIME = new Date(0).toISOString();
+const LAST_TIME = "9999-12-31T23:59:59.999Z";
+
+/** The times of records that `head` covers first, or that no checkpoint covers yet. */
+function timesOf(
+  { startedAt }: WriterCertificate,
+  head: CoveredHead | undefined,
+  lastCheckpoint: Date | undefined,
+): readonly [string, string] {
+  const previous = head ? head.previousTime : lastCheckpoint;
+  const earliest = Math.max(startedAt.getTime(), previous?.getTime() ?? 0) - RECORD_TIME_TOLERANCE_MS;
+  const from = earliest > 0 ? new Date(earliest).toISOString() : FIRST_TIME;
+  return [from, head ? new Date(head.time.getTime() + RECORD_TIME_TOLERANCE_MS).toISOString() : LAST_TIME];
+}
+
+/** The records since the batch before, against the signature over them. */
+function endBatch(passing: Passing, [, last, time, signature]: RegExpExecArray): string {
+  const { chainId, sequence, previousHash, batch, writer } = passing;
+  const records = `records ${batch.first} to ${sequence}`;
+  if (Number(last) > sequence) return `record ${sequence + 1} is missing or moved`;
+  if (Number(last) !== sequence || batch.hashes.length === 0) return `${records} are not a whole batch`;
+  const place = { chainId, first: batch.first, last: sequence, previousHash: batch.previousHash };
+  if (!verifyBatch(writer, place, Buffer.concat(batch.hashes), Buffer.from(signature!, "hex")))
+    return `${records} were not signed by the process that began the chain`;
+  passing.batch = { first: sequence + 1, previousHash, hashes: [], latest: "" };
+  return time === batch.latest ? "" : `${records} are filed under another time than theirs`;
+}
+
 /** Puts the next record of a chain behind those before; gives "" or what is wrong with it. */
-function takeRecord(passing: Passing, line: Buffer): string {
+function takeRecord(passing: Passing, line: Buffer, lastCheckpoint: Date | undefined): string {
   const sequence = passing.sequence + 1;
   const text = line.subarray(HASH_DIGITS + 1);
   // Bytes are compared, not parsed: JSON writes a quote within a string with a backslash, so both ends can only be the fields meant.
@@ -159,12 +233,23 @@ function takeRecord(passing: Passing, line: Buffer): string {
     return `record ${sequence} does not follow the one before`;
   const digest = hash("sha256", text, "hex");
   if (line.toString("latin1", 0, HASH_DIGITS) !== digest) return `record ${sequence} was changed`;
+  const timeAt = prefix.length + String(sequence).length + 3;
+  const time = text.toString("latin1", timeAt, timeAt + 24);
+  if (!TIME.test(time) || text[timeAt + 24] !== QUOTE) return `record ${sequence} has no time`;
+  if (time < passing.times[0]) return `record ${sequence} is of a time before the checkpoint that did not cover it yet`;
+  if (time > passing.times[1]) return `record ${sequence} is of a time after the checkpoint that covers it`;
   passing.sequence = sequence;
   passing.previousHash = digest;
+  const bytes = Buffer.from(digest, "hex");
+  passing.batch.hashes.push(bytes);
+  if (time > passing.batch.latest) passing.batch.latest = time;
   const head = passing.heads[passing.nextHead];
   if (!head) return "";
-  passing.waiting.push(Buffer.from(digest, "hex"));
-  if (head.size === sequence) return meetHead(passing, head);
+  passing.waiting.push(bytes);
+  if (head.size === sequence) {
+    passing.times = timesOf(passing.writer, passing.heads[passing.nextHead + 1], lastCheckpoint);
+    return meetHead(passing, head);
+  }
   if (passing.waiting.length === BATCH) growBy(passing);
   return "";
 }
@@ -178,9 +263,10 @@ function meetHead(passing: Passing, head: SignedHead): string {
   return root === head.root ? "" : `the signed root at record ${head.size} is not that of the records`;
 }
 
-function endProblem({ sequence, headSize, headHash, heads, previousHash }: Passing): string {
+function endProblem({ sequence, batch, headSize, headHash, heads, previousHash }: Passing): string {
   const should = Math.max(heads.at(-1)?.size ?? 0, headSize);
   if (sequence < should) return `records ${sequence + 1} to ${should} are missing`;
+  if (batch.hashes.length > 0) return `records ${batch.first} to ${sequence} are in no signed batch`;
   return sequence > headSize || previousHash !== headHash ? "its head is not its last record" : "";
 }
 

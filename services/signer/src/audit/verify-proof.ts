@@ -1,6 +1,8 @@
-import { type AuditPublicKeys, parseCheckpoint, verifyCheckpoint } from "./checkpoint.ts";
+import { type AuditPublicKeys, verifyAuditSignature } from "./audit-key.ts";
+import { parseCheckpoint } from "./checkpoint.ts";
 import { sha256 } from "./record.ts";
 import { verifyInclusion } from "./tree.ts";
+import { RECORD_TIME_TOLERANCE_MS } from "./verify-checkpoints.ts";
 
 /** signer.v1.GetAuditProofResponse as text and hex. */
 export interface ProofToVerify {
@@ -38,12 +40,15 @@ export function verifyProof(proof: ProofToVerify, keys: AuditPublicKeys): Proven
   const checkpoint = parseCheckpoint(proof.checkpoint);
   if (!checkpoint) return "the checkpoint is none";
   const signed = { text: proof.checkpoint, signature: proof.checkpointSignature };
-  if (!verifyCheckpoint(signed, checkpoint.keyVersion, keys)) return "the audit key has not signed the checkpoint";
+  if (!verifyAuditSignature(signed, checkpoint.keyVersion, keys)) return "the audit key has not signed the checkpoint";
   const head = checkpoint.heads.find((each) => each.chainId === chainId);
   if (!head) return "the checkpoint does not name the record's chain";
   const recordHash = Buffer.from(sha256(proof.record), "hex");
   if (!verifyInclusion(recordHash, sequence - 1, head.size, proof.path, Buffer.from(head.root, "hex")))
     return "the path does not lead from the record to the checkpoint";
+  // Not later, also where the time is none.
+  if (!(Date.parse(time!) <= checkpoint.time.getTime() + RECORD_TIME_TOLERANCE_MS))
+    return "the record's time is later than the checkpoint's";
   return {
     chainId: head.chainId,
     sequence,

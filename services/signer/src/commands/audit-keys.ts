@@ -1,7 +1,7 @@
 import { parsePublicKey } from "@countersign/keys";
 import { readJsonFile } from "@countersign/service-kit";
 import { z } from "zod";
-import type { AuditPublicKeys } from "../audit/checkpoint.ts";
+import type { AuditPublicKeys } from "../audit/audit-key.ts";
 
 const file = z.object({ audit: z.array(z.object({ version: z.int().positive(), publicKey: z.string() })).min(1) });
 

@@ -2,7 +2,7 @@ import { createReadStream, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Command, UsageError } from "@countersign/service-kit";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
-import { parseCheckpointLine } from "../audit/checkpoint-file.ts";
+import { parseSignedLine } from "../audit/checkpoint-file.ts";
 import { verifyExport } from "../audit/verify-export.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
@@ -14,7 +14,7 @@ function readCheckpoints(path: string): { name: string; checkpoints: SignedCheck
   const lines = readFileSync(path, "utf8").split("\n");
   // What stands behind the last line end is what a crash left of a line.
   lines.pop();
-  return { name: path, checkpoints: lines.map((line) => parseCheckpointLine(line) ?? { text: "", signature: "" }) };
+  return { name: path, checkpoints: lines.map((line) => parseSignedLine(line) ?? { text: "", signature: "" }) };
 }
 
 /** `signer audit verify`: needs files only. Ends with 0 where all is as it was signed, else with 1 and what is wrong. */

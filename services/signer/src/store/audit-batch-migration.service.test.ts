@@ -2,7 +2,7 @@ import { createEarlierDatabase } from "@countersign/dev/testing/postgres.ts";
 import { createPrismaAdapter, uuidv7 } from "@countersign/service-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";
-import { verifyExport } from "../audit/verify-export.ts";
+import { EXPORT_FORMAT, verifyExport } from "../audit/verify-export.ts";
 import { auditEntry, auditKeys, chunksOf } from "../testing/audit-fixture.ts";
 import { clock } from "../testing/store-fixture.ts";
 import { storedRecords } from "../testing/stored-records.ts";
@@ -84,8 +84,14 @@ it("records that were rows of their own are, byte for byte, texts of batches aft
     const hashes = await readRecordHashes(prisma, chains[0]![0]!.chainId, from, to);
     expect(hashes.map((hash) => hash.toString("hex"))).toEqual(chains[0]!.slice(from, to).map(({ hash }) => hash));
   }
+  // They were written before batches were signed: nobody can tell them from forged ones any more.
   const report = await verifyExport(chunksOf(await exported()), { keys: auditKeys });
-  expect(report).toMatchObject({ problems: [], records: 151 });
+  expect(report).toMatchObject({
+    problems: byPlace
+      .filter(({ sequence }) => sequence === 1n)
+      .map(({ chainId }) => `chain ${chainId}: its records are not signed`),
+    records: 151,
+  });
 });
 
 it("a signer of before that still writes loses no record: what it commits is taken along, and what comes later is refused", async () => {
@@ -113,11 +119,11 @@ it("a signer of before that still writes loses no record: what it commits is tak
   const stored = await storedRecords(prisma);
   expect(stored.map(({ text }) => text)).toEqual(late.map(({ text }) => text));
   const report = await verifyExport(chunksOf(await exported()), { keys: auditKeys });
-  expect(report).toMatchObject({ problems: [], records: 3, chains: 1 });
+  expect(report).toMatchObject({ problems: [expect.stringContaining("are not signed")], records: 3, chains: 1 });
 });
 
 it("an empty log is migrated too", async () => {
   await database.migrate();
   expect(await storedRecords(prisma)).toEqual([]);
-  expect(await exported()).toEqual(["countersign-audit-export-1", "end"]);
+  expect(await exported()).toEqual([EXPORT_FORMAT, "end"]);
 });

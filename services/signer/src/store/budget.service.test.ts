@@ -2,12 +2,12 @@ import { uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { chainRecords, genesisHash } from "../audit/record.ts";
 import { type Reservation, windowsAt } from "../budget/budget.ts";
-import { auditEntry } from "../testing/audit-fixture.ts";
+import { auditEntry, newWriter, signedBatch } from "../testing/audit-fixture.ts";
 import { clock, FEES, newLog, prisma, replicas } from "../testing/store-fixture.ts";
 import { storedRecords } from "../testing/stored-records.ts";
 import { prismaAuditStore } from "./prisma-audit-store.ts";
 
-const entry = (accountId: string) => auditEntry({ accountId });
+const entry = (accountId: string) => auditEntry({ accountId, time: clock.now() });
 
 let sequences = 0;
 /** A transaction of an account; service and app have room for all of them. */
@@ -169,7 +169,8 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const head = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     const counted = { minute: clock.now(), counts: new Map([[accountId, 1]]), limit: 100 };
     const charge = { counted, reservations: [wish(accountId, {}, { count: 0, fees: FEES })] };
-    expect(await store.commit(head, chainRecords(head, [entry(accountId)]), charge)).toBe(false);
+    const batch = signedBatch(newWriter(), head, chainRecords(head, [entry(accountId)]));
+    expect(await store.commit(head, batch, charge)).toBe(false);
     expect(await usedOf(accountId)).toEqual([]);
     expect(await prisma.signatureCount.count({ where: { accountId } })).toBe(0);
   });

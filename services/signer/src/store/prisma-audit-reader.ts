@@ -1,3 +1,4 @@
+import { EXPORT_FORMAT } from "../audit/verify-export.ts";
 import type { AuditReader } from "../domain/get-audit-proof.ts";
 import type { AuditBatch, PrismaClient } from "./generated/client.ts";
 import { readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
@@ -38,7 +39,7 @@ const BATCHES = 100;
 
 /** Everything that audit/verify-export.ts reads, line by line; what is written meanwhile is left out. */
 export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string> {
-  yield "countersign-audit-export-1";
+  yield EXPORT_FORMAT;
   // Checkpoints first, so that the records read later are all that they cover.
   for (let after = 0n; ; ) {
     const rows = await prisma.auditCheckpoint.findMany({
@@ -51,14 +52,15 @@ export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string>
     after = rows.at(-1)!.sequence;
   }
   const chains = await prisma.auditChain.findMany({ orderBy: { id: "asc" } });
-  for (const { id: chainId, headSequence, headHash } of chains) {
-    yield `chain ${chainId} ${headSequence} ${headHash}`;
+  for (const { id: chainId, headSequence, headHash, certificate: text, certificateSignature: signature } of chains) {
+    yield `chain ${chainId} ${headSequence} ${headHash} ${JSON.stringify({ text, signature })}`;
     for (let after = 0n; ; ) {
       const where = { chainId, lastSequence: { gt: after, lte: headSequence } };
       const batches = await prisma.auditBatch.findMany({ where, orderBy: { lastSequence: "asc" }, take: BATCHES });
       for (const batch of batches) {
         const hashes = splitHashes(batch.hashes);
         for (const [i, text] of textsOf(batch).entries()) yield `${hashes[i]?.toString("hex")} ${text}`;
+        yield `batch ${batch.lastSequence} ${batch.time.toISOString()} ${Buffer.from(batch.signature).toString("hex")}`;
       }
       if (batches.length < BATCHES) break;
       after = batches.at(-1)!.lastSequence;

@@ -2,7 +2,7 @@ import { createLogger, createPlainQueries, type PlainQueries, uuidv7 } from "@co
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";
-import { auditEntry } from "../testing/audit-fixture.ts";
+import { auditEntry, newWriter, signedBatch } from "../testing/audit-fixture.ts";
 import { clock, database, prisma } from "../testing/store-fixture.ts";
 import { storedRecords } from "../testing/stored-records.ts";
 import { withPlainQueries } from "./plain-prisma.ts";
@@ -26,9 +26,10 @@ async function storedChain(chainId: string) {
 
 describe("the audit log on Postgres", () => {
   const logger = createLogger({ name: "test", level: "silent" });
+  const writer = newWriter();
   const newStore = () => prismaAuditStore(withPlainQueries(prisma, plain));
   const newLog = (signaturesPerMinute = 10_000) =>
-    createAuditLog({ store: newStore(), clock, logger, signaturesPerMinute });
+    createAuditLog({ store: newStore(), writer, clock, logger, signaturesPerMinute });
 
   it("200 records at once through two instances are two whole chains", async () => {
     const logs = [newLog(), newLog()];
@@ -65,8 +66,8 @@ describe("the audit log on Postgres", () => {
     const chainId = uuidv7(clock);
     const store = newStore();
     const first = { chainId, sequence: 0n, hash: genesisHash(chainId) };
-    await store.startChain(first, clock.now());
-    const commit = () => store.commit(first, chainRecords(first, [entry()]));
+    await store.startChain(first, clock.now(), writer.certificate);
+    const commit = () => store.commit(first, signedBatch(writer, first, chainRecords(first, [entry()])));
     const results = await Promise.allSettled([commit(), commit()]);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { records, head } = await storedChain(chainId);

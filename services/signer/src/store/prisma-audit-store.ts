@@ -1,4 +1,11 @@
-import type { AuditHead, AuditStore, Charge, CountedSignatures } from "../audit/audit-log.ts";
+import {
+  type AuditHead,
+  AuditHeadMovedError,
+  type AuditStore,
+  type Charge,
+  type CountedSignatures,
+  type SignedBatch,
+} from "../audit/audit-log.ts";
 import type { AuditRecord } from "../audit/record.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { chargeRows, lockBudgets, removeEmpty } from "./prisma-budget-charge.ts";
@@ -12,13 +19,15 @@ const OVER_LIMIT = "CS001";
 /** Audit chains in Postgres. */
 export function prismaAuditStore(prisma: PrismaClient): AuditStore {
   return {
-    async startChain({ chainId, sequence, hash }, startedAt) {
-      await prisma.auditChain.create({ data: { id: chainId, startedAt, headSequence: sequence, headHash: hash } });
+    async startChain({ chainId, sequence, hash }, startedAt, { text, signature }) {
+      const certified = { certificate: text, certificateSignature: signature };
+      const head = { headSequence: sequence, headHash: hash };
+      await prisma.auditChain.create({ data: { id: chainId, startedAt, ...head, ...certified } });
     },
 
-    async commit(head, records, charge = NO_CHARGE) {
+    async commit(head, batch, charge = NO_CHARGE) {
       try {
-        await writeBatch(prisma, head, records, charge);
+        await writeBatch(prisma, head, batch, charge);
         return true;
       } catch (error) {
         if (sqlState(error) === OVER_LIMIT) return false;
@@ -30,10 +39,10 @@ export function prismaAuditStore(prisma: PrismaClient): AuditStore {
       prisma.$transaction(async (tx) => {
         const reached = await addCounts(tx, counted);
         const state = await lockBudgets(tx, reservations);
-        const judged = judge(reached, state);
-        const charge = { counted: NOTHING_COUNTED, reservations: judged.reservations };
+        const { batch, reservations: allowed } = await judge(reached, state);
+        const charge = { counted: NOTHING_COUNTED, reservations: allowed };
         // Without a record nothing was signed, so that nothing is reserved.
-        if (judged.records.length > 0) await writeBatch(tx, head, judged.records, charge);
+        if (batch.records.length > 0) await writeBatch(tx, head, batch, charge);
         await removeEmpty(tx, reservations);
       }),
   };
@@ -69,7 +78,7 @@ async function addCounts(tx: Sql, counted: CountedSignatures): Promise<Map<strin
 async function writeBatch(
   tx: Sql,
   head: AuditHead,
-  records: readonly AuditRecord[],
+  { records, signature }: SignedBatch,
   { counted, reservations }: Charge,
 ): Promise<void> {
   const last = records.at(-1) ?? head;
@@ -131,9 +140,9 @@ async function writeBatch(
         AND ${records.length > 0}
       RETURNING id),
     written AS (
-      INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts)
+      INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts, signature)
       SELECT id, ${last.sequence}, ${latest(records)}, decode(${records.map(({ hash }) => hash).join("")}, 'hex'),
-        ${records.map(({ text }) => text).join("\n")} FROM moved
+        ${records.map(({ text }) => text).join("\n")}, decode(${Buffer.from(signature).toString("hex")}, 'hex') FROM moved
       RETURNING 1)
     SELECT
       CASE WHEN (SELECT count(*) FROM counted WHERE count > ${counted.limit}) > 0 THEN over_limit() END,
@@ -143,7 +152,8 @@ async function writeBatch(
           OR c.computation > 0 AND u.computation > w.most_computation
           OR c.fees > 0 AND u.fees > w.most_fees) > 0 THEN over_limit() END,
       EXISTS (SELECT FROM written) AS written`;
-  if (row?.written !== records.length > 0) throw new Error(`audit chain ${head.chainId} has another head`);
+  if (row?.written !== records.length > 0)
+    throw new AuditHeadMovedError(`audit chain ${head.chainId} has another head`);
 }
 
 /** No record of a batch is of a later time. */

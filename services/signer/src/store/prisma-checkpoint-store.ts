@@ -2,8 +2,7 @@ import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import { checkpointHash } from "../audit/checkpoint.ts";
-import type { CheckpointBasis, CheckpointStore, NewCheckpoint } from "../audit/checkpointer.ts";
-import { EMPTY_TREE } from "../audit/tree.ts";
+import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 type Transaction = Prisma.TransactionClient;
@@ -48,8 +47,25 @@ export async function readRecordHashes(
   return hashes;
 }
 
+async function* readBatches(tx: Transaction, chainId: string, from: number, to: number): AsyncGenerator<StoredBatch> {
+  for (let after = BigInt(from); ; ) {
+    const batches = await tx.auditBatch.findMany({
+      where: { chainId, lastSequence: { gt: after, lte: BigInt(to) } },
+      orderBy: { lastSequence: "asc" },
+      select: { lastSequence: true, hashes: true, signature: true },
+      take: BATCHES,
+    });
+    for (const { lastSequence, hashes, signature } of batches)
+      yield { lastSequence: Number(lastSequence), hashes: splitHashes(hashes), signature };
+    if (batches.length < BATCHES) return;
+    after = batches.at(-1)!.lastSequence;
+  }
+}
+
 interface ChainRow {
   id: string;
+  certificate: string | null;
+  certificate_signature: string | null;
   head_sequence: bigint | null;
   head_hash: string | null;
   size: bigint | null;
@@ -59,22 +75,29 @@ interface ChainRow {
 async function readBasis(tx: Transaction): Promise<CheckpointBasis> {
   const last = await tx.auditCheckpoint.findFirst({
     orderBy: { sequence: "desc" },
-    select: { sequence: true, hash: true },
+    select: { sequence: true, text: true, signature: true },
   });
   const rows = await tx.$queryRaw<ChainRow[]>`
-    SELECT coalesce(c.id, t.chain_id) AS id, c.head_sequence, c.head_hash, t.size, t.hash
+    SELECT coalesce(c.id, t.chain_id) AS id, c.head_sequence, c.head_hash, c.certificate,
+      c.certificate_signature, t.size, t.hash
     FROM audit_chain c FULL JOIN audit_tree t ON t.chain_id = c.id ORDER BY 1`;
   return {
-    last: last ? { sequence: Number(last.sequence), hash: last.hash } : undefined,
+    last: last ? { ...last, sequence: Number(last.sequence) } : undefined,
     chains: rows.map((row) => ({
       chainId: row.id,
       head: row.head_hash === null ? undefined : { size: Number(row.head_sequence), hash: row.head_hash },
       covered: row.hash === null ? undefined : { size: Number(row.size), hash: row.hash },
+      certificate: { text: row.certificate ?? "", signature: row.certificate_signature ?? "" },
     })),
-    async tree(chainId) {
-      const row = await tx.auditTree.findUnique({ where: { chainId } });
-      return row ? { size: Number(row.size), frontier: splitHashes(row.frontier) } : EMPTY_TREE;
+    async covered(chainId, size) {
+      const tree = await tx.auditTree.findUniqueOrThrow({ where: { chainId } });
+      const place = { chainId_size: { chainId, size: BigInt(size) } };
+      const head = await tx.auditCheckpointHead.findUnique({ where: place });
+      const checkpoint = head && (await tx.auditCheckpoint.findUnique({ where: { sequence: head.checkpoint } }));
+      const frontier = splitHashes(tree.frontier);
+      return { tree: { size: Number(tree.size), frontier }, checkpoint: checkpoint ?? undefined };
     },
+    batches: (chainId, from, to) => readBatches(tx, chainId, from, to),
     recordHashes: (chainId, from, to) => readRecordHashes(tx, chainId, from, to),
   };
 }
@@ -123,14 +146,15 @@ export function prismaCheckpointStore(prisma: PrismaClient): CheckpointStore {
       const [news] = await prisma.$queryRaw<{ some: boolean }[]>`
         SELECT EXISTS (SELECT 1 FROM audit_chain c FULL JOIN audit_tree t ON t.chain_id = c.id
           WHERE coalesce(c.head_sequence, 0) <> coalesce(t.size, 0)) AS some`;
-      if (!news?.some) return;
-      await prisma.$transaction(
+      if (!news?.some) return true;
+      return prisma.$transaction(
         async (tx) => {
           const [lock] = await tx.$queryRaw<{ taken: boolean }[]>`
             SELECT pg_try_advisory_xact_lock(hashtext('countersign-audit-checkpoint')) AS taken`;
-          if (!lock?.taken) return;
+          if (!lock?.taken) return false;
           const made = await build(await readBasis(tx));
           if (made) await writeCheckpoint(tx, made);
+          return true;
         },
         { timeout: TIMEOUT_MS },
       );

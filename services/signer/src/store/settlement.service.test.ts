@@ -50,7 +50,7 @@ function newWorld(room = 2, believing: Believing = {}, openRoom = 1_000_000) {
     ...change,
   });
   const sign = (sequence: number, change: Partial<Reservation> = {}, replica = 0) =>
-    logs[replica]!.append(auditEntry({ accountId }), wish(sequence, change)).then(
+    logs[replica]!.append(auditEntry({ accountId, time: clock.now() }), wish(sequence, change)).then(
       () => "signed",
       (error) => error.metadata?.reason ?? String(error),
     );

@@ -1,4 +1,5 @@
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { batchText, certificateText } from "../audit/batch.ts";
 import {
   allHeadsHash,
   type Checkpoint,
@@ -9,10 +10,11 @@ import {
 } from "../audit/checkpoint.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "../audit/record.ts";
 import { EMPTY_TREE, growTree, type Tree, treeRoot } from "../audit/tree.ts";
+import { EXPORT_FORMAT } from "../audit/verify-export.ts";
 
 export const auditKey = generateKeyPair();
 export const auditKeys = new Map([[1, auditKey.publicKey]]);
-const time = new Date("2026-11-20T10:00:00Z");
+export const time = new Date("2026-11-21T10:00:00Z");
 
 export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   time,
@@ -29,11 +31,32 @@ export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   ...change,
 });
 
+/** A process's key for its batches, certified by the audit key or by another one. */
+export function newWriter({ startedAt = time, certifiedBy = auditKey } = {}) {
+  const { publicKey, privateKey } = generateKeyPair();
+  const writerId = "01900000-0000-7000-8000-00000000aaaa";
+  const text = certificateText({ writerId, startedAt, keyVersion: 1, publicKey });
+  const signature = Buffer.from(signMessage(certifiedBy.privateKey, Buffer.from(text), "sha256")).toString("hex");
+  const signNow = (batch: Uint8Array) => signMessage(privateKey, batch, "sha256");
+  return { certificate: { text, signature }, signNow, sign: async (batch: Uint8Array) => signNow(batch) };
+}
+
+/** Records of a chain with the signature over them as one batch. */
+export function signedBatch(
+  writer: ReturnType<typeof newWriter>,
+  head: { chainId: string; hash: string },
+  records: readonly AuditRecord[],
+) {
+  const place = { chainId: head.chainId, first: records[0]!.sequence, last: records.at(-1)!.sequence };
+  const hashes = Buffer.from(records.map(({ hash }) => hash).join(""), "hex");
+  return { records, signature: writer.signNow(batchText({ ...place, previousHash: head.hash }, hashes)) };
+}
+
 export const chainIdOf = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 
-/** Chains and checkpoints in memory, as signers would have made them. */
-export function auditWorld() {
-  const chains = new Map<string, { records: AuditRecord[]; tree: Tree }>();
+/** Chains and checkpoints in memory, as signers would have made them; each `write` is one batch. */
+export function auditWorld(writer = newWriter()) {
+  const chains = new Map<string, { records: AuditRecord[]; lines: string[]; tree: Tree }>();
   const checkpoints: SignedCheckpoint[] = [];
   let previousHash = FIRST_PREVIOUS_HASH;
   const headOf = (chainId: string) => {
@@ -45,14 +68,20 @@ export function auditWorld() {
     checkpoints,
     write(n: number, count: number, change: (i: number) => Partial<AuditEntry> = () => ({})): void {
       const chainId = chainIdOf(n);
-      if (!chains.has(chainId)) chains.set(chainId, { records: [], tree: EMPTY_TREE });
+      if (!chains.has(chainId)) chains.set(chainId, { records: [], lines: [], tree: EMPTY_TREE });
       const { size, hash } = headOf(chainId);
       const entries = Array.from({ length: count }, (_, i) => auditEntry(change(size + i)));
       const added = chainRecords({ chainId, sequence: BigInt(size), hash }, entries);
-      const { records } = chains.get(chainId)!;
-      for (const record of added) records.push(record);
+      const { records, lines } = chains.get(chainId)!;
+      for (const record of added) {
+        records.push(record);
+        lines.push(`${record.hash} ${record.text}`);
+      }
+      const latest = added.reduce((last, record) => Math.max(last, record.time.getTime()), 0);
+      const signature = Buffer.from(signedBatch(writer, { chainId, hash }, added).signature).toString("hex");
+      lines.push(`batch ${added.at(-1)!.sequence} ${new Date(latest).toISOString()} ${signature}`);
     },
-    checkpoint(sign = auditKey): void {
+    checkpoint(sign = auditKey, at = time): void {
       const heads = [];
       for (const [chainId, chain] of chains) {
         if (chain.records.length === chain.tree.size) continue;
@@ -62,7 +91,7 @@ export function auditWorld() {
       }
       const checkpoint: Checkpoint = {
         sequence: checkpoints.length + 1,
-        time,
+        time: at,
         previousHash,
         keyVersion: 1,
         chainCount: chains.size,
@@ -76,12 +105,12 @@ export function auditWorld() {
     },
     /** The lines of an export. */
     export(): string[] {
-      const lines = ["countersign-audit-export-1"];
+      const lines = [EXPORT_FORMAT];
       for (const signed of checkpoints) lines.push(`checkpoint ${JSON.stringify(signed)}`);
-      for (const [chainId, { records }] of chains) {
+      for (const [chainId, { lines: own }] of chains) {
         const { size, hash } = headOf(chainId);
-        lines.push(`chain ${chainId} ${size} ${hash}`);
-        for (const record of records) lines.push(`${record.hash} ${record.text}`);
+        lines.push(`chain ${chainId} ${size} ${hash} ${JSON.stringify(writer.certificate)}`);
+        for (const line of own) lines.push(line);
       }
       return [...lines, "end"];
     },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaAuditStore } from "../store/prisma-audit-store.ts";
+import { newWriter } from "./audit-fixture.ts";
 
 export const clock = new FixedClock("2026-11-21T10:00:00Z");
 /** What a transaction of 999 units costs, in units of 0.00000001 FLOW. */
@@ -30,6 +31,7 @@ afterAll(async () => {
 export const newLog = (replica: PrismaClient) =>
   createAuditLog({
     store: prismaAuditStore(replica),
+    writer: newWriter(),
     clock,
     logger: createLogger({ name: "test", level: "silent" }),
     signaturesPerMinute: 10_000,

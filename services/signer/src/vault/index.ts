@@ -1,5 +1,6 @@
 // The only door to key material: what is not exported here stays in this folder.
 
+export { type AuditWriter, createAuditWriter } from "./audit-writer.ts";
 export { warnOfCoreDumps } from "./core-dumps.ts";
 export {
   addKeyVersion,
@@ -12,5 +13,5 @@ export {
 } from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
 export { openVaults } from "./open-vaults.ts";
-export { ownPublicKeys } from "./own-public-keys.ts";
+export { auditPublicKeys, ownPublicKeys } from "./own-public-keys.ts";
 export type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";

@@ -4,9 +4,11 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PublicKey } from "@countersign/keys";
 import { publicKeyOf, verifySignature } from "@countersign/keys/node";
 import { p256 } from "@noble/curves/nist.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createAuditWriter } from "./audit-writer.ts";
 import { awsKms } from "./aws-kms.ts";
 import { crc32c, gcpKms } from "./gcp-kms.ts";
 import type { KeyHolder } from "./key-holder.ts";
@@ -116,6 +118,27 @@ describe.each(["aws", "gcp"])("the key service %s, by a stand-in of its interfac
     const signature = await vault.sign({ role: "paymaster", chainName }, message);
     expect(signature).toHaveLength(64);
     expect(verifySignature(publicKeyOf(key.publicKey), message, signature, "sha3-256")).toBe(true);
+  });
+
+  it("certifies a process's key for audit records, once, and signs batches without being asked again", async () => {
+    const { holder, id } = holders[name]!;
+    const vault = await createRoutedVault(createKeystoreVault({ rootSecret: "00".repeat(32), chains: {} }), [
+      { role: "audit", version: 3, holder, id },
+    ]);
+    const before = requests.length;
+    let processKey: PublicKey | undefined;
+    const writer = await createAuditWriter(vault, (publicKey, version) => {
+      processKey = publicKey;
+      return JSON.stringify([version, publicKey]);
+    });
+    expect(requests).toHaveLength(before + 1);
+    const { text, signature } = writer.certificate;
+    expect(JSON.parse(text)).toEqual([3, processKey]);
+    const audit = publicKeyOf(key.publicKey);
+    expect(verifySignature(audit, Buffer.from(text), Buffer.from(signature, "hex"), "sha256")).toBe(true);
+    const batch = Buffer.from("a batch");
+    expect(verifySignature(processKey!, batch, await writer.sign(batch), "sha256")).toBe(true);
+    expect(requests).toHaveLength(before + 1);
   });
 
   it("refuses a key of another curve", async () => {

@@ -1,0 +1,91 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { signMessage } from "@countersign/keys/node";
+import { createLogger, createPrismaAdapter, systemClock } from "@countersign/service-kit";
+import { afterEach, beforeEach } from "vitest";
+import { createAuditLog } from "../audit/audit-log.ts";
+import type { SignedCheckpoint } from "../audit/checkpoint.ts";
+import { openCheckpointFile, parseSignedLine } from "../audit/checkpoint-file.ts";
+import { startCheckpointer } from "../audit/checkpointer.ts";
+import { type AuditReport, verifyExport } from "../audit/verify-export.ts";
+import { PrismaClient } from "../store/generated/client.ts";
+import { exportAudit } from "../store/prisma-audit-reader.ts";
+import { prismaAuditStore } from "../store/prisma-audit-store.ts";
+import { prismaCheckpointStore } from "../store/prisma-checkpoint-store.ts";
+import { auditEntry, auditKey, auditKeys, chunksOf, newWriter } from "./audit-fixture.ts";
+
+const logger = createLogger({ name: "test", level: "silent" });
+export const accountId = "01900000-0000-7000-8000-000000000001";
+/** A database of the test's own, with the signer's migrations. */
+export let database: TestDatabase;
+export let prisma: PrismaClient;
+let directory: string;
+
+beforeEach(async () => {
+  database = await createTestDatabase("signer");
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+  directory = mkdtempSync(join(tmpdir(), "countersign-checkpoints-"));
+});
+afterEach(async () => {
+  await prisma.$disconnect();
+  await database.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** The audit log of a signer process. */
+export const newAuditLog = (onAlarm = () => {}) =>
+  createAuditLog({
+    store: prismaAuditStore(prisma),
+    writer: newWriter({ startedAt: systemClock.now() }),
+    clock: systemClock,
+    logger,
+    signaturesPerMinute: 1_000_000,
+    onAlarm,
+  });
+
+/** A signer process: its audit log, and a checkpointer with a file. */
+export function newAuditProcess(name: string, file = true, { stalledMs = 600_000 } = {}) {
+  const path = join(directory, name);
+  const state = { alarms: 0 };
+  const onAlarm = () => {
+    state.alarms += 1;
+  };
+  const log = newAuditLog(onAlarm);
+  const checkpointer = startCheckpointer({
+    store: prismaCheckpointStore(prisma),
+    signer: {
+      version: () => 1,
+      sign: async (text) => signMessage(auditKey.privateKey, text, "sha256"),
+      keys: auditKeys,
+    },
+    ownHead: log.head,
+    ...(file && { file: openCheckpointFile(path) }),
+    intervalMs: 100,
+    stalledMs,
+    onAlarm,
+    clock: systemClock,
+    logger,
+  });
+  const write = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => log.append(auditEntry({ accountId, time: systemClock.now() }))));
+  return { checkpointer, path, state, write };
+}
+
+export const readCheckpointFile = (path: string): SignedCheckpoint[] =>
+  readFileSync(path, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => parseSignedLine(line)!);
+
+/** What `signer audit verify` says of the database now. */
+export async function verifyDatabase(elsewhere: readonly SignedCheckpoint[] = []): Promise<AuditReport> {
+  const lines: string[] = [];
+  for await (const line of exportAudit(prisma)) lines.push(line);
+  return verifyExport(chunksOf(lines), { keys: auditKeys, elsewhere: [{ name: "file", checkpoints: elsewhere }] });
+}
+
+/** How many records are under checkpoints. */
+export const countCovered = (): Promise<number> =>
+  prisma.auditTree.findMany().then((all) => all.reduce((sum, { size }) => sum + Number(size), 0));
