@@ -221,6 +221,28 @@ describe("what was taken away", () => {
     expect(state.isFrozen(accountId)).toBe(true);
   });
 
+  test("a freeze, at once and for remembered tokens too, until it is lifted", () => {
+    const signer = createTokenVerifier(state, { issuer, clock, refuseFrozen: true });
+    const held = raw();
+    signer.verify(held);
+    heartbeat({ entries: [entry({ frozenAccountId: accountId })] });
+    expect(() => signer.verify(held)).toThrow("AccountFrozen");
+    heartbeat({ entries: [entry({ frozenAccountId: accountId, active: false })] });
+    signer.verify(held);
+  });
+
+  test("a key that is blocked, for remembered tokens too, by the session's key and the account's", () => {
+    const held = raw();
+    verifier.verify(held);
+    for (const { alg, key } of [sessionKey, accountKey]) {
+      const publicKey = publicKeyToProto({ algorithm: alg as "ES256" | "ES256K", publicKey: key });
+      heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey } })] });
+      expect(() => verifier.verify(held)).toThrow("SessionEnded");
+      heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey }, active: false })] });
+      verifier.verify(held);
+    }
+  });
+
   test("entries end by themselves", () => {
     heartbeat({ entries: [entry({ endedSessionId: sessionId, until: new Date(clock.now().getTime() + 60_000) })] });
     expect(state.isSessionEnded(sessionId)).toBe(true);

@@ -14,6 +14,9 @@ const records = chainRecords(start, [entry(), entry({ verdict: "GasLimit" }), en
 const last = records.at(-1)!;
 const head = { chainId: "chain", sequence: 3n, hash: last.hash };
 
+const unlinked = chainRecords({ ...start, sequence: 1n, hash: genesisHash("x") }, [entry(), entry()]);
+const unlinkedEnd = unlinked.at(-1)!.hash;
+
 describe("a chain of records", () => {
   it("is whole as it was written", () => {
     expect(verifyChain(records, head)).toBe("");
@@ -32,6 +35,12 @@ describe("a chain of records", () => {
       head,
     ],
     ["another head", records, { ...head, hash: genesisHash("x") }],
+    // Its hash is right for what it says: only the hash of the record before gives it away.
+    [
+      "a record that follows another one than the one before",
+      [records[0]!, ...unlinked],
+      { ...head, hash: unlinkedEnd },
+    ],
     ["a rewritten chain", chainRecords(start, [entry(), entry(), entry()]), head],
   ])("shows %s", (_, changed, end) => {
     expect(verifyChain(changed, end)).not.toBe("");

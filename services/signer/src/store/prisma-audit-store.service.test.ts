@@ -1,6 +1,6 @@
 import { createLogger, createPlainQueries, type PlainQueries, uuidv7 } from "@countersign/service-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuditLog } from "../audit/audit-log.ts";
+import { type AuditHead, AuditHeadMovedError, createAuditLog } from "../audit/audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";
 import { auditEntry, newWriter, signedBatch } from "../testing/audit-fixture.ts";
 import { clock, database, prisma } from "../testing/store-fixture.ts";
@@ -72,6 +72,19 @@ describe("the audit log on Postgres", () => {
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const { records, head } = await storedChain(chainId);
     expect(verifyChain(records, head)).toBe("");
+  });
+
+  it("a head of another hash takes no record, also at the same sequence", async () => {
+    const { chainId, sequence, hash } = await newLog().append(entry());
+    const commit = (head: AuditHead) =>
+      newStore().commit(head, signedBatch(writer, head, chainRecords(head, [entry()])));
+    for (const head of [
+      { chainId, sequence, hash: genesisHash("x") },
+      { chainId, sequence: sequence + 1n, hash },
+    ])
+      await expect(commit(head)).rejects.toThrow(AuditHeadMovedError);
+    expect((await storedChain(chainId)).records).toHaveLength(1);
+    await expect(commit({ chainId, sequence, hash })).resolves.toBe(true);
   });
 
   it("a place without a record has no text", async () => {

@@ -1,0 +1,101 @@
+import { hexToBytes } from "@countersign/keys";
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { FixedClock, type PasskeySettings } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import { CHALLENGE_MS } from "./issue-challenge.ts";
+import type { Challenge, SignInKey } from "./ports.ts";
+import { respondChallenge } from "./respond-challenge.ts";
+import type { Session } from "./session.ts";
+
+const device = generateKeyPair();
+const other = generateKeyPair();
+const data = "ab".repeat(32);
+const refused = (reason: string) => expect.objectContaining({ reason });
+const answerOf = (key = device) =>
+  ({ type: "device-key", signature: signMessage(key.privateKey, hexToBytes(data)) }) as const;
+
+let clock: FixedClock;
+let challenge: Challenge;
+let key: SignInKey;
+let attempts: number;
+let sessions: Session[];
+let blocked: unknown[];
+let respond: (answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"]) => Promise<unknown>;
+beforeEach(() => {
+  clock = new FixedClock("2026-11-21T10:00:00Z");
+  challenge = {
+    data,
+    type: "device-key",
+    accountId: "01900000-0000-7000-8000-000000000001",
+    chainName: "flow-emulator",
+    app: { appId: "demo", appName: "Demo" },
+    signer: device.publicKey,
+    authTime: undefined,
+    expiresAt: new Date(clock.now().getTime() + CHALLENGE_MS),
+  };
+  key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, isRecovery: false };
+  [attempts, sessions, blocked] = [0, [], []];
+  const run = respondChallenge({
+    challenges: {
+      insert: async () => undefined,
+      find: async (id) => (id === data ? challenge : undefined),
+      attempt: async () => {
+        attempts += 1;
+        return attempts <= 5;
+      },
+      succeed: async (_data, session) => sessions.push(session) === 1,
+    },
+    findSignInKey: async () => key,
+    listPasskeys: async () => [],
+    passkeys: {} as PasskeySettings,
+    clock,
+    isKeyBlocked: (_account, candidate) => blocked.includes(candidate),
+    issue: async () => ({ accessToken: "", refreshToken: "" }),
+  });
+  respond = (answer = answerOf()) => run({ data, answer, requestId: "request" });
+});
+
+describe("an answer to a challenge", () => {
+  it("opens a session within five minutes, and none from then on", async () => {
+    expect(CHALLENGE_MS).toBe(300_000);
+    clock.advance(CHALLENGE_MS);
+    await expect(respond()).rejects.toEqual(refused("ChallengeExpired"));
+    expect([attempts, sessions]).toEqual([0, []]);
+    clock.advance(-1);
+    await respond();
+    expect(sessions).toMatchObject([{ scope: "full", accountKey: device.publicKey }]);
+  });
+
+  it("opens one session only", async () => {
+    await respond();
+    await expect(respond()).rejects.toEqual(refused("UnknownChallenge"));
+  });
+
+  it("of another key or over other bytes is wrong, and counts towards the five", async () => {
+    for (let i = 0; i < 5; i += 1) await expect(respond(answerOf(other))).rejects.toEqual(refused("InvalidSignature"));
+    await expect(respond()).rejects.toEqual(refused("UnknownChallenge"));
+    expect(sessions).toEqual([]);
+  });
+
+  it("of another kind than was asked for is refused", async () => {
+    challenge = { ...challenge, type: "passkey" };
+    await expect(respond()).rejects.toEqual(refused("ChallengeTypeMismatch"));
+    challenge = { ...challenge, type: "device-key", signer: undefined };
+    await expect(respond()).rejects.toEqual(refused("InvalidSignature"));
+  });
+
+  it("of a key that was blocked meanwhile opens none, by the account's key and by the device's", async () => {
+    key = { ...key, deviceKey: other.publicKey };
+    for (const each of [device.publicKey, other.publicKey]) {
+      blocked = [each];
+      await expect(respond()).rejects.toEqual(refused("PleaseRegisterKey"));
+    }
+    expect(sessions).toEqual([]);
+  });
+
+  it("of a recovery key opens a session for recovery", async () => {
+    key = { ...key, isRecovery: true };
+    await respond();
+    expect(sessions).toMatchObject([{ scope: "recover" }]);
+  });
+});
