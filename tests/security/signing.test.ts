@@ -211,6 +211,25 @@ describe("whose token it is", () => {
   });
 });
 
+it("scripts that are hard to read, from one account, stop no new script of another", async () => {
+  const thief = await newVictim();
+  const bearer = await mintAccessToken(thief);
+  // Each name is bound to one that is declared after it: 6 KB took the signer more than a second once.
+  const names = Array.from({ length: 300 }, (_, i) => `let n${300 - i} = n${299 - i};`).join(" ");
+  const hard = (i: number) =>
+    `transaction { prepare(a: auth(GetStorageCapabilityController) &Account) { let x${i} = ${i}; ${names}
+      let n0 = a.capabilities.storage.getControllers(forPath: /storage/x) } }`;
+  const send = (i: number) =>
+    ask("transaction", tagged(payload(thief.address, block, { script: utf8(hard(i)) })), {}, bearer);
+  const flood = Promise.all(Array.from({ length: 24 }, (_, i) => send(i)));
+  for (let i = 0; i < 4; i++) {
+    const script = utf8(`transaction { prepare(a: &Account) { log(${i}) } }`);
+    expect((await ask("transaction", tagged(fields({ script, sequence: integer(30 + i) })))).status).toBe(200);
+  }
+  // Four of its new scripts wait at a time; the others are rejected at once.
+  expect((await flood).map(({ status }) => status)).toContain(429);
+});
+
 it("transactions that are signed and never sent hold only a small part of the app's fee budget", async () => {
   const hoarder = await newVictim();
   const bearer = await mintAccessToken(hoarder);

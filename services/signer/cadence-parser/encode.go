@@ -14,6 +14,9 @@ import (
 // maxDepth bounds what walks the tree afterwards; honest scripts stay below 60.
 const maxDepth = 200
 
+// maxNodes bounds the work that a script can cause; ordinary scripts have a few hundred.
+const maxNodes = 5_000
+
 // Fields that only repeat what is elsewhere in the tree, or memoize it.
 var memos = map[string]bool{
 	"ParameterList.parametersByIdentifier":         true,
@@ -30,6 +33,7 @@ var (
 type encoder struct {
 	out   []byte
 	depth int
+	nodes int
 }
 
 // encodeProgram writes the tree as JSON objects {"node": <Go type>, "at": "line:column", …children}, without what is empty, comments and end
@@ -117,6 +121,10 @@ func (e *encoder) structure(v reflect.Value) {
 		e.string(hex.EncodeToString(node.Address.Bytes()))
 		e.raw("}")
 		return
+	}
+	e.nodes++
+	if e.nodes > maxNodes {
+		panic("the script is too large")
 	}
 	t := v.Type()
 	e.raw(`{"node":`)

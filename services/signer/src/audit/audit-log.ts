@@ -95,8 +95,10 @@ export interface AuditReceipt {
 }
 
 export interface AuditLog {
-  /** Turns away, without work and without a record, whoever was over the limit in this minute already. Errors: RateLimited. */
+  /** Rejects early, without a record, an account that was over the limit in this minute already. Errors: RateLimited. */
   admit(accountId: string): void;
+  /** Counts a refusal against the account's limit of signatures per minute, whether it is recorded or not. */
+  noteRefusal(accountId: string): void;
   /**
    * Resolves once the record and the reservation are durable. Errors: RateLimited where the account has its most signatures, SigningRefused (BudgetExceeded), Unavailable
    * where nothing could be written. `keepsRefusal` is asked where a budget refuses: whether that is recorded; without it, it is.
@@ -137,6 +139,8 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   let running = false;
   /** Accounts over the limit, and until when. */
   const overLimit = new Map<string, number>();
+  /** Refusals of this process in the minute that begins then, by account. */
+  let refusals = { minute: 0, counts: new Map<string, number>() };
 
   async function begin(): Promise<AuditHead> {
     const chainId = uuidv7(clock);
@@ -155,7 +159,8 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   /** Most batches have nobody who is over a limit: then records are written as they were decided, and else with what each one's came to. */
   async function write(current: AuditHead, batch: readonly Waiting[], minute: Date): Promise<Written> {
     const counts = new Map<string, number>();
-    const limited = ({ verdict, accountId }: AuditEntry) => verdict === "signed" && accountId !== "";
+    // Refusals count as well: they cost as much, and a script that is refused costs the most.
+    const limited = ({ accountId }: AuditEntry) => accountId !== "";
     for (const { entry } of batch)
       if (limited(entry)) counts.set(entry.accountId, (counts.get(entry.accountId) ?? 0) + 1);
     const counted = { minute, counts, limit: signaturesPerMinute };
@@ -266,6 +271,14 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
       const left = until - clock.now().getTime();
       if (left > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(left / 1000) });
       overLimit.delete(accountId);
+    },
+    noteRefusal(accountId) {
+      if (accountId === "") return;
+      const minute = Math.floor(clock.now().getTime() / MINUTE_MS) * MINUTE_MS;
+      if (refusals.minute !== minute) refusals = { minute, counts: new Map() };
+      const count = (refusals.counts.get(accountId) ?? 0) + 1;
+      refusals.counts.set(accountId, count);
+      if (count >= signaturesPerMinute) overLimit.set(accountId, minute + MINUTE_MS);
     },
     append: (entry, reservation, keepsRefusal) =>
       new Promise((resolve, reject) => {

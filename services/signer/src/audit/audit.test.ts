@@ -259,9 +259,24 @@ describe("the audit log", () => {
       "signed",
       "signed",
     ]);
-    await expect(log.append(entry({ accountId: "a", verdict: "GasLimit" }))).resolves.toBeDefined();
     expect(() => log.admit("a")).toThrow("RateLimited");
     expect(() => log.admit("b")).not.toThrow();
+  });
+
+  it("counts refusals in the limit of signatures per minute, those that are not recorded as well", async () => {
+    const { log, state } = newLog(3);
+    const refused = () => log.append(entry({ accountId: "a", verdict: "GasLimit" }));
+    await Promise.all([refused(), refused(), refused()]);
+    await expect(log.append(entry({ accountId: "a" }))).rejects.toMatchObject({ reason: "RateLimited" });
+    const [chain] = [...state.chains.values()];
+    expect(chain!.records.map(({ verdict }) => verdict)).toEqual(["GasLimit", "GasLimit", "GasLimit", "RateLimited"]);
+    for (let i = 0; i < 2; i++) log.noteRefusal("b");
+    expect(() => log.admit("b")).not.toThrow();
+    log.noteRefusal("b");
+    expect(() => log.admit("b")).toThrow("RateLimited");
+    // Requests without an account, such as creations, have no such limit.
+    for (let i = 0; i < 10; i++) log.noteRefusal("");
+    expect(() => log.admit("")).not.toThrow();
   });
 
   it("refuses and records what a budget has no room for, and nothing else of the batch", async () => {

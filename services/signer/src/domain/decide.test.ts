@@ -122,6 +122,18 @@ describe("refusals", () => {
     expect(records).toHaveLength(13);
   });
 
+  it("count in the account's limit, recorded or not; what is no refusal does not", async () => {
+    const noted: string[] = [];
+    const noteRefusal = (accountId: string) => void noted.push(accountId);
+    const decide = deciding({ audit: { ...audit, noteRefusal }, recordedRefusalsPerMinute: 0 });
+    await refused(decide);
+    await refused(decide);
+    await decide("transaction", message, asker, async () => permission);
+    const unavailable = async () => Promise.reject(new AppError("Unavailable"));
+    await expect(decide("transaction", message, asker, unavailable)).rejects.toMatchObject({ reason: "Unavailable" });
+    expect(noted).toEqual([asker.accountId, asker.accountId]);
+  });
+
   it("that went unrecorded hide no signature", async () => {
     const decide = deciding({ recordedRefusalsPerMinute: 0 });
     await refused(decide);

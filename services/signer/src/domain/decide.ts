@@ -141,6 +141,7 @@ export function createDecide(options: DecideOptions) {
       return { address, keyId, signature, receipt };
     } catch (error) {
       const refused = !recorded && isAppError(error, ...RECORDED);
+      if (refused) audit.noteRefusal(asker.accountId);
       if (refused && mayRecordRefusal(asker)) {
         const verdict = error.metadata.reason ?? error.reason;
         await audit.append({ ...entry, scriptHash, verdict });

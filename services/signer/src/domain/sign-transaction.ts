@@ -189,10 +189,10 @@ export async function checkFreeScript(
   scripts: KnownScripts,
   { script, authorizers }: DecodedMessage,
   { policy, scriptHash }: Deciding,
-  asker: string,
+  requester: string,
 ): Promise<void> {
   if (!mustBeRead(scriptHash, policy)) return;
-  const facts = scripts.known(scriptHash) ?? (await scripts.learn(scriptHash, script, asker));
+  const facts = scripts.known(scriptHash, requester) ?? (await scripts.learn(scriptHash, script, requester));
   checkScript(facts, { policy, authorizers: authorizers.length });
 }
 

@@ -12,7 +12,7 @@ const GLUE = `globalThis.Go = class {
   importObject = {};
   run() {
     globalThis.countersignParseCadence = (script) => {
-      if (script === "forever") for (;;);
+      if (script.startsWith("forever")) for (;;);
       if (script === "throw") throw new Error("stack overflow");
       if (script === "exit") this.exit(2);
       if (script === "memory") { const all = []; for (;;) all.push(new Array(1e6).fill(Math.random())); }
@@ -41,8 +41,11 @@ const start = async (options: ParserPoolOptions = {}) => {
     onReplaced: (why) => replaced.push(why),
     ...options,
   });
-  return pool;
+  const { facts, size } = pool;
+  // Requesters of their own, unless the test is about one of them.
+  return { size, facts: (script: string, requester = `account-${accounts++}`) => facts(script, requester) };
 };
+let accounts = 0;
 
 describe("the parser's workers", { timeout: 60_000 }, () => {
   it("say what is in a script, or that it is none", async () => {
@@ -91,6 +94,46 @@ describe("the parser's workers", { timeout: 60_000 }, () => {
   it("pass on no more than a line of what the parser says", async () => {
     const { facts } = await start({ timeLimitMs: 10_000 });
     expect((await facts("long")).problem).toBe("😀".repeat(200));
+  });
+
+  it("read the scripts of several accounts in turns, one of each at a time", async () => {
+    const { facts } = await start({ workers: 2, timeLimitMs: 10_000 });
+    const order: string[] = [];
+    const read = async (requester: string, script: string) => {
+      await facts(script, requester);
+      order.push(`${requester} ${script}`);
+    };
+    await Promise.all([
+      ...["1", "2", "3", "4"].map((script) => read("thief", script)),
+      read("ada", "a"),
+      read("bob", "b"),
+    ]);
+    // With two workers, at most one more script of the thief is read before each of the others'.
+    expect(order.indexOf("ada a")).toBeLessThan(2);
+    expect(order.indexOf("bob b")).toBeLessThan(3);
+    expect(order.filter((each) => each.startsWith("thief"))).toEqual(["thief 1", "thief 2", "thief 3", "thief 4"]);
+  });
+
+  it("are never all taken by the scripts of one account", async () => {
+    const { facts } = await start({ workers: 2, timeLimitMs: 50_000 });
+    for (let i = 0; i < 20; i++) void facts(`forever ${i}`, "thief").catch(() => undefined);
+    expect((await facts("fine", "ada")).problem).toBe("");
+    expect(replaced).toEqual([]);
+  });
+
+  it("read nothing for a while for an account whose script cost one of them, and go on for others", async () => {
+    let now = 1_000_000;
+    const { facts } = await start({ timeLimitMs: 500, pauseMs: 60_000, monotonicMs: () => now });
+    const slow = facts("forever", "thief");
+    const queued = facts("fine", "thief");
+    await expect(queued).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: 60 });
+    expect((await slow).problem).toBe("the script takes too long to understand");
+    expect((await facts("fine", "ada")).problem).toBe("");
+    now += 59_000;
+    await expect(facts("fine", "thief")).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: 1 });
+    now += 1_000;
+    expect((await facts("fine", "thief")).problem).toBe("");
+    expect(replaced).toHaveLength(1);
   });
 
   it("turn scripts away when too many wait, or when they are too long", async () => {

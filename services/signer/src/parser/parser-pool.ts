@@ -20,15 +20,22 @@ export interface ParserPoolOptions {
   readonly idleMs?: number;
   /** A script that takes longer costs its worker. */
   readonly timeLimitMs?: number;
-  /** Scripts that may wait; more are turned away. */
+  /** Scripts of everybody that may wait; more are rejected. */
   readonly maxQueue?: number;
+  /** How long nothing is read for a requester whose script cost a worker. */
+  readonly pauseMs?: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs?: () => number;
   /** Told when a worker was replaced, and why. */
   readonly onReplaced?: (why: string) => void;
 }
 
 export interface ParserPool {
-  /** What the syntax tree says. Errors: RateLimited where too many scripts wait. */
-  facts(script: string): Promise<ScriptFacts>;
+  /**
+   * Reads a script. Requesters take turns, one script of each at a time. Errors: RateLimited when too many scripts wait,
+   * or for `pauseMs` after a script of this requester cost a worker.
+   */
+  facts(script: string, requester: string): Promise<ScriptFacts>;
   /** Workers that run or start. */
   size(): number;
   close(): Promise<void>;
@@ -36,7 +43,9 @@ export interface ParserPool {
 
 interface Job {
   readonly script: string;
+  readonly requester: string;
   done(facts: ScriptFacts): void;
+  fail(error: AppError): void;
 }
 
 /**
@@ -53,7 +62,52 @@ const ENTRY = new URL("./parser-worker.ts", import.meta.url).href;
 export const MAX_SCRIPT_LENGTH = 64 * 1024;
 const RESTART_MS = 1000;
 const IDLE_MS = 60_000;
+const PAUSE_MS = 60_000;
 const TOO_SLOW = "the script takes too long to understand";
+
+/** Jobs in turns of their requesters: one of each is under way at a time, and nobody waits behind all of another's. */
+function createFairQueue() {
+  /** In the order of their turns. */
+  const waiting = new Map<string, Job[]>();
+  const busy = new Set<string>();
+  const nextRequester = () => [...waiting.keys()].find((requester) => !busy.has(requester));
+  return {
+    size: () => [...waiting.values()].reduce((count, jobs) => count + jobs.length, 0),
+    add(job: Job): void {
+      const jobs = waiting.get(job.requester);
+      if (jobs) jobs.push(job);
+      else waiting.set(job.requester, [job]);
+    },
+    hasNext: () => nextRequester() !== undefined,
+    next(): Job | undefined {
+      const requester = nextRequester();
+      if (requester === undefined) return undefined;
+      const [job, ...others] = waiting.get(requester) ?? [];
+      if (others.length > 0) waiting.set(requester, others);
+      else waiting.delete(requester);
+      busy.add(requester);
+      return job;
+    },
+    /** The requester's next job comes after all that wait now. */
+    finished({ requester }: Job): void {
+      busy.delete(requester);
+      const others = waiting.get(requester);
+      if (!others) return;
+      waiting.delete(requester);
+      waiting.set(requester, others);
+    },
+    remove(requester: string): Job[] {
+      const jobs = waiting.get(requester) ?? [];
+      waiting.delete(requester);
+      return jobs;
+    },
+    clear(): Job[] {
+      const all = [...waiting.values()].flat();
+      waiting.clear();
+      return all;
+    },
+  };
+}
 
 /**
  * Worker threads with the Cadence parser: a script may cost the worker that reads it, and nothing else. Workers that break or take too long are replaced.
@@ -61,7 +115,7 @@ const TOO_SLOW = "the script takes too long to understand";
  */
 export async function startParserPool(options: ParserPoolOptions = {}): Promise<ParserPool> {
   const { directory = PARSER_DIRECTORY, workers = 2, timeLimitMs = 1000, maxQueue = 256 } = options;
-  const { idleMs = IDLE_MS } = options;
+  const { idleMs = IDLE_MS, pauseMs = PAUSE_MS, monotonicMs = () => performance.now() } = options;
   const [wasm, glue] = await Promise.all([
     readFile(join(directory, "cadence-parser.wasm")),
     readFile(join(directory, "wasm_exec.js"), "utf8"),
@@ -71,7 +125,9 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   // Node names a directory of this version below the one that it was given.
   const cacheOfVersion = getCompileCacheDir();
   const compileCache = cacheOfVersion === undefined ? undefined : dirname(cacheOfVersion);
-  const queue: Job[] = [];
+  const queue = createFairQueue();
+  /** Requesters whose script cost a worker, and until when nothing of theirs is read. */
+  const paused = new Map<string, number>();
   const idle: ((job: Job) => void)[] = [];
   const running = new Set<Worker>();
   let restarting = 0;
@@ -79,9 +135,27 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   let nextId = 0;
 
   const work = () => {
-    // Whoever worked last: the others may come to rest.
-    while (queue.length > 0 && idle.length > 0) idle.pop()?.(queue.shift() as Job);
-    if (queue.length > 0 && running.size + restarting < workers) restart();
+    // The worker that was busy last, so that the others may end.
+    while (queue.hasNext() && idle.length > 0) idle.pop()?.(queue.next() as Job);
+    if (queue.hasNext() && running.size + restarting < workers) restart();
+  };
+
+  const finish = (job: Job, facts: ScriptFacts) => {
+    queue.finished(job);
+    job.done(facts);
+  };
+
+  const pausedError = (leftMs: number) =>
+    new AppError("RateLimited", {
+      detail: "a script of this account took too long to read; its new scripts are read again later",
+      retryAfterSeconds: Math.ceil(leftMs / 1000),
+    });
+
+  const pause = (requester: string) => {
+    const now = monotonicMs();
+    for (const [other, until] of paused) if (until <= now) paused.delete(other);
+    paused.set(requester, now + pauseMs);
+    for (const job of queue.remove(requester)) job.fail(pausedError(pauseMs));
   };
 
   const startWorker = (): Promise<void> =>
@@ -128,11 +202,16 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
       const end = (why: string) => {
         if (ended) return;
         leave();
-        current?.job.done(notUnderstood(why));
+        if (current) {
+          pause(current.job.requester);
+          finish(current.job, notUnderstood(why));
+          current = undefined;
+        }
         if (!readyOnce) failed(new Error(`the Cadence parser does not start: ${why}`));
         else if (!closed) {
           options.onReplaced?.(why);
           restart();
+          work();
         }
       };
 
@@ -146,7 +225,7 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
         clearTimeout(current.timer);
         const { job } = current;
         current = undefined;
-        job.done(facts);
+        finish(job, facts);
         free();
       });
       worker.on("error", () => end("the script breaks the parser"));
@@ -167,19 +246,21 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   await startWorker();
 
   return {
-    async facts(script) {
+    async facts(script, requester) {
       if (script.length > MAX_SCRIPT_LENGTH) return notUnderstood("the script is too long");
-      if (closed || queue.length >= maxQueue)
+      const pauseLeftMs = (paused.get(requester) ?? 0) - monotonicMs();
+      if (pauseLeftMs > 0) throw pausedError(pauseLeftMs);
+      if (closed || queue.size() >= maxQueue)
         throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
-      return new Promise((done) => {
-        queue.push({ script, done });
+      return new Promise((done, fail) => {
+        queue.add({ script, requester, done, fail });
         work();
       });
     },
     size: () => running.size,
     async close() {
       closed = true;
-      for (const job of queue.splice(0)) job.done(notUnderstood("the signer stops"));
+      for (const job of queue.clear()) job.done(notUnderstood("the signer stops"));
       await Promise.all([...running].map((worker) => worker.terminate()));
     },
   };

@@ -106,6 +106,7 @@ export const store: BindingStore = {
 };
 export const audit = {
   admit: () => undefined,
+  noteRefusal: () => undefined,
   head: () => undefined,
   append: async (entry: AuditEntry, reservation?: Reservation) => {
     state.records.push(entry);

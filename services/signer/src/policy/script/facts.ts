@@ -9,12 +9,19 @@ import { typeUses } from "./facts/types.ts";
 import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 import type { SyntaxNode } from "./syntax.ts";
 
-/** Bytes of JSON; what a worker sends and the cache keeps. Honest scripts have one or two thousand. Never cut: the harm may be in what is left out. */
-const MOST_TO_SAY = 16 * 1024;
+/**
+ * Bytes of JSON that a worker sends and the cache keeps; honest scripts have one or two thousand. Facts are never cut:
+ * the harm may be in what is left out.
+ */
+const MAX_FACTS_LENGTH = 16 * 1024;
+
+/** Every name of a type is looked for among the imports. Honest scripts have up to twenty. */
+const MAX_IMPORTS = 100;
 
 /** Reads the tree once for each question; runs in the parser's worker. */
 export function collectFacts(program: SyntaxNode): ScriptFacts {
   const imports = importsOf(program);
+  if (imports.length > MAX_IMPORTS) return notUnderstood(`the script has more than ${MAX_IMPORTS} imports`);
   const prepare = prepareParameters(program, imports);
   const accounts = new Set(prepare.map(({ name }) => name));
   const facts: ScriptFacts = {
@@ -28,5 +35,5 @@ export function collectFacts(program: SyntaxNode): ScriptFacts {
     accountUses: [...accountUses(program, accounts, imports), ...controllerUses(program, accounts, imports)],
     storageCalls: storageCalls(program, accounts, imports),
   };
-  return JSON.stringify(facts).length > MOST_TO_SAY ? notUnderstood("the script says too much") : facts;
+  return JSON.stringify(facts).length > MAX_FACTS_LENGTH ? notUnderstood("the script's facts exceed 16 KiB") : facts;
 }

@@ -16,13 +16,45 @@ function reading(answer = async () => fine) {
 
 it("forgets the least used, and never knows more than it may", async () => {
   const reader = reading();
-  const scripts = createKnownScripts({ reader, clock: new FixedClock(), capacity: 3 });
-  for (const each of ["a", "b", "c"]) await scripts.learn(each, each, "ada");
-  scripts.known("a");
-  await scripts.learn("d", "d", "ada");
-  expect(["a", "b", "c", "d"].filter((each) => scripts.known(each))).toEqual(["a", "c", "d"]);
-  for (let i = 0; i < 100; i += 1) await scripts.learn(`x${i}`, "x", "ada");
+  const scripts = createKnownScripts({ reader, clock: new FixedClock(), capacity: 3, ownCapacity: 3 });
+  const learnShared = async (hash: string) => {
+    await scripts.learn(hash, hash, "ada");
+    scripts.known(hash, "bob");
+  };
+  for (const each of ["a", "b", "c"]) await learnShared(each);
+  scripts.known("a", "ada");
+  await learnShared("d");
+  expect(["a", "b", "c", "d"].filter((each) => scripts.known(each, "ada"))).toEqual(["a", "c", "d"]);
+  for (let i = 0; i < 100; i += 1) await learnShared(`x${i}`);
   expect(scripts.size).toBe(3);
+});
+
+it("forgets no script of others for the new scripts of one account", async () => {
+  const reader = reading();
+  const scripts = createKnownScripts({
+    reader,
+    clock: new FixedClock(),
+    capacity: 4,
+    ownCapacity: 6,
+    ownPerRequester: 2,
+  });
+  await scripts.learn("shared", "shared", "ada");
+  scripts.known("shared", "bob");
+  await scripts.learn("ada's", "ada's", "ada");
+  for (let i = 0; i < 100; i += 1) await scripts.learn(`cheap ${i}`, "cheap", "thief");
+  expect(scripts.known("shared", "carol")).toBe(fine);
+  expect(scripts.known("ada's", "ada")).toBe(fine);
+  expect(["cheap 97", "cheap 98", "cheap 99"].map((hash) => scripts.known(hash, "thief"))).toEqual([
+    undefined,
+    fine,
+    fine,
+  ]);
+  expect(scripts.size).toBe(4);
+  // Many accounts together push out what only one account uses, and nothing that several do.
+  for (let i = 0; i < 100; i += 1) await scripts.learn(`many ${i}`, "many", `thief ${i}`);
+  expect(scripts.known("ada's", "ada")).toBeUndefined();
+  expect(scripts.known("shared", "carol")).toBe(fine);
+  expect(scripts.size).toBe(1 + 6);
 });
 
 it("reads once for all who ask at the same time", async () => {
@@ -36,9 +68,9 @@ it("tries again later what was not understood", async () => {
   const clock = new FixedClock();
   const scripts = createKnownScripts({ reader: reading(async () => notUnderstood("too slow")), clock });
   await scripts.learn("a", "a", "ada");
-  expect(scripts.known("a")?.problem).toBe("too slow");
+  expect(scripts.known("a", "ada")?.problem).toBe("too slow");
   clock.advance(61_000);
-  expect(scripts.known("a")).toBeUndefined();
+  expect(scripts.known("a", "ada")).toBeUndefined();
   expect(scripts.size).toBe(0);
 });
 
@@ -48,7 +80,7 @@ it("keeps nothing of a reader that failed", async () => {
     clock: new FixedClock(),
   });
   await expect(scripts.learn("a", "a", "ada")).rejects.toThrow("full");
-  expect(scripts.known("a")).toBeUndefined();
+  expect(scripts.known("a", "ada")).toBeUndefined();
 });
 
 it("without a parser understands nothing", async () => {
@@ -56,7 +88,7 @@ it("without a parser understands nothing", async () => {
   expect((await scripts.learn("a", "a", "ada")).problem).toBe("the signer has no parser");
 });
 
-it("lets one asker wait with a few scripts only, and others' go on", async () => {
+it("lets one requester wait with a few scripts only, and others' go on", async () => {
   const ends: (() => void)[] = [];
   const reader = reading(() => new Promise((resolve) => ends.push(() => resolve(fine))));
   const scripts = createKnownScripts({ reader, clock: new FixedClock() });

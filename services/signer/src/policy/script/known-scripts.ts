@@ -4,83 +4,131 @@ import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 
 /** Reads scripts; see parser/parser-pool.ts. */
 export interface ScriptReader {
-  facts(script: string): Promise<ScriptFacts>;
+  facts(script: string, requester: string): Promise<ScriptFacts>;
 }
 
 export interface KnownScriptsOptions {
   /** Undefined where there is no parser: then no script is understood. */
   readonly reader: ScriptReader | undefined;
   readonly clock: Clock;
-  /** Scripts remembered, the least used forgotten first. */
+  /** Scripts of several requesters that are remembered; the least recently used is forgotten first. */
   readonly capacity?: number;
-  /** New scripts of one asker that are read or wait at the same time: nobody fills the readers' queue alone. */
-  readonly perAsker?: number;
+  /** Scripts of one requester alone that are remembered: of all requesters together, and of each. */
+  readonly ownCapacity?: number;
+  readonly ownPerRequester?: number;
+  /** New scripts of one requester that are read or wait at the same time. */
+  readonly perRequester?: number;
 }
 
+/** Requester: an account, or "explain" for whatever is only explained. */
 export interface KnownScripts {
   /** What is known already; the way of every signature but the first of its script. */
-  known(scriptHash: string): ScriptFacts | undefined;
-  /** Reads the script, once for all who ask meanwhile. `asker`: an account, or whoever else asks. Errors: RateLimited where too many new scripts of the asker, or of everybody, wait. */
-  learn(scriptHash: string, script: string, asker: string): Promise<ScriptFacts>;
+  known(scriptHash: string, requester: string): ScriptFacts | undefined;
+  /**
+   * Reads the script, once for all who ask meanwhile. Errors: RateLimited when too many new scripts of the requester, or
+   * of everybody, wait.
+   */
+  learn(scriptHash: string, script: string, requester: string): Promise<ScriptFacts>;
   readonly size: number;
+}
+
+interface Entry {
+  readonly facts: ScriptFacts;
+  readonly until: number;
+  /** The only requester so far; undefined once there was another. */
+  owner: string | undefined;
 }
 
 /** What was not understood may have been our own weakness, a worker that was killed: it is tried again after this. */
 const RETRY_MS = 60_000;
 
+/** Moves a key to the end, where what was used last is. */
+function touch<K, V>(map: Map<K, V>, key: K, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+}
+
 /**
- * What syntax trees say, by SHA-256 of the script. Facts only: what is allowed is decided anew each time.
+ * What syntax trees say, by SHA-256 of the script. Facts only: what is allowed is decided each time.
+ *
+ * A script that a single requester has used is in a small part of its own, where each requester has a few places: no
+ * number of new scripts that one account sends makes the signer forget what others use.
  */
 export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
-  const { reader, clock, capacity = 1024, perAsker = 4 } = options;
-  const facts = new Map<string, { facts: ScriptFacts; until: number }>();
+  const { reader, clock, capacity = 768, ownCapacity = 256, ownPerRequester = 8, perRequester = 4 } = options;
+  const shared = new Map<string, Entry>();
+  const own = new Map<string, Entry>();
+  const ownOf = new Map<string, Set<string>>();
   const learning = new Map<string, Promise<ScriptFacts>>();
   const waiting = new Map<string, number>();
 
-  const keep = (hash: string, found: ScriptFacts) => {
-    const until = found.problem === "" ? Number.POSITIVE_INFINITY : clock.now().getTime() + RETRY_MS;
-    facts.delete(hash);
-    facts.set(hash, { facts: found, until });
-    for (const oldest of facts.keys()) {
-      if (facts.size <= capacity) break;
-      facts.delete(oldest);
-    }
+  const forgetOwn = (hash: string) => {
+    const owner = own.get(hash)?.owner;
+    own.delete(hash);
+    if (owner === undefined) return;
+    const hashes = ownOf.get(owner);
+    hashes?.delete(hash);
+    if (hashes?.size === 0) ownOf.delete(owner);
   };
 
-  const read = async (from: ScriptReader, hash: string, script: string) => {
-    const found = await from.facts(script);
-    keep(hash, found);
-    return found;
+  const keepOwn = (hash: string, entry: Entry, owner: string) => {
+    forgetOwn(hash);
+    own.set(hash, entry);
+    const hashes = ownOf.get(owner) ?? new Set<string>();
+    ownOf.set(owner, hashes.add(hash));
+    const [oldestOfOwner = ""] = hashes;
+    if (hashes.size > ownPerRequester) forgetOwn(oldestOfOwner);
+    const [oldest = ""] = own.keys();
+    if (own.size > ownCapacity) forgetOwn(oldest);
+  };
+
+  const share = (hash: string, entry: Entry) => {
+    forgetOwn(hash);
+    entry.owner = undefined;
+    touch(shared, hash, entry);
+    const [oldest = ""] = shared.keys();
+    if (shared.size > capacity) shared.delete(oldest);
+  };
+
+  const read = async (from: ScriptReader, hash: string, script: string, requester: string) => {
+    const facts = await from.facts(script, requester);
+    const until = facts.problem === "" ? Number.POSITIVE_INFINITY : clock.now().getTime() + RETRY_MS;
+    keepOwn(hash, { facts, until, owner: requester }, requester);
+    return facts;
   };
 
   return {
-    known(hash) {
-      const entry = facts.get(hash);
+    known(hash, requester) {
+      const entry = shared.get(hash) ?? own.get(hash);
       if (!entry) return undefined;
-      facts.delete(hash);
-      if (entry.until <= clock.now().getTime()) return undefined;
-      facts.set(hash, entry);
+      if (entry.until <= clock.now().getTime()) {
+        shared.delete(hash);
+        forgetOwn(hash);
+        return undefined;
+      }
+      if (entry.owner === undefined || entry.owner !== requester) share(hash, entry);
+      else keepOwn(hash, entry, entry.owner);
       return entry.facts;
     },
-    async learn(hash, script, asker) {
+    async learn(hash, script, requester) {
       if (!reader) return notUnderstood("the signer has no parser");
       const begun = learning.get(hash);
       if (begun) return begun;
-      const count = waiting.get(asker) ?? 0;
-      if (count >= perAsker)
+      const count = waiting.get(requester) ?? 0;
+      if (count >= perRequester)
         throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
-      waiting.set(asker, count + 1);
-      const work = read(reader, hash, script).finally(() => {
+      waiting.set(requester, count + 1);
+      const work = read(reader, hash, script, requester).finally(() => {
         learning.delete(hash);
-        const left = (waiting.get(asker) ?? 1) - 1;
-        if (left > 0) waiting.set(asker, left);
-        else waiting.delete(asker);
+        const left = (waiting.get(requester) ?? 1) - 1;
+        if (left > 0) waiting.set(requester, left);
+        else waiting.delete(requester);
       });
       learning.set(hash, work);
       return work;
     },
     get size() {
-      return facts.size;
+      return shared.size + own.size;
     },
   };
 }

@@ -31,6 +31,11 @@ describe("attacks", () => {
     ["a type of question marks", `transaction { prepare(a: &Account) { let x: A${"?".repeat(20_000)} = 1 } }`],
     ["comments in comments", "/*".repeat(20_000)],
     ["ten thousand uses of the account", `transaction { prepare(a: &Account) { ${"log(a);".repeat(8000)} } }`],
+    ["more nodes than any transaction has", `transaction { prepare(a: &Account) { ${"f();".repeat(2500)} } }`],
+    [
+      "more imports than any transaction has",
+      `${"import A from 0x1\n".repeat(200)}transaction { prepare(a: &Account) {} }`,
+    ],
     ["no Cadence", "select * from accounts"],
     ["nothing but a null character", "\0"],
   ])("%s", async (_, script) => {
@@ -156,7 +161,7 @@ describe("the policy", () => {
 
 it("a script that was read once is known without asking anybody", async () => {
   const script = "transaction { prepare(a: &Account) { log(42) } }";
-  expect(scripts.known(sha256(script))).toBeUndefined();
+  expect(scripts.known(sha256(script), "ada")).toBeUndefined();
   await ask(script);
-  expect(scripts.known(sha256(script))?.problem).toBe("");
+  expect(scripts.known(sha256(script), "ada")?.problem).toBe("");
 });

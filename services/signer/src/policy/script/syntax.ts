@@ -27,16 +27,24 @@ export function text(node: SyntaxNode | undefined, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Every node below and including `node`, each with its ancestors, the nearest last: a list that is good until the next step. */
-export function* walk(
-  node: SyntaxNode,
-  ancestors: SyntaxNode[] = [],
-): Generator<[node: SyntaxNode, ancestors: readonly SyntaxNode[]]> {
-  yield [node, ancestors];
-  ancestors.push(node);
-  for (const value of Object.values(node)) {
-    if (isNode(value)) yield* walk(value, ancestors);
-    else if (Array.isArray(value)) for (const each of value) if (isNode(each)) yield* walk(each, ancestors);
+/**
+ * Every node of the tree in the order of the source, each with its ancestors, the nearest last. The list of ancestors is
+ * valid until the next step. Takes time in proportion to the number of nodes.
+ */
+export function* walk(root: SyntaxNode): Generator<[node: SyntaxNode, ancestors: readonly SyntaxNode[]]> {
+  const ancestors: SyntaxNode[] = [];
+  // `undefined` ends the children of the nearest ancestor.
+  const pending: (SyntaxNode | undefined)[] = [root];
+  while (pending.length > 0) {
+    const node = pending.pop();
+    if (!node) {
+      ancestors.pop();
+      continue;
+    }
+    yield [node, ancestors];
+    ancestors.push(node);
+    pending.push(undefined);
+    const below = Object.values(node).flatMap((value) => (Array.isArray(value) ? value : [value]));
+    for (let i = below.length - 1; i >= 0; i -= 1) if (isNode(below[i])) pending.push(below[i]);
   }
-  ancestors.pop();
 }

@@ -19,33 +19,48 @@ function isGetter(node: SyntaxNode): boolean {
   return GETTERS.has(text(invoked, "Identifier"));
 }
 
-/** The expression inside of `!`, `[0]` and `??` that gives a controller, if one does. */
-function givesController(node: SyntaxNode | undefined, names: ReadonlySet<string>): boolean {
-  if (!node) return false;
-  if (node.node === "IdentifierExpression") return names.has(text(node, "Identifier"));
-  if (node.node === "ForceExpression") return givesController(child(node, "Expression"), names);
-  if (node.node === "IndexExpression") return givesController(child(node, "TargetExpression"), names);
-  if (isCoalescing(node)) return givesController(child(node, "Left"), names);
-  return isGetter(node);
+/** The expression inside of `!`, `[0]` and `??` whose value they pass on. */
+function innerValue(node: SyntaxNode | undefined): SyntaxNode | undefined {
+  if (node?.node === "ForceExpression") return innerValue(child(node, "Expression"));
+  if (node?.node === "IndexExpression") return innerValue(child(node, "TargetExpression"));
+  return node && isCoalescing(node) ? innerValue(child(node, "Left")) : node;
 }
 
-/** Names bound to controllers, or to lists of them, by `let`, `if let` and `for`. */
+/** The names of the parameters of function literals that `forEachController` calls with controllers. */
+const parametersOf = (invocation: SyntaxNode): string[] =>
+  children(invocation, "Arguments").flatMap((argument) => {
+    const list = child(child(argument, "Expression", "FunctionExpression"), "ParameterList");
+    return children(list, "Parameters").map((parameter) => text(parameter, "Identifier"));
+  });
+
+const callsForEachController = (node: SyntaxNode): boolean =>
+  node.node === "InvocationExpression" && text(child(node, "InvokedExpression"), "Identifier") === "forEachController";
+
+/**
+ * Names bound to controllers, or to lists of them, by `let`, `if let`, `for` and `forEachController`, directly or by way
+ * of other names. Each declaration is looked at once: a script of names that are bound to names must not take longer
+ * than others.
+ */
 function controllerNames(program: SyntaxNode): Set<string> {
-  const names = new Set<string>();
-  for (let before = -1; before < names.size; ) {
-    before = names.size;
-    for (const [node] of walk(program)) {
-      if (!["VariableDeclaration", "ForStatement"].includes(node.node)) continue;
-      if (givesController(child(node, "Value"), names)) names.add(text(node, "Identifier"));
-    }
-  }
+  const boundTo = new Map<string, string[]>();
+  const found: string[] = [];
   for (const [node] of walk(program)) {
-    const invoked = node.node === "InvocationExpression" ? child(node, "InvokedExpression") : undefined;
-    if (text(invoked, "Identifier") !== "forEachController") continue;
-    for (const argument of children(node, "Arguments")) {
-      const list = child(child(argument, "Expression", "FunctionExpression"), "ParameterList");
-      for (const parameter of children(list, "Parameters")) names.add(text(parameter, "Identifier"));
-    }
+    if (callsForEachController(node)) found.push(...parametersOf(node));
+    if (!["VariableDeclaration", "ForStatement"].includes(node.node)) continue;
+    const value = innerValue(child(node, "Value"));
+    const name = text(node, "Identifier");
+    if (value?.node === "IdentifierExpression") {
+      const source = text(value, "Identifier");
+      const others = boundTo.get(source);
+      if (others) others.push(name);
+      else boundTo.set(source, [name]);
+    } else if (value && isGetter(value)) found.push(name);
+  }
+  const names = new Set<string>();
+  for (let name = found.pop(); name !== undefined; name = found.pop()) {
+    if (names.has(name)) continue;
+    names.add(name);
+    for (const other of boundTo.get(name) ?? []) found.push(other);
   }
   return names;
 }
@@ -96,12 +111,11 @@ export function controllerUses(
     const use = { how: "controller" as const, contract: "", address: "", at: node.at ?? "" };
     const named = node.node === "IdentifierExpression" && names.has(text(node, "Identifier"));
     if ((named || isGetter(node)) && !inPlace(node, ancestors, imports)) found.push(use);
-    const invoked = node.node === "InvocationExpression" ? child(node, "InvokedExpression") : undefined;
-    if (text(invoked, "Identifier") !== "forEachController") continue;
+    if (!callsForEachController(node)) continue;
     const literal = children(node, "Arguments").some(
       (each) => child(each, "Expression")?.node === "FunctionExpression",
     );
-    if (!literal) found.push({ ...use, at: invoked?.at ?? "" });
+    if (!literal) found.push({ ...use, at: child(node, "InvokedExpression")?.at ?? "" });
   }
   return found;
 }

@@ -153,6 +153,33 @@ transaction {
         }
     }
 }
+//# AccountEscapes: a controller that forEachController passes is given away under another name
+import Evil from 0x01cf0e2f2f715450
+transaction {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        account.capabilities.storage.forEachController(
+            forPath: /storage/flowTokenVault,
+            fun (controller: &StorageCapabilityController): Bool {
+                let other = controller
+                Evil.take(other)
+                return true
+            }
+        )
+    }
+}
+//# AccountEscapes: a controller is given away under a name that is bound by way of several others, declared before it
+import Evil from 0x01cf0e2f2f715450
+transaction(id: UInt64) {
+    prepare(account: auth(GetStorageCapabilityController) &Account) {
+        var last = nil
+        while true {
+            let third = second!
+            Evil.take(third)
+            let second = first
+            let first = account.capabilities.storage.getController(byCapabilityID: id)
+        }
+    }
+}
 //# AccountEscapes: the capability of a controller is narrowed to an interface that anything may have
 import ViewResolver from 0xf8d6e0586b0a20c7
 import Evil from 0x01cf0e2f2f715450
