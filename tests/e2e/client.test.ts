@@ -1,6 +1,40 @@
-import { SessionEndedError } from "@countersign/client";
+import {
+  CountersignClient,
+  SessionEndedError,
+  sendKeyChange,
+  sendTransaction,
+  waitForTransaction,
+} from "@countersign/client";
+import { generateDeviceKey } from "@countersign/client/node";
+import { cadenceAddress, createAccessApi, encodeCadence, type FlowTransaction } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
-import { chainName, signUpPerson } from "./person.ts";
+import { plain } from "./key-changes.ts";
+import { chain, chainName, logIn, network, newEmail, secondPhone, signUpPerson, stack } from "./person.ts";
+
+const access = createAccessApi({ baseUrl: chain.accessNode });
+
+const COUNT = `transaction {
+    prepare(account: auth(LoadValue, SaveValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
+        let count = account.storage.load<Int>(from: /storage/count) ?? 0
+        account.storage.save(count + 1, to: /storage/count)
+        account.capabilities.unpublish(/public/count)
+        account.capabilities.publish(account.capabilities.storage.issue<&Int>(/storage/count), at: /public/count)
+    }
+}`;
+const READ_COUNT = `access(all) fun main(address: Address): Int {
+    return *getAccount(address).capabilities.borrow<&Int>(/public/count)!
+}`;
+/** The same transaction under another id: the chain takes the payer's signature (r, s) as (r, n − s) too. */
+function twinOf(transaction: FlowTransaction): FlowTransaction {
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+  const [payer] = transaction.envelopeSignatures;
+  const [r, s] = [payer!.signature.slice(0, 64), BigInt(`0x${payer!.signature.slice(64)}`)];
+  const signature = r + (order - s).toString(16).padStart(64, "0");
+  return { ...transaction, envelopeSignatures: [{ ...payer!, signature }] };
+}
+
+const countOf = async ({ address }: { address: string }) =>
+  Number(await access.executeScript(READ_COUNT, [encodeCadence(cadenceAddress(address))]));
 
 describe("a client whose session was ended from elsewhere", () => {
   it("drops its tokens, signs out without an error, and opens another session", async () => {
@@ -12,5 +46,103 @@ describe("a client whose session was ended from elsewhere", () => {
     await client.signOut();
     await client.signIn({ login, chainName });
     expect((await client.me()).addresses).toHaveLength(2);
+  });
+
+  it("signs up another person with the tokens of the ended session still at hand", async () => {
+    const { client, signedUp } = await signUpPerson();
+    const [session] = await client.sessions();
+    await client.endSession(session!.id);
+    const other = await client.signUp({ login: await logIn(newEmail()), chainName });
+    expect(other.account.id).not.toBe(signedUp.account.id);
+  });
+});
+
+describe("transactions that one account sends at once", () => {
+  it("are all sealed: of its own, and of the service's templates", async () => {
+    const person = await signUpPerson();
+    const { client } = person;
+    const newKeys = [generateDeviceKey(), generateDeviceKey()];
+    const sent = await Promise.all([
+      sendTransaction(client, { network, cadence: COUNT }),
+      sendTransaction(client, { network, cadence: COUNT }),
+      ...newKeys.map((newKey) =>
+        sendKeyChange(client, { network, change: { template: "add-user-key", newKey: plain(newKey) } }),
+      ),
+    ]);
+    expect(sent.map(({ result }) => result.errorMessage)).toEqual(["", "", "", ""]);
+    expect(new Set(sent.map(({ id }) => id)).size).toBe(4);
+    expect(await countOf(person)).toBe(2);
+    const keys = (await access.accountKeys(person.address)).map(({ publicKey }) => publicKey);
+    expect(keys).toEqual(expect.arrayContaining(newKeys.map(({ publicKey }) => publicKey)));
+  });
+
+  it("are sealed from two devices, which share the server key's sequence number", async () => {
+    const one = await signUpPerson();
+    const two = await secondPhone(one);
+    const add = async ({ client }: Pick<typeof one, "client">) =>
+      sendKeyChange(client, { network, change: { template: "add-user-key", newKey: plain(generateDeviceKey()) } });
+    const sent = await Promise.all([add(one), add(two)]);
+    expect(sent.map(({ result }) => result.errorMessage)).toEqual(["", ""]);
+  });
+
+  it("run once, when somebody else used the number, and when the same transaction runs under its other id", async () => {
+    const person = await signUpPerson();
+    const { deviceKey, client } = person;
+    const otherPage = new CountersignClient({ baseUrl: stack.gateway, deviceKey, credentials: client.credentials! });
+    const overtaken = {
+      ...access,
+      submit: async (transaction: FlowTransaction) => {
+        if (overtaken.left-- > 0) {
+          // Another page of the same device is faster.
+          await sendTransaction(otherPage, { network, cadence: COUNT });
+        }
+        return access.submit(transaction);
+      },
+      left: 1,
+    };
+    await sendTransaction(person.client, { network, cadence: COUNT, accessApi: overtaken });
+    expect(await countOf(person)).toBe(2);
+
+    let ranAs = "";
+    const twins = {
+      ...access,
+      submit: async (transaction: FlowTransaction) => {
+        ranAs = await access.submit(twinOf(transaction));
+        await access.waitForSeal(ranAs, { signal: AbortSignal.timeout(20_000) });
+        return access.submit(transaction);
+      },
+    };
+    const { id } = await sendTransaction(person.client, { network, cadence: COUNT, accessApi: twins });
+    expect(id).toBe(ranAs);
+    expect(await countOf(person)).toBe(3);
+  });
+});
+
+describe("a transaction's id", () => {
+  it("is known before it is submitted, so that an abort loses nothing", async () => {
+    const person = await signUpPerson();
+    const abort = new AbortController();
+    const accessApi = {
+      ...access,
+      submit: async (transaction: FlowTransaction) => {
+        await access.submit(transaction);
+        abort.abort(new Error("the app was closed"));
+        abort.signal.throwIfAborted();
+        return "";
+      },
+    };
+    let known = "";
+    const sending = sendTransaction(person.client, {
+      network,
+      cadence: COUNT,
+      accessApi,
+      signal: abort.signal,
+      onSubmitted: (id) => {
+        known = id;
+      },
+    });
+    await expect(sending).rejects.toThrow("the app was closed");
+    expect(await waitForTransaction(known, { network })).toMatchObject({ id: known, result: { errorMessage: "" } });
+    expect(await countOf(person)).toBe(1);
   });
 });

@@ -41,5 +41,7 @@ export {
   sendTransaction,
   signTransaction,
   TransactionFailedError,
+  type WaitForTransactionOptions,
+  waitForTransaction,
 } from "./send-transaction.ts";
 export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";

@@ -13,12 +13,15 @@ import {
   type TransactionPayload,
   type TransactionResult,
   type TransactionSignature,
+  transactionId,
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
 import { ProblemError } from "./problem-error.ts";
 import type { CompositeSignature } from "./resources.ts";
 import { sleep } from "./sleep.ts";
+import { TransactionQueue, type Turn } from "./transaction-queue.ts";
+import { twinIds } from "./transaction-twins.ts";
 import { signMessageWith } from "./user-key.ts";
 
 /** The chain as a client must know it. */
@@ -43,7 +46,13 @@ export interface SendTransactionOptions {
   gasLimit?: bigint;
   /** Whose sequence number it consumes: this device's key (the default), or the account's server key, as the service's own templates want it. */
   proposer?: "device" | "server";
-  /** Ends the wait for the seal; default: after 60 s. */
+  /**
+   * Called with the transaction's id once it is signed and before it is submitted. With the id `waitForTransaction` learns
+   * from the chain what became of it, also after an abort or a crash. Where it returns a promise, nothing is submitted
+   * before that is fulfilled, nor if it is rejected. Called again, with another id, when the transaction is built again.
+   */
+  onSubmitted?: (id: string) => void | Promise<void>;
+  /** Ends the call, also while it waits for its turn; default: 60 s after its turn came. */
   signal?: AbortSignal;
   accessApi?: AccessApi;
 }
@@ -54,6 +63,8 @@ export interface SentTransaction {
 }
 
 const SEAL_TIMEOUT_MS = 60_000;
+/** How long a transaction that was submitted keeps the next one waiting while the chain says nothing about it. */
+const MAX_TURN_MS = 60_000;
 const SUBMIT_AGAIN_MS = 1_000;
 /** The service moves to an account's new server key that long after the chain. */
 const ROTATED_AGAIN_MS = 500;
@@ -72,24 +83,73 @@ export class TransactionFailedError extends Error {
 }
 
 /**
- * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and waits for the seal. One that a rotation of the server key overtook has
- * not run and never will: it is built again, with the key that the account has then.
+ * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and waits for the
+ * seal. Transactions of one client and chain are built one after another, in the order of the calls, each when the one
+ * before has used its sequence number.
+ *
+ * It is built and signed again only when it is certain that the first one has not run and never will: once when somebody
+ * else had used its sequence number (another device, through the server key; another page), and when a rotation of the
+ * server key overtook it.
  * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses.
  */
-export async function sendTransaction(
+export function sendTransaction(client: CountersignClient, options: SendTransactionOptions): Promise<SentTransaction> {
+  const queue = queueOf(client, options.network.chainName);
+  return queue.run((turn) => sendInTurn(client, options, turn), options.signal);
+}
+
+/** What waitForTransaction needs to know of the chain. */
+export interface WaitForTransactionOptions {
+  network: Pick<ClientNetwork, "accessNode">;
+  /** Ends the wait; default: after 60 s. */
+  signal?: AbortSignal;
+  accessApi?: AccessApi;
+}
+
+/**
+ * Waits for the seal of a transaction whose id is known, such as one that `onSubmitted` gave before an abort or a crash.
+ * Errors: TransactionFailedError where the chain refused it; the signal's reason when it aborts. A transaction that never
+ * came to the chain is not told from one that is late, so that the wait ends with the signal.
+ */
+export async function waitForTransaction(
+  id: string,
+  { network, signal = AbortSignal.timeout(SEAL_TIMEOUT_MS), accessApi }: WaitForTransactionOptions,
+): Promise<SentTransaction> {
+  const access = accessApi ?? createAccessApi({ baseUrl: network.accessNode });
+  return succeeded(id, await access.waitForSeal(id, { signal }));
+}
+
+/** By client and chain. */
+const queues = new WeakMap<CountersignClient, Map<string, TransactionQueue>>();
+
+function queueOf(client: CountersignClient, chainName: string): TransactionQueue {
+  const ofClient = queues.get(client) ?? new Map<string, TransactionQueue>();
+  queues.set(client, ofClient);
+  const queue = ofClient.get(chainName) ?? new TransactionQueue();
+  ofClient.set(chainName, queue);
+  return queue;
+}
+
+async function sendInTurn(
   client: CountersignClient,
   options: SendTransactionOptions,
+  turn: Turn,
 ): Promise<SentTransaction> {
   const { network } = options;
   const access = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
   const signal = options.signal ?? AbortSignal.timeout(SEAL_TIMEOUT_MS);
   const address = plain(options.address ?? (await cadenceAddress(client, network.chainName)));
+  let rebuilt = false;
   for (;;) {
-    const attempt: Attempt = { serverKeyId: undefined };
+    const attempt: Attempt = { serverKeyId: undefined, isStale: false };
     try {
-      return await sendOnce(client, { ...options, address, signal }, access, attempt);
+      return await sendOnce(client, { ...options, address, signal }, access, attempt, turn);
     } catch (error) {
-      if (signal.aborted || !(await wasRotated(error, attempt, () => access.accountKeys(address, signal)))) throw error;
+      if (signal.aborted) throw error;
+      if (attempt.isStale && !rebuilt) {
+        rebuilt = true;
+        continue;
+      }
+      if (!(await wasRotated(error, attempt, () => access.accountKeys(address, signal)))) throw error;
     }
     await sleep(ROTATED_AGAIN_MS, signal);
   }
@@ -98,9 +158,11 @@ export async function sendTransaction(
 /** What one try came to know before it ended. */
 interface Attempt {
   serverKeyId: number | undefined;
+  /** Its sequence number was used by another transaction: it has not run and never will. */
+  isStale: boolean;
 }
 
-/** Whether a try ended because the server key was rotated: the signer says so, or the key that had signed is revoked by now. */
+/** Whether a try ended because the server key was rotated: the signer says so, or the key that had signed is revoked. */
 async function wasRotated(
   error: unknown,
   { serverKeyId }: Attempt,
@@ -117,28 +179,89 @@ async function sendOnce(
   options: SendTransactionOptions & { address: string; signal: AbortSignal },
   access: AccessApi,
   attempt: Attempt,
+  turn: Turn,
 ): Promise<SentTransaction> {
   const { network, address, signal, args = [] } = options;
   const [block, keys] = await Promise.all([access.latestSealedBlock(signal), access.accountKeys(address, signal)]);
   const own = deviceKeyOf(keys, address, client.deviceKey.publicKey);
   const proposer = options.proposer === "server" ? serverKeyOf(keys, address) : own;
+  const key = { address, keyId: proposer.index, sequenceNumber: proposer.sequenceNumber };
   const payload: TransactionPayload = {
     script: options.cadence,
     arguments: (typeof args === "function" ? args(keys) : args).map(encodeCadence),
     referenceBlockId: block.id,
     gasLimit: options.gasLimit ?? 1000n,
-    proposalKey: { address, keyId: proposer.index, sequenceNumber: proposer.sequenceNumber },
+    proposalKey: { ...key, sequenceNumber: turn.next(key) },
     payer: plain(network.paymaster),
     authorizers: [address],
   };
   const transaction = await signTransaction(client, payload, network.chainName, own.index);
   attempt.serverKeyId = transaction.payloadSignatures.find(({ keyId }) => keyId !== own.index)?.keyId;
+  await options.onSubmitted?.(transactionId(transaction));
+  signal.throwIfAborted();
+  const timer = setTimeout(turn.release, MAX_TURN_MS);
+  try {
+    return await submitAndWait(access, transaction, signal, attempt, turn);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function submitAndWait(
+  access: AccessApi,
+  transaction: FlowTransaction,
+  signal: AbortSignal,
+  attempt: Attempt,
+  turn: Turn,
+): Promise<SentTransaction> {
+  const { proposalKey } = transaction;
+  const onExecuted = ({ statusCode, errorMessage }: TransactionResult) => {
+    // A failed one may have been refused before it used its number: then the chain is asked, once it is sealed.
+    if (statusCode !== 0 || errorMessage !== "") return;
+    turn.note({ ...proposalKey, sequenceNumber: proposalKey.sequenceNumber + 1n });
+    turn.release();
+  };
   const id = await submit(access, transaction, signal);
-  const result = await access.waitForSeal(id, { signal });
+  const result = await access.waitForSeal(id, { signal, onExecuted });
+  const numbers = wrongSequenceNumber(result);
+  if (numbers === undefined) return succeeded(id, result);
+
+  // The payer's signature has another form, under which somebody else may have submitted the same transaction.
+  const twin = await executedTwin(access, transaction, signal);
+  if (twin !== undefined) return succeeded(twin, await access.waitForSeal(twin, { signal, onExecuted }));
+  turn.note({ ...proposalKey, sequenceNumber: numbers.expected });
+  // A number that is still to come could make the same bytes run later.
+  attempt.isStale = numbers.expected > numbers.given;
+  throw new TransactionFailedError(id, result);
+}
+
+function succeeded(id: string, result: TransactionResult): SentTransaction {
   if (result.status !== "Sealed" || result.statusCode !== 0 || result.errorMessage !== "") {
     throw new TransactionFailedError(id, result);
   }
   return { id, result };
+}
+
+/** Flow's error 1007: the transaction has not run, and has used no sequence number. */
+const WRONG_SEQUENCE_NUMBER = /error code: 1007\].*has sequence number (\d+), but given (\d+)/is;
+
+function wrongSequenceNumber({ errorMessage }: TransactionResult): { expected: bigint; given: bigint } | undefined {
+  const [, expected, given] = WRONG_SEQUENCE_NUMBER.exec(errorMessage) ?? [];
+  return expected && given ? { expected: BigInt(expected), given: BigInt(given) } : undefined;
+}
+
+/** The id under which the chain has run this very transaction with the payer's signature in its other form, if it has. */
+async function executedTwin(
+  access: AccessApi,
+  transaction: FlowTransaction,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (const id of twinIds(transaction)) {
+    const result = await access.transactionResult(id, signal);
+    const hasRun = result?.status === "Executed" || result?.status === "Sealed";
+    if (hasRun && wrongSequenceNumber(result) === undefined) return id;
+  }
+  return undefined;
 }
 
 /** Submits, and once more the same bytes where no answer comes: they run once, and signed anew they might run twice. */

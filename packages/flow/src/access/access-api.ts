@@ -34,10 +34,19 @@ export interface AccessApi {
   transaction(id: string, signal?: AbortSignal): Promise<ChainTransaction>;
   /** The result, or undefined while the node does not know the id. */
   transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
-  /** Polls until the transaction is sealed or expired; the caller's signal ends it. */
-  waitForSeal(id: string, options: { signal: AbortSignal; pollMs?: number }): Promise<TransactionResult>;
+  /**
+   * Polls until the transaction is sealed or expired; the caller's signal ends it. `onExecuted` is called once with the
+   * result as soon as there is one, which on most networks is seconds before the seal.
+   */
+  waitForSeal(id: string, options: WaitForSealOptions): Promise<TransactionResult>;
   /** Events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call. */
   events(type: string, from: bigint, to: bigint, signal?: AbortSignal): Promise<ChainEvent[]>;
+}
+
+export interface WaitForSealOptions {
+  readonly signal: AbortSignal;
+  readonly pollMs?: number;
+  readonly onExecuted?: (result: TransactionResult) => void;
 }
 
 export interface AccessApiOptions {
@@ -178,10 +187,15 @@ export function createAccessApi({
       }
     },
 
-    async waitForSeal(id, { signal, pollMs = 20 }) {
+    async waitForSeal(id, { signal, pollMs = 20, onExecuted }) {
+      let executed = false;
       for (let wait = pollMs; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
         signal.throwIfAborted();
         const result = await api.transactionResult(id, signal);
+        if (!executed && (result?.status === "Executed" || result?.status === "Sealed")) {
+          executed = true;
+          onExecuted?.(result);
+        }
         if (result?.status === "Sealed" || result?.status === "Expired") return result;
         await sleep(wait, signal);
       }

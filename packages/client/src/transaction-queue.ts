@@ -1,0 +1,58 @@
+import type { ProposalKey } from "@countersign/flow";
+
+/** One transaction's time at the head of the queue. */
+export interface Turn {
+  /** Lets the next one begin; at the latest when this one's work ends. */
+  release(): void;
+  /** The next sequence number of a key: the chain's, or a higher one that this queue knows of already. */
+  next(key: ProposalKey): bigint;
+  /** Notes a key's next sequence number. */
+  note(key: ProposalKey): void;
+}
+
+/**
+ * Runs what consumes sequence numbers one after another, in the order of the calls: two transactions that are built
+ * at once would carry the same number, and the chain would run only one of them.
+ */
+export class TransactionQueue {
+  #tail: Promise<void> = Promise.resolve();
+  /** Nodes may lag behind what was seen executed. */
+  readonly #next = new Map<string, bigint>();
+
+  /** An abort while the work waits for its turn ends it without having begun it. */
+  async run<Result>(work: (turn: Turn) => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+    const { promise: done, resolve: release } = Promise.withResolvers<void>();
+    const previous = this.#tail;
+    this.#tail = previous.then(() => done);
+    try {
+      await unlessAborted(previous, signal);
+      return await work({ release, next: (key) => this.#nextOf(key), note: (key) => this.#note(key) });
+    } finally {
+      release();
+    }
+  }
+
+  #nextOf(key: ProposalKey): bigint {
+    const known = this.#next.get(nameOf(key)) ?? 0n;
+    return known > key.sequenceNumber ? known : key.sequenceNumber;
+  }
+
+  #note(key: ProposalKey): void {
+    this.#next.set(nameOf(key), key.sequenceNumber);
+  }
+}
+
+const nameOf = ({ address, keyId }: ProposalKey): string => `${address}/${keyId}`;
+
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  if (!signal) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
