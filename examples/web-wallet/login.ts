@@ -7,12 +7,21 @@ export interface LoginConfig {
   clientId: string;
 }
 
-/** What has to be remembered while the browser is at the provider. */
-interface Pending {
+/** What a login is for, and how it is asked for. */
+export interface LoginRequest {
+  action: "sign-up" | "sign-in";
+  /** The passkey that it is for. */
+  publicKey: string;
+  /** Binds the ID token to that key. */
+  nonce: string;
+  /** "login": the person logs in again, also where the provider knows somebody still. */
+  prompt?: "login";
+}
+
+/** What is remembered while the browser is at the provider. */
+interface Pending extends LoginRequest {
   state: string;
   codeVerifier: string;
-  nonce: string;
-  wanted: string;
 }
 
 const PENDING = "pending-login";
@@ -23,9 +32,9 @@ async function endpoints(issuer: string): Promise<{ authorization_endpoint: stri
   return (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
 }
 
-/** Leaves for the provider's login page (authorization code flow, RFC 7636). `nonce` binds the ID token to a key; `wanted` is what comes back with it. */
-export async function goToLogin({ issuer, clientId }: LoginConfig, nonce: string, wanted: string): Promise<void> {
-  const pending: Pending = { state: random(), codeVerifier: random(), nonce, wanted };
+/** Leaves for the provider's login page (authorization code flow, RFC 7636). */
+export async function goToLogin({ issuer, clientId }: LoginConfig, request: LoginRequest): Promise<void> {
+  const pending: Pending = { ...request, state: random(), codeVerifier: random() };
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(pending.codeVerifier));
   const url = new URL((await endpoints(issuer)).authorization_endpoint);
@@ -35,25 +44,34 @@ export async function goToLogin({ issuer, clientId }: LoginConfig, nonce: string
     response_type: "code",
     scope: "openid email profile",
     state: pending.state,
-    nonce,
+    nonce: request.nonce,
     code_challenge: bytesToBase64url(new Uint8Array(digest)),
     code_challenge_method: "S256",
     // The provider asks whom it has not asked for five minutes, and says when: changes of the recovery key need that.
     max_age: "300",
+    ...(request.prompt && { prompt: request.prompt }),
   }).toString();
   location.assign(url);
 }
 
-/** The login that this page was just sent back from, if any. Errors: the provider refused, or its answer belongs to no login of ours. */
-export async function returnedLogin({ issuer, clientId }: LoginConfig) {
+/** What the login is for from which the browser has just come back, if it has. */
+export function returnedFrom(): Partial<Pending> | undefined {
   const answer = new URLSearchParams(location.search);
   if (!answer.has("code") && !answer.has("error")) return undefined;
+  return JSON.parse(sessionStorage.getItem(PENDING) ?? "{}");
+}
+
+/**
+ * The login that the browser has brought back. Errors: the provider refused, or its answer belongs to no
+ * login of ours.
+ */
+export async function returnedLogin({ issuer, clientId }: LoginConfig) {
+  const answer = new URLSearchParams(location.search);
+  const { state, codeVerifier, nonce, action, publicKey } = returnedFrom() ?? {};
   history.replaceState(null, "", redirectUri());
-  const pending: Partial<Pending> = JSON.parse(sessionStorage.getItem(PENDING) ?? "{}");
   sessionStorage.removeItem(PENDING);
   if (answer.has("error")) throw new Error(answer.get("error_description") ?? "the provider refused the login");
-  const { state, codeVerifier, nonce, wanted } = pending;
-  if (!state || !codeVerifier || !nonce || !wanted || answer.get("state") !== state) {
+  if (!state || !codeVerifier || !nonce || !action || !publicKey || answer.get("state") !== state) {
     throw new Error("the provider's answer belongs to no login of this page");
   }
   const response = await fetch((await endpoints(issuer)).token_endpoint, {
@@ -68,5 +86,5 @@ export async function returnedLogin({ issuer, clientId }: LoginConfig) {
   });
   if (!response.ok) throw new Error(`the provider gave no token (${response.status})`);
   const { id_token: token } = (await response.json()) as { id_token: string };
-  return { login: { method: "id_token_channel" as const, token, nonce }, wanted };
+  return { login: { method: "id_token_channel" as const, token, nonce }, action, publicKey };
 }

@@ -1,15 +1,18 @@
-import {
-  type BrowserPasskey,
-  browserPasskey,
-  type ClientNetwork,
-  CountersignClient,
-  createBrowserPasskey,
-  sendTransaction,
-} from "@countersign/client";
+import { type ClientNetwork, CountersignClient, type SignedIn, sendTransaction } from "@countersign/client";
 import { cadenceString } from "@countersign/flow";
-import { goToLogin, type LoginConfig, returnedLogin } from "./login.ts";
+import { goToLogin, type LoginConfig, type LoginRequest, returnedFrom, returnedLogin } from "./login.ts";
+import {
+  accounts,
+  deviceKeyOf,
+  isLast,
+  type KnownPasskey,
+  keep,
+  knownPasskey,
+  loginBegins,
+  passkeyForSignUp,
+} from "./passkeys.ts";
 
-/** What the server of this page tells it; see dev/src/web-wallet.ts. */
+/** What the server of this page gives it; see dev/src/web-wallet.ts. */
 interface Config extends LoginConfig {
   gateway: string;
   network: ClientNetwork;
@@ -21,83 +24,119 @@ const STORE_GREETING = `transaction(greeting: String) {
         account.storage.save(greeting, to: /storage/greeting)
     }
 }`;
-const PASSKEY = "passkey";
 
 const config: Config = await (await fetch("/config.json")).json();
+const { chainName } = config.network;
 const button = (id: string) => document.getElementById(id) as HTMLButtonElement;
+const accountList = document.getElementById("account") as HTMLSelectElement;
 
-/** A line of the story with the time that its step took; the buttons rest meanwhile. */
-async function step<T>(title: string, work: () => Promise<T>, tell: (result: T) => string): Promise<T> {
+const clientOf = (passkey: KnownPasskey) =>
+  new CountersignClient({ baseUrl: config.gateway, deviceKey: deviceKeyOf(passkey) });
+
+/** The client that is signed in, if one is. */
+let client: CountersignClient | undefined;
+let isBusy = false;
+
+/** Which buttons can be pressed: none while a step is under way. */
+function refreshButtons(): void {
+  const known = accounts();
+  button("sign-up").disabled = isBusy;
+  button("sign-in").disabled = isBusy || known.length === 0;
+  button("store").disabled = isBusy || client === undefined;
+  accountList.disabled = isBusy;
+  accountList.hidden = known.length < 2;
+}
+
+function refreshAccounts(): void {
+  const options = accounts().map(({ publicKey, address }) => new Option(address || "sign-up not confirmed", publicKey));
+  accountList.replaceChildren(...options);
+}
+
+/** Adds a line for a step, with its result and the time that it took. The buttons rest meanwhile. */
+async function step<T>(title: string, work: () => Promise<T>, show: (result: T) => string): Promise<T | undefined> {
+  if (isBusy) return undefined;
+  isBusy = true;
+  refreshButtons();
   const line = document.createElement("li");
   line.textContent = `${title} …`;
   document.getElementById("story")?.append(line);
   const started = performance.now();
   try {
     const result = await work();
-    line.textContent = `${title}: ${tell(result)} (${Math.round(performance.now() - started)} ms)`;
+    line.textContent = `${title}: ${show(result)} (${Math.round(performance.now() - started)} ms)`;
     return result;
   } catch (error) {
     line.className = "failed";
     line.textContent = `${title}: ${(error as Error).message}`;
-    throw error;
+    return undefined;
+  } finally {
+    isBusy = false;
+    refreshButtons();
   }
 }
 
-/** The passkey that this page made before. The browser keeps its private half; what belongs together is remembered here. */
-function knownPasskey(): BrowserPasskey | undefined {
-  const kept = localStorage.getItem(PASSKEY);
-  return kept ? browserPasskey(JSON.parse(kept)) : undefined;
+async function logIn(passkey: KnownPasskey, action: LoginRequest["action"]): Promise<void> {
+  const { publicKey } = passkey;
+  // At the provider somebody else may be logged in.
+  const isOther = action === "sign-up" || !isLast(passkey);
+  loginBegins(passkey);
+  const nonce = clientOf(passkey).loginNonce;
+  await goToLogin(config, { action, publicKey, nonce, ...(isOther && { prompt: "login" }) });
 }
 
-const clientOf = (deviceKey: BrowserPasskey) => new CountersignClient({ baseUrl: config.gateway, deviceKey });
-
-async function signUp(): Promise<void> {
-  const passkey = await createBrowserPasskey({
-    rpId: location.hostname,
-    rpName: "Countersign",
-    userName: `wallet ${new Date().toLocaleString()}`,
-  });
-  const { publicKey, credentialId, rpId } = passkey;
-  localStorage.setItem(PASSKEY, JSON.stringify({ publicKey, credentialId, rpId }));
-  await goToLogin(config, clientOf(passkey).loginNonce, "sign-up");
-}
+const signUp = async () => logIn(await passkeyForSignUp(), "sign-up");
 
 async function signIn(): Promise<void> {
-  const passkey = knownPasskey();
-  if (passkey) await goToLogin(config, clientOf(passkey).loginNonce, "sign-in");
+  const passkey = knownPasskey(accountList.value);
+  if (!passkey) throw new Error("this page does not know the passkey");
+  await logIn(passkey, "sign-in");
 }
 
-/** What the person came for before they were sent to log in. */
-async function comeBack(): Promise<void> {
-  const returned = await returnedLogin(config);
-  const passkey = knownPasskey();
-  if (!returned || !passkey) return;
-  const client = clientOf(passkey);
-  const { login, wanted } = returned;
-  const { chainName } = config.network;
-  const [title, work] =
-    wanted === "sign-up"
-      ? [
-          "Signed up",
-          () => client.signUp({ login, chainName, device: { name: "A browser", type: "browser", osName: "web" } }),
-        ]
-      : ["Signed in", () => client.signIn({ login, chainName })];
-  await step(title, work, ({ account }) => account.addresses.map(({ address }) => address).join(" and "));
-  button("store").onclick = () =>
-    step(
-      "Stored a greeting: signed by passkey, server and paymaster",
-      () =>
-        sendTransaction(client, {
-          network: config.network,
-          cadence: STORE_GREETING,
-          args: [cadenceString(`hello at ${new Date().toISOString()}`)],
-        }),
-      ({ id }) => `sealed as ${id}`,
-    );
-  button("store").disabled = false;
+/** Finishes what the person came for before they were sent to log in. */
+async function finishLogin(): Promise<SignedIn> {
+  const { login, action, publicKey } = await returnedLogin(config);
+  const passkey = knownPasskey(publicKey);
+  if (!passkey) throw new Error("the login is for a passkey that this page does not know");
+  const opening = clientOf(passkey);
+  let signedIn: SignedIn;
+  if (action === "sign-up") {
+    keep({ ...passkey, state: "sent" });
+    const device = { name: "A browser", type: "browser", osName: "web" } as const;
+    signedIn = await opening.signUp({ login, chainName, device });
+  } else {
+    signedIn = await opening.signIn({ login, chainName });
+  }
+  keep({ ...passkey, state: "signed-up", address: addressesOf(signedIn)[0] ?? passkey.address });
+  client = opening;
+  refreshAccounts();
+  return signedIn;
 }
+
+const addressesOf = ({ account }: SignedIn): string[] => account.addresses.map(({ address }) => address);
+
+const storeGreeting = (by: CountersignClient) =>
+  sendTransaction(by, {
+    network: config.network,
+    cadence: STORE_GREETING,
+    args: [cadenceString(`hello at ${new Date().toISOString()}`)],
+  });
 
 button("sign-up").onclick = () => step("A new passkey", signUp, () => "made");
 button("sign-in").onclick = () => step("Your passkey", signIn, () => "known");
-button("sign-in").disabled = knownPasskey() === undefined;
-await comeBack();
+button("store").onclick = () => {
+  const by = client;
+  const title = "Stored a greeting: signed by passkey, server and paymaster";
+  if (by)
+    void step(
+      title,
+      () => storeGreeting(by),
+      ({ id }) => `sealed as ${id}`,
+    );
+};
+refreshAccounts();
+refreshButtons();
+const returned = returnedFrom();
+if (returned) {
+  const title = returned.action === "sign-up" ? "Signed up" : "Signed in";
+  await step(title, finishLogin, (signedIn) => addressesOf(signedIn).join(" and "));
+}
