@@ -1,5 +1,8 @@
 import {
   CountersignClient,
+  type DeviceRevocation,
+  type Passkey,
+  revokeDevice,
   SessionEndedError,
   sendKeyChange,
   sendTransaction,
@@ -7,9 +10,22 @@ import {
 } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { cadenceAddress, createAccessApi, encodeCadence, type FlowTransaction } from "@countersign/flow";
+import { simulatedPasskey } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
 import { plain } from "./key-changes.ts";
-import { chain, chainName, logIn, network, newEmail, secondPhone, signUpPerson, stack } from "./person.ts";
+import {
+  chain,
+  chainName,
+  logIn,
+  network,
+  newEmail,
+  type Person,
+  type Phone,
+  problemOf,
+  secondPhone,
+  signUpPerson,
+  stack,
+} from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 
@@ -31,6 +47,13 @@ function twinOf(transaction: FlowTransaction): FlowTransaction {
   const [r, s] = [payer!.signature.slice(0, 64), BigInt(`0x${payer!.signature.slice(64)}`)];
   const signature = r + (order - s).toString(16).padStart(64, "0");
   return { ...transaction, envelopeSignatures: [{ ...payer!, signature }] };
+}
+
+/** A passkey in memory, as pages of the stack's gateway have them. */
+function newPasskey(): Passkey {
+  const { publicKey, assert } = simulatedPasskey();
+  const said = { rpId: "localhost", client: { origin: stack.gateway } };
+  return { publicKey: publicKey.publicKey, algorithm: "ES256", assert: async (challenge) => assert(challenge, said) };
 }
 
 const countOf = async ({ address }: { address: string }) =>
@@ -144,5 +167,67 @@ describe("a transaction's id", () => {
     await expect(sending).rejects.toThrow("the app was closed");
     expect(await waitForTransaction(known, { network })).toMatchObject({ id: known, result: { errorMessage: "" } });
     expect(await countOf(person)).toBe(1);
+  });
+});
+
+describe("revoking a device", () => {
+  const isOut = async (person: Person, device: Phone) => {
+    const { publicKey } = device.deviceKey;
+    const onChain = (await access.accountKeys(person.address)).find((key) => key.publicKey === publicKey);
+    expect(onChain?.revoked).toBe(true);
+    const listed = (await person.client.keys({ includeRevoked: true })).find((key) => key.publicKey === publicKey);
+    expect(listed).toMatchObject({ revokedAt: expect.stringMatching(/Z$/), userKey: { devicePublicKey: publicKey } });
+    expect((await person.client.devices()).map((each) => each.publicKey)).toEqual([person.deviceKey.publicKey]);
+    const login = await logIn(person.email);
+    expect(await problemOf(device.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
+  };
+
+  it("removes it and revokes its key in one call, which may be repeated", async () => {
+    const person = await signUpPerson();
+    const lost = await secondPhone(person);
+    const states: string[] = [];
+    const options = {
+      networks: [network],
+      onProgress: ({ keys }: DeviceRevocation) => void states.push(keys.map(({ state }) => state).join()),
+    };
+    const [device] = (await person.client.devices()).filter((each) => each.publicKey === lost.deviceKey.publicKey);
+    const revocation = await revokeDevice(person.client, device!, options);
+    expect(revocation).toMatchObject({ removed: true, keys: [{ chainName, state: "revoked" }], done: true });
+    expect(states).toEqual(["open", "pending", "revoked"]);
+    await isOut(person, lost);
+    expect(await revokeDevice(person.client, lost.deviceKey.publicKey, options)).toMatchObject({
+      done: true,
+      keys: [{ transactionId: "" }],
+    });
+  });
+
+  it("goes on where a crash between the two left it", async () => {
+    const person = await signUpPerson();
+    const lost = await secondPhone(person);
+    await person.client.removeDevice(lost.deviceKey.publicKey);
+    const { publicKey } = lost.deviceKey;
+    const revocation = await revokeDevice(person.client, publicKey, { networks: [network] });
+    expect(revocation).toMatchObject({ done: true });
+    await isOut(person, lost);
+  });
+
+  it("takes a passkey off, and is done by one", async () => {
+    const person = await signUpPerson();
+    const passkey = newPasskey();
+    const client = new CountersignClient({ baseUrl: stack.gateway, deviceKey: passkey });
+    const asked = await client.requestTwoFactor({ login: await logIn(person.email), chainName });
+    await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await client.matchingCode(asked) });
+    await client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
+    const third = await secondPhone(person);
+    const ofThird = await revokeDevice(client, third.deviceKey.publicKey, { networks: [network] });
+    expect(ofThird).toMatchObject({ done: true });
+    const ofPasskey = await revokeDevice(person.client, passkey.publicKey, { networks: [network] });
+    expect(ofPasskey).toMatchObject({ done: true });
+    expect((await access.accountKeys(person.address)).map(({ revoked }) => revoked)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 });

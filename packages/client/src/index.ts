@@ -8,6 +8,7 @@ export {
 } from "./browser-passkey.ts";
 export { type ClientOptions, CountersignClient } from "./countersign-client.ts";
 export type { AccountEvent, EventOptions } from "./events.ts";
+export { FRESH_LOGIN_MAX_AGE_SECONDS, type FreshLoginOptions, withFreshLogin } from "./fresh-login.ts";
 export type { Fetch } from "./http.ts";
 export {
   describeKeyAddition,
@@ -22,6 +23,12 @@ export type { RequestTwoFactorOptions } from "./new-device.ts";
 export { type FieldProblem, ProblemError, SessionEndedError } from "./problem-error.ts";
 export { type RecoverDeviceOptions, recoverDevice } from "./recover-device.ts";
 export type * from "./resources.ts";
+export {
+  type DeviceRevocation,
+  type KeyRevocation,
+  type RevokeDeviceOptions,
+  revokeDevice,
+} from "./revoke-device.ts";
 export { type RotateServerKeysOptions, rotateServerKeys, ServerKeyRotationError } from "./rotate-server-keys.ts";
 export {
   acceptChild,

@@ -121,7 +121,8 @@ export interface Key {
   name: string;
   keyIndex: number;
   weight: number;
-  userKey: { type: "device" | "passkey"; device: Device | null; app: App } | null;
+  /** `devicePublicKey`: the identity key of its device, also where the device was removed and is null. */
+  userKey: { type: "device" | "passkey"; device: Device | null; devicePublicKey: string; app: App } | null;
   recoverKey: { type: string; cloudKey: { accountName: string } } | null;
   pending: boolean;
   createdAt: string;

@@ -9,7 +9,7 @@ import type { CountersignClient } from "./countersign-client.ts";
 import { type SendParentLinkOptions, sendParentLink } from "./send-parent-link.ts";
 import { type SendTransactionOptions, type SentTransaction, sendTransaction } from "./send-transaction.ts";
 
-type Options = Pick<SendTransactionOptions, "network" | "address" | "signal" | "accessApi">;
+type Options = Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi">;
 
 /** Sets up, redeems, removes or ends links through HybridCustody, by the templates of the network. Errors: as `sendTransaction`. */
 export function sendHybridCustody(

@@ -4,7 +4,7 @@ import type { CountersignClient } from "./countersign-client.ts";
 import { type SendTransactionOptions, type SentTransaction, sendTransaction } from "./send-transaction.ts";
 
 export interface SendKeyAdditionOptions
-  extends Pick<SendTransactionOptions, "network" | "address" | "signal" | "accessApi"> {
+  extends Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi"> {
   /** The key to add, as `readKeyAddition` gave it for a request whose code was compared. */
   userKey: PublicKey;
 }

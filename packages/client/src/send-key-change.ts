@@ -17,7 +17,7 @@ export type WantedKeyChange =
   | { template: "revoke-user-key"; oldKey: string };
 
 export interface SendKeyChangeOptions
-  extends Pick<SendTransactionOptions, "network" | "address" | "signal" | "accessApi"> {
+  extends Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi"> {
   change: WantedKeyChange;
 }
 

@@ -3,7 +3,7 @@ import type { CountersignClient } from "./countersign-client.ts";
 import { type SendTransactionOptions, type SentTransaction, sendTransaction } from "./send-transaction.ts";
 
 export interface SendParentLinkOptions
-  extends Pick<SendTransactionOptions, "network" | "address" | "signal" | "accessApi"> {
+  extends Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi"> {
   /** The child publishes and removes, the parent claims. */
   template: ParentLinkTemplateName;
   /** The other account: the parent for the child, the child for the parent. With or without 0x. */

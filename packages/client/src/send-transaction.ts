@@ -47,9 +47,10 @@ export interface SendTransactionOptions {
   /** Whose sequence number it consumes: this device's key (the default), or the account's server key, as the service's own templates want it. */
   proposer?: "device" | "server";
   /**
-   * Called with the transaction's id once it is signed and before it is submitted. With the id `waitForTransaction` learns
-   * from the chain what became of it, also after an abort or a crash. Where it returns a promise, nothing is submitted
-   * before that is fulfilled, nor if it is rejected. Called again, with another id, when the transaction is built again.
+   * Called with the transaction's id once it is signed and before it is submitted. With the id
+   * `waitForTransaction` learns from the chain what became of it, also after an abort or a crash. Where it
+   * returns a promise, nothing is submitted before that is fulfilled, nor if it is rejected. Called again,
+   * with another id, when the transaction is built again.
    */
   onSubmitted?: (id: string) => void | Promise<void>;
   /** Ends the call, also while it waits for its turn; default: 60 s after its turn came. */
@@ -63,7 +64,9 @@ export interface SentTransaction {
 }
 
 const SEAL_TIMEOUT_MS = 60_000;
-/** How long a transaction that was submitted keeps the next one waiting while the chain says nothing about it. */
+/**
+ * How long a transaction that was submitted keeps the next one waiting while the chain says nothing about it.
+ */
 const MAX_TURN_MS = 60_000;
 const SUBMIT_AGAIN_MS = 1_000;
 /** The service moves to an account's new server key that long after the chain. */
@@ -83,13 +86,13 @@ export class TransactionFailedError extends Error {
 }
 
 /**
- * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and waits for the
- * seal. Transactions of one client and chain are built one after another, in the order of the calls, each when the one
- * before has used its sequence number.
+ * Builds a transaction of the account, has it signed by device, server key and paymaster, submits it and
+ * waits for the seal. Transactions of one client and chain are built one after another, in the order of the
+ * calls, each when the one before has used its sequence number.
  *
- * It is built and signed again only when it is certain that the first one has not run and never will: once when somebody
- * else had used its sequence number (another device, through the server key; another page), and when a rotation of the
- * server key overtook it.
+ * It is built and signed again only when it is certain that the first one has not run and never will: once
+ * when somebody else had used its sequence number (another device, through the server key; another page), and
+ * when a rotation of the server key overtook it.
  * Errors: ProblemError where the server refuses to sign, TransactionFailedError where the chain refuses.
  */
 export function sendTransaction(client: CountersignClient, options: SendTransactionOptions): Promise<SentTransaction> {
@@ -106,9 +109,11 @@ export interface WaitForTransactionOptions {
 }
 
 /**
- * Waits for the seal of a transaction whose id is known, such as one that `onSubmitted` gave before an abort or a crash.
- * Errors: TransactionFailedError where the chain refused it; the signal's reason when it aborts. A transaction that never
- * came to the chain is not told from one that is late, so that the wait ends with the signal.
+ * Waits for the seal of a transaction whose id is known, such as one that `onSubmitted` gave before an abort
+ * or a crash.
+ * Errors: TransactionFailedError where the chain refused it; the signal's reason when it aborts. A
+ * transaction that never came to the chain is not told from one that is late, so that the wait ends with the
+ * signal.
  */
 export async function waitForTransaction(
   id: string,
@@ -162,7 +167,10 @@ interface Attempt {
   isStale: boolean;
 }
 
-/** Whether a try ended because the server key was rotated: the signer says so, or the key that had signed is revoked. */
+/**
+ * Whether a try ended because the server key was rotated: the signer says so, or the key that had signed is
+ * revoked.
+ */
 async function wasRotated(
   error: unknown,
   { serverKeyId }: Attempt,
@@ -216,7 +224,8 @@ async function submitAndWait(
 ): Promise<SentTransaction> {
   const { proposalKey } = transaction;
   const onExecuted = ({ statusCode, errorMessage }: TransactionResult) => {
-    // A failed one may have been refused before it used its number: then the chain is asked, once it is sealed.
+    // A failed one may have been refused before it used its number: then the chain is asked, once it is
+    // sealed.
     if (statusCode !== 0 || errorMessage !== "") return;
     turn.note({ ...proposalKey, sequenceNumber: proposalKey.sequenceNumber + 1n });
     turn.release();
@@ -226,7 +235,8 @@ async function submitAndWait(
   const numbers = wrongSequenceNumber(result);
   if (numbers === undefined) return succeeded(id, result);
 
-  // The payer's signature has another form, under which somebody else may have submitted the same transaction.
+  // The payer's signature has another form, under which somebody else may have submitted the same
+  // transaction.
   const twin = await executedTwin(access, transaction, signal);
   if (twin !== undefined) return succeeded(twin, await access.waitForSeal(twin, { signal, onExecuted }));
   turn.note({ ...proposalKey, sequenceNumber: numbers.expected });
@@ -250,7 +260,10 @@ function wrongSequenceNumber({ errorMessage }: TransactionResult): { expected: b
   return expected && given ? { expected: BigInt(expected), given: BigInt(given) } : undefined;
 }
 
-/** The id under which the chain has run this very transaction with the payer's signature in its other form, if it has. */
+/**
+ * The id under which the chain has run this very transaction with the payer's signature in its other form, if
+ * it has.
+ */
 async function executedTwin(
   access: AccessApi,
   transaction: FlowTransaction,

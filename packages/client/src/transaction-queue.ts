@@ -11,8 +11,8 @@ export interface Turn {
 }
 
 /**
- * Runs what consumes sequence numbers one after another, in the order of the calls: two transactions that are built
- * at once would carry the same number, and the chain would run only one of them.
+ * Runs what consumes sequence numbers one after another, in the order of the calls: two transactions that are
+ * built at once would carry the same number, and the chain would run only one of them.
  */
 export class TransactionQueue {
   #tail: Promise<void> = Promise.resolve();

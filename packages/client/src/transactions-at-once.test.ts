@@ -86,7 +86,7 @@ describe("transactions that are sent at once", () => {
 
   it("go on behind one that fails, which uses its number as well", async () => {
     const { chain, send, numbers } = setUp();
-    chain.fails = ({ script }) => (script.includes("panic") ? "[Error Code: 1101] panic" : "");
+    chain.execute = ({ script }) => (script.includes("panic") ? "[Error Code: 1101] panic" : "");
     const failing = errorOf(send({ cadence: "transaction { execute { panic() } }" }));
     await send();
     expect(await failing).toBeInstanceOf(TransactionFailedError);
@@ -266,7 +266,7 @@ describe("the id of a transaction", () => {
     const { chain, send, accessApi, submitted } = setUp();
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(waitForTransaction("ab".repeat(32), { network, accessApi, signal })).rejects.toThrow("enough");
-    chain.fails = () => "[Error Code: 1101] panic";
+    chain.execute = () => "[Error Code: 1101] panic";
     await errorOf(send());
     await expect(waitForTransaction(submitted[0]!, { network, accessApi })).rejects.toMatchObject({
       name: "TransactionFailedError",

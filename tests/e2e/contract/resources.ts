@@ -74,7 +74,12 @@ export const device = z.strictObject({
 });
 
 /** `device` is null for a key that came onto the chain by another way. */
-export const userKey = z.strictObject({ type: z.enum(["device", "passkey"]), device: device.nullable(), app });
+export const userKey = z.strictObject({
+  type: z.enum(["device", "passkey"]),
+  device: device.nullable(),
+  devicePublicKey: publicKey,
+  app,
+});
 
 const recoverKey = z.strictObject({
   type: z.literal("cloud"),

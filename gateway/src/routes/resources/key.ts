@@ -15,7 +15,9 @@ export const keySchema = z.object({
   name: z.string(),
   keyIndex: z.int(),
   weight: z.int(),
-  userKey: z.object({ type: z.string(), device: deviceSchema.nullable(), app: appSchema }).nullable(),
+  userKey: z
+    .object({ type: z.string(), device: deviceSchema.nullable(), devicePublicKey: z.string(), app: appSchema })
+    .nullable(),
   recoverKey: z.object({ type: z.string(), cloudKey: z.object({ accountName: z.string() }) }).nullable(),
   pending: z.boolean(),
   createdAt: z.string(),
@@ -40,6 +42,7 @@ export function toKey(key: Key): z.infer<typeof keySchema> {
       ? {
           type: userKey.type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
           device: userKey.device ? toDevice(userKey.device) : null,
+          devicePublicKey: toHex(userKey.deviceKey?.bytes),
           app: toApp(key.app),
         }
       : null,

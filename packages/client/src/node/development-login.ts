@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { FRESH_LOGIN_MAX_AGE_SECONDS } from "../fresh-login.ts";
 import { CookieJar } from "./cookie-jar.ts";
 import { parseForm } from "./html-form.ts";
 
@@ -30,8 +31,6 @@ export interface DevelopmentLoginOptions {
   pkce?: boolean;
 }
 
-/** How old a login may be before a change of the recovery key. */
-const FRESH_LOGIN_SECONDS = 300;
 const MAX_STEPS = 20;
 const TIMEOUT_MS = 10_000;
 
@@ -41,7 +40,7 @@ const TIMEOUT_MS = 10_000;
  */
 export async function loginAtDevelopmentProvider(options: DevelopmentLoginOptions): Promise<AuthorizationCode> {
   const { clientId, redirectUri, nonce = randomBytes(16).toString("base64url") } = options;
-  const maxAge = options.maxAge === undefined ? FRESH_LOGIN_SECONDS : options.maxAge;
+  const maxAge = options.maxAge === undefined ? FRESH_LOGIN_MAX_AGE_SECONDS : options.maxAge;
   const codeVerifier = options.pkce === false ? "" : randomBytes(32).toString("base64url");
   const state = randomBytes(16).toString("base64url");
   const { authorization_endpoint: endpoint } = await discover(options.issuer);

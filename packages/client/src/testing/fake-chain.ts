@@ -9,8 +9,8 @@ import {
 const PENDING: TransactionResult = { status: "Pending", statusCode: 0, errorMessage: "", blockId: "", events: [] };
 
 /**
- * A chain with one account's keys, which checks and counts sequence numbers as Flow does. It runs what is submitted at
- * once, or, while `paused`, when `run` is called.
+ * A chain with one account's keys, which checks and counts sequence numbers as Flow does. It runs what is
+ * submitted at once, or, while `paused`, when `run` is called.
  */
 export class FakeChain {
   paused = false;
@@ -18,8 +18,8 @@ export class FakeChain {
   readonly ran: string[] = [];
   readonly submitted: FlowTransaction[] = [];
   readonly keys: ChainKey[];
-  /** How a transaction fails, after it has used its sequence number. */
-  fails: (transaction: FlowTransaction) => string = () => "";
+  /** What a transaction does once it has used its sequence number; returns its error, or "". */
+  execute: (transaction: FlowTransaction) => string = () => "";
   readonly #results = new Map<string, TransactionResult>();
   #waiting: (() => void)[] = [];
 
@@ -53,13 +53,13 @@ export class FakeChain {
     this.submitted.push(transaction);
     if (this.#results.has(id)) return id;
     this.#results.set(id, PENDING);
-    const work = () => this.#execute(id, transaction);
+    const work = () => this.#run(id, transaction);
     if (this.paused) this.#waiting.push(work);
     else work();
     return id;
   }
 
-  #execute(id: string, transaction: FlowTransaction): void {
+  #run(id: string, transaction: FlowTransaction): void {
     const { keyId, sequenceNumber } = transaction.proposalKey;
     const expected = this.keys[keyId]!.sequenceNumber;
     let errorMessage = "";
@@ -70,7 +70,7 @@ export class FakeChain {
     } else {
       this.useNumber(keyId);
       this.ran.push(id);
-      errorMessage = this.fails(transaction);
+      errorMessage = this.execute(transaction);
     }
     const statusCode = errorMessage === "" ? 0 : 1;
     this.#results.set(id, { ...PENDING, status: "Sealed", statusCode, errorMessage });

@@ -35,8 +35,8 @@ export interface AccessApi {
   /** The result, or undefined while the node does not know the id. */
   transactionResult(id: string, signal?: AbortSignal): Promise<TransactionResult | undefined>;
   /**
-   * Polls until the transaction is sealed or expired; the caller's signal ends it. `onExecuted` is called once with the
-   * result as soon as there is one, which on most networks is seconds before the seal.
+   * Polls until the transaction is sealed or expired; the caller's signal ends it. `onExecuted` is called
+   * once with the result as soon as there is one, which on most networks is seconds before the seal.
    */
   waitForSeal(id: string, options: WaitForSealOptions): Promise<TransactionResult>;
   /** Events of one type in a range of sealed blocks, both ends included; at most 250 blocks a call. */

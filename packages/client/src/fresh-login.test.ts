@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { CountersignClient } from "./countersign-client.ts";
+import { withFreshLogin } from "./fresh-login.ts";
+import { generateDeviceKey } from "./node/device-key.ts";
+import { type Answer, fakeServer } from "./testing/fake-server.ts";
+
+const deviceKey = generateDeviceKey();
+const credentials = { accessToken: "old", refreshToken: "r" };
+const fresh = { accessToken: "fresh", refreshToken: "r-2" };
+const chainName = "flow-emulator";
+const tooOld: Answer = [403, { error: "LoginTooOld" }];
+const signIn: Answer[] = [
+  [200, { challengeData: "00".repeat(16) }],
+  [200, { account: {}, transaction: {}, credentials: fresh }],
+];
+
+function setUp(...answers: Answer[]) {
+  const { seen, fetch } = fakeServer(...answers);
+  const client = new CountersignClient({ baseUrl: "http://gateway.test", deviceKey, fetch, credentials });
+  const logins: object[] = [];
+  const logIn = async (request: object) => {
+    logins.push(request);
+    return { method: "id_token_channel", token: "id-token" } as const;
+  };
+  const change = () => withFreshLogin(client, { chainName, logIn }, () => client.signTransaction("00"));
+  return { seen, logins, change };
+}
+
+describe("withFreshLogin", () => {
+  it("has the person log in with max_age, signs in, and does the work again", async () => {
+    const { seen, logins, change } = setUp(tooOld, ...signIn, [200, { signature: { keyId: 7 } }]);
+    expect(await change()).toEqual({ keyId: 7 });
+    expect(logins).toEqual([{ maxAge: 300, nonce: expect.stringMatching(/^[\w-]{43}$/) }]);
+    expect(seen[1]!.body).toMatchObject({ request: { token: "id-token", chainName } });
+    expect(seen[3]!.headers.get("authorization")).toBe("Bearer fresh");
+  });
+
+  it("asks for no login where none is needed, and for one at most", async () => {
+    const granted = setUp([200, { signature: {} }]);
+    await granted.change();
+    expect(granted.logins).toEqual([]);
+    const refused = setUp([403, { error: "DelayRequired" }]);
+    await expect(refused.change()).rejects.toMatchObject({ error: "DelayRequired" });
+    expect(refused.logins).toEqual([]);
+    const stubborn = setUp(tooOld, ...signIn, tooOld);
+    await expect(stubborn.change()).rejects.toMatchObject({ error: "LoginTooOld" });
+    expect(stubborn.logins).toHaveLength(1);
+  });
+});
