@@ -90,12 +90,14 @@ async function bench(stack: Stack): Promise<void> {
   const idle = new Map(services.map(([name, { pid }]) => [name, residentMiB(pid)]));
 
   const logins = createLogins(stack);
-  const residents = await settle(stack, await logins(RESIDENTS));
+  const connections = Number(values.connections);
+  // A device has one session: connections that shared a resident would end each other's.
+  const residents = await settle(stack, await logins(Math.max(RESIDENTS, connections)));
   const parts: Bench = {
     stack,
     seconds: Number(values.seconds),
     warmUpSeconds: Number(values["warm-up"]),
-    connections: Number(values.connections),
+    connections,
     logins,
     residents,
     say: console.error,

@@ -1,6 +1,6 @@
 import type { AccountEvent, CountersignClient } from "@countersign/client";
 import { describe, expect, it } from "vitest";
-import { call, chainName, logIn, newPhone, signUpPerson, stack } from "./person.ts";
+import { call, chainName, logIn, newPhone, secondPhone, signUpPerson, stack } from "./person.ts";
 
 /** What a client sees of its events, with the moment of each. */
 function listen(client: CountersignClient, lastEventId?: string) {
@@ -39,10 +39,10 @@ async function rawStream(token: string, headers: Record<string, string> = {}) {
 
 describe("the account's events", () => {
   it("reach another session in under 300 ms", async () => {
-    const { client, login } = await signUpPerson();
-    const { accessToken } = client.credentials!;
-    const other = await rawStream(accessToken);
-    await client.signIn({ login, chainName });
+    const person = await signUpPerson();
+    const { client } = person;
+    const phone = await secondPhone(person);
+    const other = await rawStream(phone.client.credentials!.accessToken);
     await expect.poll(() => other.text).toContain("id:");
     const took: number[] = [];
     for (let round = 0; round < 10; round++) {
@@ -131,12 +131,31 @@ describe("the account's events", () => {
       .toBe(401);
   });
 
+  it("of a session that a new one of its device replaces reach its own stream only, and end it", async () => {
+    const person = await signUpPerson();
+    const { client, login } = person;
+    const phone = await secondPhone(person);
+    const [own, others] = await Promise.all(
+      [client, phone.client].map(({ credentials }) => rawStream(credentials!.accessToken)),
+    );
+    for (const stream of [own!, others!]) await expect.poll(() => stream.text).toContain("id:");
+    const { id } = (await client.sessions()).find(({ current }) => current)!;
+    await client.signIn({ login, chainName });
+    await expect.poll(() => own!.ended, { timeout: 2_000, interval: 20 }).toBe(true);
+    expect(own!.text).toContain(`"sessionId":"${id}","cause":"replaced"`);
+    // What happens later has reached the other one: nothing was on its way.
+    await client.updateDevice({ name: "Renamed" });
+    await expect.poll(() => others!.text, { timeout: 2_000 }).toContain("device.updated");
+    expect(others!.text).not.toContain("session.ended");
+    others!.close();
+  });
+
   it("end for a removed device, and the client says why", async () => {
-    const { client, login, deviceKey } = await signUpPerson();
+    const owner = await signUpPerson();
+    const { client, deviceKey } = await secondPhone(owner);
     const listening = listen(client);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    await client.signIn({ login, chainName });
-    await client.removeDevice(deviceKey.publicKey);
+    await owner.client.removeDevice(deviceKey.publicKey);
     await expect(listening.followed).rejects.toMatchObject({ status: 401 });
     expect(listening.types()).toContain("session.ended");
   });

@@ -7,7 +7,7 @@ import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient, loadTls } from "@countersign/service-kit";
 import { afterAll, expect, it } from "vitest";
 import { stateDir } from "../security/secrets.ts";
-import { call, chainName, signUpPerson, stack } from "./person.ts";
+import { call, chainName, logIn, type Person, type Phone, secondPhone, signUpPerson, stack } from "./person.ts";
 
 const tls = loadTls(tlsFiles(stateDir, "gateway"));
 const at = (serverName: string) => ({
@@ -45,15 +45,19 @@ const asked: Record<string, (token: string) => Promise<string>> = {
   },
 };
 
-it.each<[string, (person: Awaited<ReturnType<typeof signUpPerson>>, sessionId: string) => Promise<unknown>]>([
-  ["ended by another session", ({ client }, sessionId) => client.endSession(sessionId)],
-  ["ended with its device", ({ client, deviceKey }) => client.removeDevice(deviceKey.publicKey)],
+it.each<[string, (owner: Person, phone: Phone, sessionId: string) => Promise<unknown>]>([
+  ["ended by another session", ({ client }, _phone, sessionId) => client.endSession(sessionId)],
+  ["ended with its device", ({ client }, { deviceKey }) => client.removeDevice(deviceKey.publicKey)],
+  [
+    "replaced by a new one of its device",
+    async ({ email }, { client }) => client.signIn({ login: await logIn(email), chainName }),
+  ],
 ])("a session that was %s stops within two seconds in every service and on the stream", async (_, end) => {
-  const person = await signUpPerson();
-  const { client, login } = person;
+  const owner = await signUpPerson();
+  const phone = await secondPhone(owner);
+  const { client } = phone;
   const token = client.credentials!.accessToken;
-  const sessionId = (await client.sessions())[0]!.id;
-  await client.signIn({ login, chainName });
+  const sessionId = (await client.sessions()).find(({ current }) => current)!.id;
   const stream = await fetch(`${stack.gateway}/device/v1/events`, { headers: { authorization: `Bearer ${token}` } });
   expect(stream.status).toBe(200);
   for (const [name, ask] of Object.entries(asked)) expect(await ask(token), name).toBe("taken");
@@ -68,7 +72,7 @@ it.each<[string, (person: Awaited<ReturnType<typeof signUpPerson>>, sessionId: s
     for await (const _chunk of stream.body!);
     took.stream = performance.now() - started;
   })();
-  await end(person, sessionId);
+  await end(owner, phone, sessionId);
   await Promise.all([streamed, ...Object.entries(asked).map(([name, ask]) => stopped(name, ask))]);
   expect(Math.max(...Object.values(took)), JSON.stringify(took)).toBeLessThan(2_000);
   expect(Object.keys(took)).toHaveLength(7);

@@ -1,15 +1,33 @@
 import { describe, expect, it } from "vitest";
-import { call, chainName, logIn, newPhone, problemOf, signUpPerson } from "./person.ts";
+import { call, chainName, logIn, newPhone, problemOf, secondPhone, signUpPerson } from "./person.ts";
 
 describe("sign-in by challenge", () => {
-  it("opens another session of the same account", async () => {
+  it("opens a session of the same account, in the place of the device's older one", async () => {
     const { client, login, signedUp } = await signUpPerson();
+    const [first] = await client.sessions();
+    const { accessToken: token, refreshToken } = client.credentials!;
     const challenge = await client.requestChallenge({ login, chainName });
     expect(challenge.challengeData).toMatch(/^[0-9a-f]{32}$/);
     const signedIn = await client.respondChallenge(challenge);
     expect(signedIn.account).toEqual(signedUp.account);
     expect(signedIn.transaction).toEqual(signedUp.transaction);
-    expect(await client.sessions()).toHaveLength(2);
+    const [second, ...others] = await client.sessions();
+    expect(others).toEqual([]);
+    expect(second).toMatchObject({ current: true, app: first!.app, publicKey: first!.publicKey });
+    expect(second!.id).not.toBe(first!.id);
+    const refreshed = await call("POST", "/auth/v1/token/refresh", { body: { refreshToken } });
+    expect(refreshed).toMatchObject({ status: 401, body: { error: "SessionEnded" } });
+    const me = async () => (await call("GET", "/account/v1/me", { token })).body.error;
+    await expect.poll(me, { timeout: 2_000, interval: 50 }).toBe("SessionEnded");
+  });
+
+  it("many times at once leaves one session of the device, and those of other devices alone", async () => {
+    const person = await signUpPerson();
+    const { client, login } = person;
+    const other = await secondPhone(person);
+    await Promise.all(Array.from({ length: 5 }, () => client.signIn({ login, chainName })));
+    const devices = (await other.client.sessions()).map(({ publicKey }) => publicKey);
+    expect(devices.sort()).toEqual([person, other].map(({ deviceKey }) => deviceKey.publicKey).sort());
   });
 
   it("succeeds once, also under concurrent answers", async () => {
@@ -85,9 +103,9 @@ describe("sessions", () => {
   });
 
   it("an ended session's access token stops working within two seconds", async () => {
-    const { client, login } = await signUpPerson();
-    const old = client.credentials!.accessToken;
-    await client.signIn({ login, chainName });
+    const person = await signUpPerson();
+    const { client } = await secondPhone(person);
+    const old = person.client.credentials!.accessToken;
     const other = (await client.sessions()).find((session) => !session.current)!;
     await client.endSession(other.id);
     const me = () => call("GET", "/account/v1/me", { token: old });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import type { Credentials } from "@countersign/client";
 import { beforeAll, describe, expect, it } from "vitest";
-import { chainName } from "../e2e/person.ts";
+import { chainName, secondPhone, signUpPerson } from "../e2e/person.ts";
 import { afterwards, attackerKeyPair, expectProblem, newVictim, remember, send, type Victim } from "./attacker.ts";
 import { secret } from "./secrets.ts";
 import { mintAccessToken, part, query, read, realTokenKey, signJwt } from "./token-forge.ts";
@@ -76,7 +77,9 @@ describe("refresh tokens", () => {
   });
 
   it("one session's does not touch another's", async () => {
-    const [one, two] = [await newSession(victim), await newSession(victim)];
+    const person = await signUpPerson();
+    const phone = await secondPhone(person);
+    const [one, two] = [person, phone].map(({ client }) => client.credentials!) as [Credentials, Credentials];
     const used = await next(one.refreshToken);
     await next(used.refreshToken);
     expectProblem(await refresh(one.refreshToken), 401, "RefreshTokenReused");

@@ -79,6 +79,7 @@ export interface ChallengeStore {
 }
 
 export interface SessionStore {
+  /** Begins a session, and ends the one that the same device had of the same app in the same commit. */
   begin(session: Session, requestId: string): Promise<void>;
   /** Runs `work` with the live session locked; what it answers as `next` is stored. Undefined where there is no live session. */
   update<T>(

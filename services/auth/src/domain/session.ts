@@ -45,6 +45,8 @@ export interface Credentials {
 export type EndCause =
   | "signed-out"
   | "ended-by-user"
+  /** The same device has begun another session of the same app. */
+  | "replaced"
   | "refresh-token-reused"
   | "device-removed"
   | "key-revoked"

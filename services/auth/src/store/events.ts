@@ -35,6 +35,21 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
   return eventRow("session-created", { accountId, requestId, now }, payload);
 };
 
+/** Stands for a session id until the statement that ends the session knows it; as long as every id. */
+const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * The outbox row of the end of the session that `session` replaces. Only the statement that writes it knows the replaced session's
+ * id, so the payload comes in two parts, with the id's 36 characters between them.
+ */
+export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, requestId: string) => {
+  const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };
+  const { payload: bytes, ...row } = eventRow("session-ended", { accountId, requestId, now }, payload);
+  // The last one: a request id, which comes earlier in the message, may be anything.
+  const at = Buffer.from(bytes).lastIndexOf(SOME_SESSION);
+  return { ...row, beforeId: bytes.slice(0, at), afterId: bytes.slice(at + SOME_SESSION.length) };
+};
+
 export const publishSessionEnded = (
   tx: Prisma.TransactionClient,
   ended: { sessionId: string; accountId: string; cause: EndCause },

@@ -1,3 +1,4 @@
+import { Event } from "@countersign/proto/events/v1/events.ts";
 import { FixedClock, uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/refresh-token.ts";
@@ -104,5 +105,108 @@ describe("sessions", () => {
     await expect(sessions().begin(late, "")).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
     const entries = await prismaTokenStateStore(prisma).changedSince(undefined);
     expect(entries.filter((entry) => entry.blockedKey?.accountId === accountId)).toHaveLength(1);
+  });
+});
+
+describe("a new session of a device", () => {
+  const sessions = () => prismaSessionStore(prisma);
+  const live = async (accountId: string) => (await sessions().list(accountId, now)).map(({ id }) => id);
+  /** A session of the same device, unless `change` says otherwise. */
+  const sameDevice = ({ accountId, deviceKey, accountKey }: Session, change: Partial<Session> = {}) =>
+    someSession({ accountId, deviceKey, accountKey, ...change });
+  const endings = async (accountId: string) => {
+    const rows = await prisma.outbox.findMany({ where: { subject: `cs.v1.auth.${accountId}.session-ended` } });
+    return rows.map(({ id, payload }) => ({ row: id, ...Event.decode(payload) }));
+  };
+  const entriesOf = (ids: string[]) =>
+    prisma.tokenStateEntry.findMany({ where: { kind: "session", subject: { in: ids }, active: true } });
+
+  it("replaces its older one of the same app, with an event and for every service", async () => {
+    const first = someSession();
+    const second = sameDevice(first);
+    await sessions().begin(first, "");
+    // A request id that looks like what the statement puts in.
+    const requestId = "00000000-0000-0000-0000-000000000000";
+    await sessions().begin(second, requestId);
+    expect(await live(first.accountId)).toEqual([second.id]);
+    const [event, ...others] = await endings(first.accountId);
+    expect(others).toEqual([]);
+    expect(event).toMatchObject({
+      accountId: first.accountId,
+      requestId,
+      occurredAt: now,
+      sessionEnded: { sessionId: first.id, cause: "replaced" },
+    });
+    expect(event!.row).toBe(event!.id);
+    expect(await eventsOf(first.accountId, "session-created")).toBe(2);
+    const [entry] = await entriesOf([first.id, second.id]);
+    expect(entry).toMatchObject({ subject: first.id, until: new Date(now.getTime() + 16 * 60_000) });
+    const state = await prismaTokenStateStore(prisma).changedSince(entry!.txid);
+    expect(state.map(({ endedSessionId }) => endedSessionId)).toContain(first.id);
+    expect(await prisma.session.findUnique({ where: { id: first.id } })).toMatchObject({
+      endedAt: now,
+      endedCause: "replaced",
+    });
+    await expect(
+      refreshToken({
+        sessions: sessions(),
+        clock,
+        read: async () => ({ sessionId: first.id, refreshId: first.refreshId }),
+        issue: async () => ({ accessToken: "", refreshToken: "" }),
+      })("token", new Uint8Array(), ""),
+    ).rejects.toMatchObject({ reason: "SessionEnded" });
+  });
+
+  it("leaves those of another app, device and account alone", async () => {
+    const first = someSession();
+    const others = [
+      sameDevice(first, { app: { appId: "other", appName: "Other" } }),
+      someSession({ accountId: first.accountId }),
+      sameDevice(first, { accountId: uuidv7(clock) }),
+    ];
+    for (const session of [first, ...others]) await sessions().begin(session, "");
+    const second = sameDevice(first);
+    await sessions().begin(second, "");
+    const kept = [second, others[0]!, others[1]!].map(({ id }) => id).sort();
+    expect((await live(first.accountId)).sort()).toEqual(kept);
+    expect(await live(others[2]!.accountId)).toEqual([others[2]!.id]);
+  });
+
+  it("is the only one, however many begin at once", async () => {
+    const first = someSession();
+    const all = [first, ...times(9, () => sameDevice(first))];
+    await Promise.all(all.map((session) => sessions().begin(session, "")));
+    const stayed = await live(first.accountId);
+    expect(stayed).toHaveLength(1);
+    const replaced = all.map(({ id }) => id).filter((id) => !stayed.includes(id));
+    const told = (await endings(first.accountId)).map(({ sessionEnded }) => sessionEnded?.sessionId);
+    expect(told.sort()).toEqual(replaced.sort());
+    expect(await entriesOf(replaced)).toHaveLength(9);
+  });
+
+  it("that is refused ends nothing", async () => {
+    const first = someSession();
+    const { accountId, deviceKey } = first;
+    await sessions().begin(first, "");
+    const accountKey = someSession().accountKey;
+    const blocked = someSession({ accountId, accountKey, deviceKey: accountKey });
+    await sessions().begin(blocked, "");
+    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: accountKey, removedAt: now, requestId: "" });
+    const refused = sameDevice(first, { accountKey });
+    await expect(sessions().begin(refused, "")).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+    expect(await live(accountId)).toEqual([first.id]);
+    expect(deviceKey).not.toEqual(accountKey);
+  });
+
+  it("tells the services nothing of one whose last access token has expired", async () => {
+    const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+    const old = someSession({ createdAt: minutesAgo(17), lastUsedAt: minutesAgo(17) });
+    const young = someSession({ createdAt: minutesAgo(99), lastUsedAt: minutesAgo(16) });
+    for (const first of [old, young]) {
+      await sessions().begin(first, "");
+      await sessions().begin(sameDevice(first), "");
+      expect(await endings(first.accountId)).toHaveLength(1);
+    }
+    expect((await entriesOf([old.id, young.id])).map(({ subject }) => subject)).toEqual([young.id]);
   });
 });

@@ -128,6 +128,17 @@ describe("watching an account", () => {
     expect(watchers.count()).toBe(0);
   });
 
+  it("is told of a session's replacement where the session is its own, and of no other's", async () => {
+    const replaced = (sessionId: string) => happen({ payload: { sessionEnded: { sessionId, cause: "replaced" } } });
+    replaced("another");
+    happen();
+    const stream = watch("0");
+    expect(await take(stream, 2)).toEqual(["2 device.updated", "2"]);
+    replaced("another");
+    replaced("mine");
+    expect(await take(stream, 9)).toEqual(["4 session.ended", "end"]);
+  });
+
   it("ends when its reader goes, while it waits", async () => {
     const stream = watch();
     await take(stream, 1);

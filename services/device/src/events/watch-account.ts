@@ -51,6 +51,10 @@ const seen = (event: AccountEvent): WatchedEvent => ({
   occurredAt: event.occurredAt,
 });
 
+/** A session that gave way to the next one of its own device: only its own stream is told. */
+const isAnothersReplacement = ({ type, data }: AccountEvent, { sessionId }: WatchAccount): boolean =>
+  type === "session.ended" && data.cause === "replaced" && data.sessionId !== sessionId;
+
 function parseId(id: string): number {
   const sequence = Number(id);
   if (!/^(0|[1-9]\d{0,15})$/.test(id) || !Number.isSafeInteger(sequence)) {
@@ -67,9 +71,9 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
   const turns = createTurns(READS_AT_ONCE);
 
   /** What was stored behind `after`. Everything newer than its end is in the watcher's queue already. */
-  async function* past(accountId: string, after: number, first: number): AsyncGenerator<WatchedEvent> {
+  async function* past(watch: WatchAccount, after: number, first: number): AsyncGenerator<WatchedEvent> {
     const since = new Date(clock.now().getTime() - HOUR_MS);
-    const subject = `cs.v1.*.${accountId}.*`;
+    const subject = `cs.v1.*.${watch.accountId}.*`;
     let stored = await turns.run(() => feed.next(subject, after + 1));
     const tooOld = stored !== undefined && stored.storedAt < since;
     if (tooOld || after + 1 < first) {
@@ -80,7 +84,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
       const { sequence } = stored;
       if (count === MAX_REPLAYED) return yield reset(sequence - 1);
       const event = toAccountEvent(sequence, stored.subject, stored.event);
-      if (event !== undefined && stored.storedAt >= since) yield seen(event);
+      if (event !== undefined && stored.storedAt >= since && !isAnothersReplacement(event, watch)) yield seen(event);
       stored = await turns.run(() => feed.next(subject, sequence + 1));
     }
   }
@@ -99,7 +103,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
         if (after > last) yield reset(position);
         else {
           position = Math.max(position, after);
-          for await (const event of past(watch.accountId, after, first)) {
+          for await (const event of past(watch, after, first)) {
             if (watch.signal.aborted) return;
             yield event;
             position = Math.max(position, Number(event.id));
@@ -110,6 +114,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
       for (let event = await watcher.next(); event !== undefined; event = await watcher.next()) {
         if (event.sequence <= position) continue;
         position = event.sequence;
+        if (isAnothersReplacement(event, watch)) continue;
         yield seen(event);
         if (event.type === "session.ended" && event.data.sessionId === watch.sessionId) return;
       }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { chainName, logIn, newPhone, signUpPerson } from "../../person.ts";
+import { chainName, logIn, newPhone, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { once, signed, tokenOf } from "../people.ts";
@@ -9,10 +9,14 @@ import type { Rows } from "../rows.ts";
 
 const person = once(signUpPerson);
 
-/** A further session of the person; its tokens. */
+/** The person's other phone. */
+const otherPhone = once(async () => secondPhone(await person()));
+
+/** A new session of the person's other phone, in the place of its older one; its tokens. */
 async function newSession() {
-  const { client, email, deviceKey } = await person();
-  const other = { ...newPhone(), deviceKey };
+  const { email } = await person();
+  const other = await otherPhone();
+  const { client } = other;
   const login = await logIn(email);
   const { challengeData } = await client.requestChallenge({ login, chainName });
   const signature = await signed(other, challengeData);
@@ -47,7 +51,7 @@ export const sessions: Rows = {
       },
       RefreshProofRequired: async () => {
         const { refreshToken } = await newSession();
-        const proved = await refresh(refreshToken, await signed(await person(), proofMessage(refreshToken)));
+        const proved = await refresh(refreshToken, await signed(await otherPhone(), proofMessage(refreshToken)));
         return refresh(proved.body.credentials.refreshToken);
       },
       InvalidSignature: async () => {
