@@ -110,7 +110,9 @@ describe("the account's events", () => {
   it("tell of the sign-up too, to whoever asks from the beginning", async () => {
     const { client } = await signUpPerson();
     const { seen, stop } = listen(client, "0");
-    await expect.poll(() => seen.map(({ type }) => type)).toEqual(expect.arrayContaining(["key.added"]));
+    await expect
+      .poll(() => seen.map(({ type }) => type))
+      .toEqual(expect.arrayContaining(["key.added", "device.updated"]));
     const added = seen.find(({ type }) => type === "key.added")!;
     expect(added.data).toMatchObject({ publicKey: client.deviceKey.publicKey, algorithm: "ES256", chainName });
     expect(added.data.occurredAt).toMatch(/Z$/);

@@ -15,9 +15,8 @@ describe("a request", () => {
     await owner.client.rejectTwoFactor(idOf(newcomer));
     const work = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
     expect(await problemOf(work)).toMatchObject({ status: 409, error: "TwoFactorAuthNotPending" });
-    expect(await problemOf(owner.client.rejectTwoFactor(idOf(newcomer)))).toMatchObject({
-      error: "TwoFactorAuthNotPending",
-    });
+    // Again by the same device: its first answer may have got lost.
+    await owner.client.rejectTwoFactor(idOf(newcomer));
     expect(await problemOf(finish(newcomer))).toMatchObject({ status: 403, error: "TwoFactorAuthRejected" });
     expect((await owner.client.twoFactor(idOf(newcomer))).status).toBe("rejected");
     expect(await owner.client.pendingTwoFactor()).toEqual([]);

@@ -7,7 +7,7 @@ import type {
 import { z } from "zod";
 import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
-import { requiredText, uuid } from "../http/validation.ts";
+import { requiredText } from "../http/validation.ts";
 import { signedInSchema, toSignedIn } from "./resources/account.ts";
 import { fromLogin, loginMembers, withLoginPointers } from "./resources/login.ts";
 import { toTwoFactorAuth, twoFactorAuthSchema } from "./resources/two-factor.ts";
@@ -80,7 +80,7 @@ export function newDeviceRoutes({ newDevice }: NewDeviceClients): Route[] {
       operationId: "finishTwoFactor",
       summary: "Opens the new device's session once its request is approved and sealed",
       token: "ephemeral",
-      request: { body: z.object({ twoFactorAuthRequestId: uuid() }) },
+      request: { body: z.object({ twoFactorAuthRequestId: requiredText(256).toLowerCase() }) },
       response: signedInSchema,
       errors: [
         "PleaseRegisterKey",

@@ -71,11 +71,15 @@ describe("a request for approval", () => {
   it("is named by a UUID in either case", async () => {
     await gateway.send("GET", path.toUpperCase().replace("/DEVICE/V1/2FA", "/device/v1/2fa"), { token });
     expect(gateway.calls[0]!.request).toEqual({ id });
-    for (const bad of ["x", "reopen", `${id}0`, encodeURIComponent(`${id}\0`)]) {
-      const answer = await gateway.send("DELETE", `/device/v1/2fa/${bad}`, { token });
-      expect(answer.status, bad).toBe(bad === "reopen" ? 405 : 400);
+  });
+
+  it("of a name in any other form is the service's not to find", async () => {
+    for (const name of ["x", `${id}0`, `${id}\0`, "é", "..%2F..", "1".repeat(300)]) {
+      await gateway.send("DELETE", `/device/v1/2fa/${encodeURIComponent(name)}`, { token });
+      expect(gateway.calls.at(-1), name).toMatchObject({ rpc: "rejectTwoFactor", request: { id: name.toLowerCase() } });
     }
-    expect(gateway.calls).toHaveLength(1);
+    expect((await gateway.send("DELETE", "/device/v1/2fa/reopen", { token })).status).toBe(405);
+    expect((await gateway.send("DELETE", "/device/v1/2fa/%zz", { token })).status).toBe(400);
   });
 
   it("is found by its state", async () => {

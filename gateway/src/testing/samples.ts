@@ -59,7 +59,7 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ],
   ["requestTwoFactor", { ...GOOD_REQUESTS.requestTwoFactor!.body, request: { chainName: "x" } }, "/request/method"],
   ["requestTwoFactor", { ...GOOD_REQUESTS.requestTwoFactor!.body, userKey: { type: "device" } }, "/userKey/publicKey"],
-  ["finishTwoFactor", { twoFactorAuthRequestId: "3" }, "/twoFactorAuthRequestId"],
+  ["finishTwoFactor", { twoFactorAuthRequestId: "" }, "/twoFactorAuthRequestId"],
   ["redirectTwoFactor", { destDeviceId: "x" }, "/destDeviceId"],
   ["approveTwoFactor", { txId: "ab".repeat(31) }, "/txId"],
   ["approveTwoFactor", { txId: "ab".repeat(33) }, "/txId"],

@@ -172,6 +172,62 @@ describe("approveTwoFactor", () => {
     });
   });
 
+  describe("again, by the device that approved", () => {
+    const notPending = refused("TwoFactorAuthNotPending");
+
+    it("succeeds with a signature over the same message, before and after the end, and changes nothing", async () => {
+      await world.sign(old, asked.id, asked.message);
+      const approved = row();
+      for (const name of [asked.id, asked.requestId]) await world.sign(old, name, asked.message);
+      expect(row()).toEqual(approved);
+      world.chain.decide("sealed");
+      const { accountId: account, id } = asked;
+      await world.describe({ accountId: account, id, requestId: "test" });
+      await world.finish({ accountId: account, id, requestId: "test" });
+      await world.sign(old, asked.id, asked.message);
+      expect(row().status).toBe("finished");
+      expect(statuses()).toEqual(["pending", "approved", "sealed", "finished"]);
+      expect(world.chain.submissions).toHaveLength(1);
+    });
+
+    it("succeeds with the transaction that decided, and with no other", async () => {
+      await world.report(old, asked.id, TX);
+      await world.report(old, asked.id, TX);
+      await expect(world.report(old, asked.id, "cd".repeat(32))).rejects.toMatchObject(notPending);
+      expect(statuses()).toEqual(["pending", "approved"]);
+    });
+
+    it("does not with another signature, which is not counted either, nor by another device", async () => {
+      await world.sign(old, asked.id, asked.message);
+      const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
+      await expect(world.approveWith(old, asked.id, wrong)).rejects.toMatchObject(notPending);
+      await expect(world.approveWith(old, asked.id, new Uint8Array(64))).rejects.toMatchObject(notPending);
+      const other = await world.device(accountId);
+      await expect(world.sign(other, asked.id, asked.message)).rejects.toMatchObject(notPending);
+      await expect(world.reject({ session: old.session, id: asked.id, requestId: "test" })).rejects.toMatchObject(
+        notPending,
+      );
+      expect(row().wrongApprovals).toBe(0);
+    });
+
+    it("does not once the chain has refused", async () => {
+      await world.sign(old, asked.id, asked.message);
+      world.chain.decide("failed");
+      await world.describe({ accountId, id: asked.id, requestId: "test" });
+      expect(row().status).toBe("failed");
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(notPending);
+    });
+
+    it("waits while the first is under way, and both succeed in the end", async () => {
+      const both = await Promise.allSettled([1, 2].map(() => world.sign(old, asked.id, asked.message)));
+      const [failed] = both.filter((result) => result.status === "rejected");
+      if (failed) expect(failed.reason).toMatchObject({ ...notPending, retryAfterSeconds: 1 });
+      await world.sign(old, asked.id, asked.message);
+      expect(world.chain.submissions).toHaveLength(1);
+      expect(statuses()).toEqual(["pending", "approved"]);
+    });
+  });
+
   describe("with a transaction", () => {
     it("takes what the chain has sealed since the request was first made", async () => {
       world.clock.advance(1000);

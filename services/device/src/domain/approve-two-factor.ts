@@ -2,13 +2,17 @@ import { AppError, isAppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import { type PasskeySettings, uuidv7 } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
-import { type Approver, requireApproverSignature, type SignedApproval } from "./approver-signature.ts";
+import {
+  type Approver,
+  approverSignature,
+  requireApproverSignature,
+  type SignedApproval,
+} from "./approver-signature.ts";
 import type { Device, Session } from "./device.ts";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import { keyAdditionOf } from "./renew-message.ts";
 import { requireRoom } from "./require-room.ts";
-import { settleIfDoubtful } from "./settle-two-factor.ts";
 import type { ChainTransaction, TwoFactor } from "./two-factor.ts";
 import type { TwoFactorPorts, UserCall, UserSignature } from "./two-factor-ports.ts";
 import { approving, approvingSealed, beginningAttempt, doubtingAttempt, givingUpAttempt } from "./two-factor-state.ts";
@@ -60,7 +64,8 @@ const NOTHING_SUBMITTED = [
 ] as const;
 
 /**
- * A registered device of the account, or its recovery key, lets a new one in. Of all that may happen to a request at once, one thing does.
+ * A registered device of the account, or its recovery key, lets a new one in. Exactly one concurrent decision wins; the device that
+ * approved succeeds again with the same approval.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
  * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), SessionEnded (no registered device), DelayRequired and DelayCancelled (a recovery key), and what else
  * NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded where the outcome will show in the request.
@@ -70,19 +75,44 @@ export function approveTwoFactor(ports: ApprovePorts) {
     if (ports.isFrozen(command.session.accountId)) throw new AppError("AccountFrozen");
     const live = await ports.devices.listLive(command.session.accountId);
     const approver = requireApprover(live, command.session);
-    if (await approvedByEarlierCall(ports, command, approver)) return;
-
-    const request = await findOpenTwoFactor(ports, command);
-    requireOtherDevice(request, command.session);
-    requireApprovalsLeft(request, ports.clock.now());
-    requireRoom(live, request.userKey.deviceKey, ports.maxDevices);
-
-    if ("transactionId" in command.approval) {
-      await approveWithTransaction(ports, request, approver, command, command.approval.transactionId);
-    } else {
-      await approveWithSignature(ports, request, approver, command, command.approval);
+    try {
+      await approveOpen(ports, live, approver, command);
+    } catch (error) {
+      // A device whose answer got lost asks again, maybe while its first call is under way.
+      if (!isAppError(error, "TwoFactorAuthNotPending")) throw error;
+      if (!(await isApprovedAlready(ports, approver, command))) throw error;
     }
   };
+}
+
+async function approveOpen(
+  ports: ApprovePorts,
+  live: readonly Device[],
+  approver: ApproverId,
+  command: ApproveTwoFactor,
+): Promise<void> {
+  const request = await findOpenTwoFactor(ports, command);
+  requireOtherDevice(request, command.session);
+  requireApprovalsLeft(request, ports.clock.now());
+  requireRoom(live, request.userKey.deviceKey, ports.maxDevices);
+
+  if ("transactionId" in command.approval) {
+    await approveWithTransaction(ports, request, approver, command, command.approval.transactionId);
+  } else {
+    await approveWithSignature(ports, request, approver, command, command.approval);
+  }
+}
+
+/** Returns whether this device has approved the request, and says the same again: its own signature, or that transaction. */
+async function isApprovedAlready(
+  ports: ApprovePorts,
+  approver: ApproverId,
+  { session, id, requestId, approval }: ApproveTwoFactor,
+): Promise<boolean> {
+  const { status, approvedBy, result, message } = await findTwoFactor(ports, session.accountId, id, requestId);
+  if ((status !== "approved" && status !== "finished") || approvedBy !== approver.id) return false;
+  if ("transactionId" in approval) return approval.transactionId === result?.id;
+  return approverSignature(ports.passkeys, message, session, approval) !== undefined;
 }
 
 /** The user's own transaction has added the key: the chain says so, or it counts as a wrong approval. */
@@ -173,19 +203,6 @@ async function submit(
     await ports.requests.take(request.id, step, { occurredAt: now, requestId });
     throw error;
   }
-}
-
-/** A device whose answer got lost asks again: true where its own attempt turns out to have been submitted. */
-async function approvedByEarlierCall(
-  ports: TwoFactorPorts,
-  command: ApproveTwoFactor,
-  approver: ApproverId,
-): Promise<boolean> {
-  const { session, id, requestId } = command;
-  const found = await findTwoFactor(ports, session.accountId, id, requestId);
-  if (found.status !== "pending" || found.attemptId === null) return false;
-  const settled = await settleIfDoubtful(ports, found, requestId);
-  return settled.status === "approved" && settled.attemptId === found.attemptId && settled.approvedBy === approver.id;
 }
 
 function requireApprover(live: readonly Device[], session: ApproverSession): ApproverId {

@@ -20,7 +20,7 @@ export interface Approver {
 }
 
 /** Earlier messages that a signature is tried on; a device that is further behind has to read again anyway. */
-const EARLIER = 10;
+const MAX_EARLIER_MESSAGES = 10;
 
 /**
  * The signature is the approver's account key's over the current message (ES256, ES256K; SHA-256; a passkey's assertion is for one of the
@@ -34,14 +34,26 @@ export async function requireApproverSignature(
   approval: SignedApproval,
 ): Promise<UserSignature> {
   if (accountKey.algorithm === "EdDSA") throw new AppError("UnsupportedKey");
-  const signed = onChain(approval);
-  const relyingParties = ports.passkeys.relyingPartiesOf(appId);
-  const isOver = (message: Uint8Array) =>
-    signed !== undefined && verifyUserSignature(accountKey, message, signed, relyingParties);
-  if (signed !== undefined && isOver(request.message)) return signed;
-  const earlier = await ports.requests.earlierMessages(request, EARLIER);
-  if (earlier.some(({ message }) => isOver(message))) throw new AppError("MessageRenewed");
+  const approver = { accountKey, appId };
+  const signed = approverSignature(ports.passkeys, request.message, approver, approval);
+  if (signed !== undefined) return signed;
+  const earlier = await ports.requests.earlierMessages(request, MAX_EARLIER_MESSAGES);
+  const isOver = ({ message }: { message: Uint8Array }) =>
+    approverSignature(ports.passkeys, message, approver, approval) !== undefined;
+  if (earlier.some(isOver)) throw new AppError("MessageRenewed");
   throw await wrongApproval(ports, request, new AppError("InvalidSignature"));
+}
+
+/** Returns the signature as it goes on chain where it is the approver's over `message`; undefined for any other. */
+export function approverSignature(
+  passkeys: PasskeySettings,
+  message: Uint8Array,
+  { accountKey, appId }: Approver,
+  approval: SignedApproval,
+): UserSignature | undefined {
+  const signed = accountKey.algorithm === "EdDSA" ? undefined : onChain(approval);
+  if (signed === undefined) return undefined;
+  return verifyUserSignature(accountKey, message, signed, passkeys.relyingPartiesOf(appId)) ? signed : undefined;
 }
 
 /** Undefined where it is no signature at all. */

@@ -7,6 +7,6 @@ import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 export function getTwoFactor(ports: TwoFactorPorts) {
   return async ({ session, id, requestId }: OfTwoFactor): Promise<TwoFactorView> => {
     const found = await findTwoFactor(ports, session.accountId, id, requestId);
-    return viewTwoFactor(ports, await renewMessage(ports, found, requestId));
+    return viewTwoFactor(ports, await renewMessage(ports, found, requestId), session.sessionKey);
   };
 }

@@ -24,6 +24,6 @@ export function listTwoFactor(ports: TwoFactorPorts) {
     const current = await Promise.all(found.map((request) => present(request, requestId)));
     // Some may have changed by being looked at.
     const asked = current.filter((request) => status === undefined || request.status === status);
-    return viewTwoFactors(ports, accountId, asked);
+    return viewTwoFactors(ports, accountId, asked, query.session.sessionKey);
   };
 }

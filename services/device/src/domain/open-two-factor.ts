@@ -63,7 +63,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
   return async ({ requestId: callId, ...wish }: OpenTwoFactor): Promise<TwoFactorView> => {
     const { id, accountId, chainName, userKey } = wish;
     const present = await requests.find(accountId, id);
-    if (present) return viewTwoFactor(options, await findTwoFactor(options, accountId, id, callId));
+    if (present) return viewTwoFactor(options, await findTwoFactor(options, accountId, id, callId), userKey.deviceKey);
 
     requireSoon(wish.expiresAt, clock.now());
     // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
@@ -88,6 +88,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       approvedBy: null,
       rejectedAt: null,
       rejectedInRecovery: false,
+      rejectedBy: null,
       result: null,
       sealedAt: null,
       keyIndex: null,
@@ -101,6 +102,6 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
     });
     await faultPoint("request committed");
-    return viewTwoFactor(options, opened ?? (await findTwoFactor(options, accountId, id, callId)));
+    return viewTwoFactor(options, opened ?? (await findTwoFactor(options, accountId, id, callId)), userKey.deviceKey);
   };
 }

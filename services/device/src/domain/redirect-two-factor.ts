@@ -5,7 +5,7 @@ import type { OfTwoFactor } from "./find-two-factor.ts";
 import { currentMessage } from "./renew-message.ts";
 import type { TwoFactorPorts } from "./two-factor-ports.ts";
 import { renewing } from "./two-factor-state.ts";
-import type { TwoFactorView } from "./two-factor-view.ts";
+import { type TwoFactorView, viewIn } from "./two-factor-view.ts";
 
 export interface RedirectTwoFactor extends OfTwoFactor {
   destDeviceId: string;
@@ -24,14 +24,13 @@ export function redirectTwoFactor(ports: TwoFactorPorts) {
     for (let tries = 0; tries < TRIES; tries++) {
       const request = await findOpenTwoFactor(ports, command);
       const live = await ports.devices.listLive(session.accountId);
-      const destDevice = live.find(({ id }) => id === destDeviceId);
-      if (!destDevice) throw new AppError("DeviceNotFound");
+      if (!live.some(({ id }) => id === destDeviceId)) throw new AppError("DeviceNotFound");
 
       const message = await currentMessage(ports, request);
       const now = ports.clock.now();
       const step = renewing(request, { requestId: uuidv4(), message, destDeviceId }, now);
       const redirected = await ports.requests.take(request.id, step, { occurredAt: now, requestId });
-      if (redirected) return { request: redirected, destDevice };
+      if (redirected) return viewIn(live, redirected, session.sessionKey);
     }
     throw notPending();
   };

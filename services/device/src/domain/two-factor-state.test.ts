@@ -31,7 +31,7 @@ describe("the states of a request", () => {
     const result = { id: "", refUrl: "" };
     const steps: Step[] = [
       renewing(seen, { requestId: "b", message: new Uint8Array() }, now),
-      rejecting(now, false),
+      rejecting(now, "ES256 00", false),
       expiring(now),
       beginningAttempt(seen, { attemptId: "c", approvedBy: "d" }, now),
       givingUpAttempt("c"),

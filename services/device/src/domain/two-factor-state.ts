@@ -55,9 +55,9 @@ export const renewing = (
 ): Step => ({ when: { ...open(now), requestId: seen.requestId }, set: next, tell: "pending" });
 
 /** pending → rejected, not while an approval is under way. */
-export const rejecting = (now: Date, inRecovery: boolean): Step => ({
+export const rejecting = (now: Date, rejectedBy: string, inRecovery: boolean): Step => ({
   when: open(now),
-  set: { status: "rejected", rejectedAt: now, rejectedInRecovery: inRecovery },
+  set: { status: "rejected", rejectedAt: now, rejectedBy, rejectedInRecovery: inRecovery },
   tell: "rejected",
 });
 

@@ -47,6 +47,8 @@ export interface TwoFactor {
   /** Device id of whoever approved, or is about to. */
   approvedBy: string | null;
   rejectedAt: Date | null;
+  /** The identity key of the session that rejected it, as `<algorithm> <hex>`. */
+  rejectedBy: string | null;
   /** Whether a recovery session rejected it: such a rejection does not count towards closing the account. */
   rejectedInRecovery: boolean;
   /** The transaction that decided. */

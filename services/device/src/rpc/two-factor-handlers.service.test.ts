@@ -19,9 +19,10 @@ import {
   type RpcServer,
   type VerifiedToken,
 } from "@countersign/service-kit";
-import { v7 } from "uuid";
+import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
+import { updateDevice } from "../domain/update-device.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "../store/prisma-two-factor-store.ts";
@@ -124,6 +125,9 @@ describe("requests for approval over gRPC with mutual TLS", () => {
   it("goes from the wish to the end", async () => {
     const asking = wireWish(old.device.accountId);
     const wish = { ...asking, userKey: { ...asking.userKey, device: { ...someAttributes, pushToken: "theirs" } } };
+    const update = updateDevice({ store: world.devices, clock });
+    const { session, device } = old;
+    await update({ session, publicKey: device.publicKey.publicKey, changes: { pushToken: "mine" }, requestId: "test" });
     const { twoFactorAuth: opened } = await auth.openTwoFactor(wish);
     expect(opened).toMatchObject({
       id: wish.id,
@@ -133,18 +137,27 @@ describe("requests for approval over gRPC with mutual TLS", () => {
       expiresAt: wish.expiresAt,
       request: { app: wish.app, signIn: wish.signIn, requestedAt: clock.now() },
     });
-    // A push token is for nobody but its device and the push service: least of all for whoever asks with a stolen login.
-    const attributes = { ...someAttributes, pushToken: "" };
-    expect(opened?.request?.srcDevice).toMatchObject({ publicKey: wish.userKey.deviceKey, attributes });
+    expect(opened?.request?.srcDevice?.publicKey).toEqual(wish.userKey.deviceKey);
     expect(opened?.request?.destDevice?.id).toBe(old.device.id);
 
     const { id, message } = opened!.request!;
-    expect((await gateway.getTwoFactor({ id }, token)).twoFactorAuth).toEqual(opened);
+    const { twoFactorAuth: shown } = await gateway.getTwoFactor({ id }, token);
     const { twoFactorAuths } = await gateway.listTwoFactor({ status: 1 }, token);
-    expect(twoFactorAuths).toEqual([opened]);
+    expect(twoFactorAuths).toEqual([shown]);
+    // A push token is for its own device and the push service: not for a thief who asks with a stolen login, say.
+    const pushTokens = ({ request }: TwoFactorAuth) =>
+      [request?.srcDevice, request?.destDevice].map((each) => each?.attributes?.pushToken);
+    expect(pushTokens(opened!)).toEqual(["theirs", ""]);
+    expect(pushTokens(shown!)).toEqual(["", "mine"]);
+    const third = signIn(await world.device(old.device.accountId));
+    expect(pushTokens((await gateway.getTwoFactor({ id }, third)).twoFactorAuth!)).toEqual(["", ""]);
+    const { id: destDeviceId } = old.device;
+    const { twoFactorAuth: redirected } = await gateway.redirectTwoFactor({ id, destDeviceId }, token);
+    expect(pushTokens(redirected!)).toEqual(["", "mine"]);
 
     const { accountId } = wish;
-    await gateway.approveTwoFactor({ id, signature: signatureOver(message) }, token);
+    expect(redirected?.request?.message).toEqual(message);
+    await gateway.approveTwoFactor({ id: wish.id, signature: signatureOver(message) }, token);
     expect(await auth.describeAdmission({ accountId, id })).toMatchObject({ sealed: false, keyIndex: -1 });
     world.chain.decide("sealed");
     const admission = await auth.describeAdmission({ accountId, id });
@@ -182,6 +195,29 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const recovery = signIn(old, "recover");
     for (let index = 0; index < 3; index++) await gateway.rejectTwoFactor({ id: (await open()).id }, recovery);
     await expect(open()).resolves.toBeDefined();
+  });
+
+  it("of an id of any form that names nothing is not found", async () => {
+    const notFound = refused("TwoFactorAuthNotFound");
+    const { accountId } = old.device;
+    for (const id of [v7(), v4(), "1", "", "reopen", "é\0", "x".repeat(5000), (await open()).id.toUpperCase()]) {
+      await expect(gateway.getTwoFactor({ id }, token)).rejects.toMatchObject(notFound);
+      await expect(gateway.redirectTwoFactor({ id, destDeviceId: v7() }, token)).rejects.toMatchObject(notFound);
+      await expect(gateway.rejectTwoFactor({ id }, token)).rejects.toMatchObject(notFound);
+      await expect(gateway.approveTwoFactor({ id, txId: TX }, token)).rejects.toMatchObject(notFound);
+      await expect(auth.describeAdmission({ accountId, id })).rejects.toMatchObject(notFound);
+    }
+  });
+
+  it("takes the same decision of the same device again", async () => {
+    const approved = await open();
+    const other = signIn(await world.device(old.device.accountId));
+    for (let times = 0; times < 2; times++) await gateway.approveTwoFactor({ id: approved.id, txId: TX }, token);
+    const notPending = refused("TwoFactorAuthNotPending");
+    await expect(gateway.approveTwoFactor({ id: approved.id, txId: TX }, other)).rejects.toMatchObject(notPending);
+    const rejected = await open();
+    for (let times = 0; times < 2; times++) await gateway.rejectTwoFactor({ id: rejected.id }, token);
+    await expect(gateway.rejectTwoFactor({ id: rejected.id }, other)).rejects.toMatchObject(notPending);
   });
 
   it("is each account's own", async () => {

@@ -1,3 +1,4 @@
+import { AppError } from "@countersign/errors";
 import {
   type DeviceAttributes as WireAttributes,
   UserKeyType as WireType,
@@ -7,7 +8,7 @@ import {
   TwoFactorStatus as WireStatus,
   type TwoFactorAuth as WireTwoFactor,
 } from "@countersign/proto/device/v1/two_factor.ts";
-import { publicKeyToProto } from "@countersign/service-kit";
+import { isUuid, publicKeyToProto } from "@countersign/service-kit";
 import { z } from "zod";
 import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor-view.ts";
@@ -38,11 +39,17 @@ const types = new Map<number, AskingKey["type"]>([
   [WireType.USER_KEY_TYPE_PASSKEY, "passkey"],
 ]);
 
+/** Anything that is no UUID names no request. Errors: TwoFactorAuthNotFound. */
+const twoFactorId = z.string().transform((id) => {
+  if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
+  return id;
+});
+
 /** A request named by its id or one of its request ids. */
-export const ofTwoFactor = z.object({ id: uuid });
+export const ofTwoFactor = z.object({ id: twoFactorId });
 
 /** The same, asked by auth for an account. */
-export const ofAdmission = z.object({ accountId: uuid, id: uuid });
+export const ofAdmission = z.object({ accountId: uuid, id: twoFactorId });
 
 export const openTwoFactorShape = z.object({
   id: uuid,
@@ -68,10 +75,10 @@ export const toWireUserKey = ({ type, accountKey, deviceKey, device }: AskingKey
   device: { ...device },
 });
 
-/** Both sides of a request see the other's device: its push token is for neither. */
-const withoutPushToken = <T extends { attributes: WireAttributes | undefined }>(device: T): T => ({
+/** Both sides of a request see the other's device, and of their own alone its push token. */
+const withPushToken = <T extends { attributes: WireAttributes | undefined }>(device: T, pushToken: string): T => ({
   ...device,
-  attributes: device.attributes && { ...device.attributes, pushToken: "" },
+  attributes: device.attributes && { ...device.attributes, pushToken },
 });
 
 /** The asking device as it will be once it is registered. */
@@ -84,7 +91,7 @@ const sourceDevice = ({ srcDeviceId, accountId, userKey, requestedAt }: TwoFacto
   lastUsedAt: requestedAt,
 });
 
-export function toWireTwoFactor({ request, destDevice }: TwoFactorView): WireTwoFactor {
+export function toWireTwoFactor({ request, destDevice, pushTokens }: TwoFactorView): WireTwoFactor {
   return {
     id: request.id,
     accountId: request.accountId,
@@ -95,8 +102,8 @@ export function toWireTwoFactor({ request, destDevice }: TwoFactorView): WireTwo
       id: request.requestId,
       app: { ...request.app },
       signIn: { ...request.signIn },
-      srcDevice: withoutPushToken(sourceDevice(request)),
-      destDevice: destDevice === null ? undefined : withoutPushToken(toWireDevice(destDevice)),
+      srcDevice: withPushToken(sourceDevice(request), pushTokens.src),
+      destDevice: destDevice === null ? undefined : withPushToken(toWireDevice(destDevice), pushTokens.dest),
       message: Buffer.from(request.message),
       requestedAt: request.requestedAt,
     },

@@ -40,6 +40,7 @@ export function toTwoFactor(row: Row): TwoFactor {
     approvedBy: rest.approvedBy,
     rejectedAt: rest.rejectedAt,
     rejectedInRecovery: rest.rejectedInRecovery,
+    rejectedBy: rest.rejectedBy,
     result: resultTxId === null ? null : { id: resultTxId, refUrl: resultRefUrl ?? "" },
     sealedAt: rest.sealedAt,
     keyIndex: rest.keyIndex,

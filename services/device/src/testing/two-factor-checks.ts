@@ -98,7 +98,8 @@ export function checkAlone(
   const must = (condition: boolean) =>
     assert(condition, `${action.kind} of ${before.status}: ${refusal ?? after.status}`);
   if (action.kind === "reject") {
-    if (open) must(refusal === undefined);
+    // Only the first device of the model rejects: what is rejected was rejected by it.
+    if (open || before.status === "rejected") must(refusal === undefined);
     if (refusal === undefined) must(after.status === "rejected");
   }
   if (action.kind === "redirect" && refusal === undefined) {
@@ -109,7 +110,10 @@ export function checkAlone(
     if (open && !used && action.outcome === "submitted") must(refusal === undefined);
     if (open && !used && action.outcome === "SigningRefused")
       must(after.status === "pending" && after.attemptId === null);
-    if (refusal === undefined) must(after.status === "approved");
+    const own = before.approvedBy === pick(real.devices, action.device).device.id;
+    const approved = before.status === "approved" || before.status === "finished";
+    if (approved) must((refusal === undefined) === own);
+    if (refusal === undefined) must(after.status === (before.status === "finished" ? "finished" : "approved"));
   }
   if (action.kind === "report") {
     if (open && !used && !world.chain.down && action.outcome === "sealed") must(refusal === undefined);

@@ -112,7 +112,7 @@ export const auth: Rows = {
       },
       PleaseRegisterKey: async () => {
         // A device that was removed after it got its challenge.
-        const owner = await person();
+        const owner = await signUpPerson();
         const phone = await secondPhone(owner);
         const { challengeData } = await phone.client.requestChallenge({ login: await logIn(owner.email), chainName });
         await exchange("removeDevice", { token: tokenOf(owner), name: phone.deviceKey.publicKey });

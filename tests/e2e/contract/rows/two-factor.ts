@@ -76,8 +76,14 @@ const report = (person: Person, id: string, body: object) =>
 
 /** The codes of an operation on one request. */
 const ofOne = (operationId: string, body?: object): Partial<Record<Reason, Provoked>> => ({
-  InvalidRequest: async () => exchange(operationId, { token: await nobodysToken(), name: "1", ...(body && { body }) }),
-  TwoFactorAuthNotFound: async () => exchange(operationId, { token: tokenOf(await owner()), ...(body && { body }) }),
+  // A path that is not well formed; any other name is one that names nothing.
+  InvalidRequest: async () =>
+    exchange(operationId, { token: await nobodysToken(), name: "%zz", ...(body && { body }) }),
+  TwoFactorAuthNotFound: async () => {
+    const token = tokenOf(await owner());
+    await exchange(operationId, { token, ...(body && { body }) });
+    return exchange(operationId, { token, name: "1", ...(body && { body }) });
+  },
 });
 const notPending = (operationId: string, body?: object): Partial<Record<Reason, Provoked>> => ({
   TwoFactorAuthNotPending: async () => {
@@ -205,7 +211,14 @@ export const twoFactor: Rows = {
       await exchange("reopenTwoFactor", { token: tokenOf(person) });
       return answer;
     },
-    codes: { ...ofOne("rejectTwoFactor"), ...notPending("rejectTwoFactor") },
+    codes: {
+      ...ofOne("rejectTwoFactor"),
+      TwoFactorAuthNotPending: async () => {
+        const { person, asker } = await fresh();
+        await approve(person, asker);
+        return exchange("rejectTwoFactor", { token: tokenOf(person), name: asker.id });
+      },
+    },
   },
   approveTwoFactor: {
     success: async () => {
