@@ -40,6 +40,7 @@ import { settleBudgets } from "./domain/settle-budgets.ts";
 import { settleKeyAddition } from "./domain/settle-key-addition.ts";
 import { settleServerKeyRotation } from "./domain/settle-server-key-rotation.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
+import { createUnknownTransactions } from "./domain/unknown-transactions.ts";
 import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
 import { verifyKeyRevocation } from "./domain/verify-key-revocation.ts";
 import { voidTemplates } from "./domain/void-templates.ts";
@@ -178,6 +179,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     waitForChange: waiters.wait,
   });
   const signing = clientOfSigner("signing", SigningService);
+  const unknownTransaction = createUnknownTransactions();
   const keyAdditions = {
     accounts: remembered,
     chains,
@@ -251,7 +253,9 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     })
     .add(AccountKeysService, {
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),
-      verifyKeyRevocation: verifyKeyRevocationRpc(verifyKeyRevocation({ accounts: remembered, chains })),
+      verifyKeyRevocation: verifyKeyRevocationRpc(
+        verifyKeyRevocation({ accounts: remembered, chains, unknownTransaction }),
+      ),
     })
     .add(
       ServerKeysService,
@@ -266,7 +270,10 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       prepareKeyAddition: prepareKeyAdditionRpc(prepareKeyAddition(keyAdditions)),
       submitKeyAddition: submitKeyAdditionRpc(submitKeyAddition(keyAdditions), transactionUrl),
       settleKeyAddition: settleKeyAdditionRpc(settleKeyAddition(keyAdditions), transactionUrl),
-      verifyKeyAddition: verifyKeyAdditionRpc(verifyKeyAddition(keyAdditions), transactionUrl),
+      verifyKeyAddition: verifyKeyAdditionRpc(
+        verifyKeyAddition({ ...keyAdditions, unknownTransaction }),
+        transactionUrl,
+      ),
     });
   onClose("rpc", () => server.stop(drainMs));
   await untilCurrent(tokenState);

@@ -4,10 +4,12 @@ import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
 import type { KeyAdditionChain, KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
+import type { UnknownTransaction } from "./unknown-transactions.ts";
 
 export interface VerifyKeyAdditionOptions {
   readonly accounts: Pick<AccountStore, "find">;
   readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  readonly unknownTransaction: UnknownTransaction;
 }
 
 export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
@@ -21,16 +23,17 @@ export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
 
 /**
  * Whether a transaction that a client names added exactly that key to exactly that account, with weight 1 and SHA2-256, caused no other event of keys, contracts
- * or capabilities, and the key is there now. Gives its index. Errors: TransactionPending, TransactionMismatch.
+ * or capabilities, and the key is there now. Gives its index. Errors: TransactionPending (it may still come), TransactionMismatch.
  */
 export const verifyKeyAddition =
-  ({ accounts, chains }: VerifyKeyAdditionOptions) =>
+  ({ accounts, chains, unknownTransaction }: VerifyKeyAdditionOptions) =>
   async (command: VerifyKeyAdditionCommand, signal: AbortSignal): Promise<number> => {
     const chain = chainNamed(chains, command.chainName);
     const address = await cadenceAddressOf(accounts, command.accountId, command.chainName);
     const { status, events, ...outcome } = await chain.keyAdditionOutcome(command.transactionId, signal);
-    if (status === "unknown" || status === "pending")
-      throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+    if (status === "unknown") throw await unknownTransaction(chain, command.transactionId, signal);
+    if (status === "pending") throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+    if (status === "expired") throw mismatch("the transaction expired before a block took it");
     if (status !== "sealed") throw mismatch("the transaction failed");
     const opened = await chain.blockHeight(referenceBlockOf(command.firstMessage), signal);
     const { height, before } = outcome;

@@ -3,6 +3,13 @@ import type { PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, chainNamed } from "./account-on-chain.ts";
 import type { KeyAdditionChain } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
+import type { UnknownTransaction } from "./unknown-transactions.ts";
+
+export interface VerifyKeyRevocationOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  readonly unknownTransaction: UnknownTransaction;
+}
 
 export interface VerifyKeyRevocationCommand {
   readonly accountId: string;
@@ -19,13 +26,14 @@ const mismatch = (detail: string) => new AppError("TransactionMismatch", { detai
  * business: a revocation only takes away. Errors: TransactionPending, TransactionMismatch, AccountNotFound, AccountNotReady, UnknownChain.
  */
 export const verifyKeyRevocation =
-  ({ accounts, chains }: { accounts: Pick<AccountStore, "find">; chains: ReadonlyMap<string, KeyAdditionChain> }) =>
+  ({ accounts, chains, unknownTransaction }: VerifyKeyRevocationOptions) =>
   async (command: VerifyKeyRevocationCommand, signal: AbortSignal): Promise<void> => {
     const chain = chainNamed(chains, command.chainName);
     const address = await cadenceAddressOf(accounts, command.accountId, command.chainName);
     const { status, events } = await chain.keyAdditionOutcome(command.transactionId, signal);
-    if (status === "unknown" || status === "pending")
-      throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+    if (status === "unknown") throw await unknownTransaction(chain, command.transactionId, signal);
+    if (status === "pending") throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+    if (status === "expired") throw mismatch("the transaction expired before a block took it");
     if (status !== "sealed") throw mismatch("the transaction failed");
     const revoked = events.flatMap(({ revokedKey }) => (revokedKey?.address === address ? [revokedKey.keyIndex] : []));
     const same = (await chain.accountKeys(address, signal)).filter(

@@ -151,7 +151,9 @@ describe("requests for approval in Postgres", () => {
         const final = await row();
         const events = (await told()).filter((status) => status !== "pending");
 
-        const won = pair.filter((name, index) => decides.has(name) && results[index]?.status === "fulfilled");
+        // The same device may hear of the same decision twice.
+        const decided = pair.filter((name, index) => decides.has(name) && results[index]?.status === "fulfilled");
+        const won = [...new Set(decided)];
         expect(won.length).toBeLessThanOrEqual(1);
         if (won[0] === "reject") expect(final.status).toBe("rejected");
         const finished = results[pair.indexOf("finish")]?.status === "fulfilled";
