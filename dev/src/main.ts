@@ -7,6 +7,7 @@ const verbs: Record<string, (args: string[]) => Promise<void>> = {
   reset: async (args) => (await import("./reset.ts")).reset(args),
   test: async (args) => (await import("./test.ts")).test(args),
   bench: async (args) => (await import("./bench.ts")).bench(args),
+  mutate: async (args) => (await import("./mutate.ts")).mutate(args),
   check: async () => (await import("./check.ts")).check(),
   demo: async (args) => {
     const path = join(import.meta.dirname, "demo.ts");
