@@ -87,6 +87,7 @@ describe("a token of auth", () => {
       scope: "full",
       sessionKey: { algorithm: "ES256", publicKey: sessionKey.key },
       accountKey: { algorithm: "ES256K", publicKey: accountKey.key },
+      issuedAt: clock.now(),
       expiresAt: new Date(clock.now().getTime() + 900_000),
       authTime: new Date(clock.now().getTime() - 60_000),
     });
@@ -110,12 +111,42 @@ describe("a token of auth", () => {
     expect(() => verifier.verify(raw)).toThrow(expect.objectContaining({ reason: "AccessTokenExpired" }));
   });
 
+  test("lives for an hour at most, and is of limited length", () => {
+    const iat = Math.floor(clock.now().getTime() / 1000);
+    verifier.verify(token({ claims: { exp: iat + 3600 } }));
+    expect(() => verifier.verify(token({ claims: { exp: iat + 3601 } }))).toThrow("InvalidAccessToken");
+    expect(() => verifier.verify(token({ claims: { exp: iat } }))).toThrow("InvalidAccessToken");
+    verifier.verify(token({ claims: { other: "x".repeat(1000) } }));
+    expect(() => verifier.verify(token({ claims: { other: "x".repeat(4000) } }))).toThrow("InvalidAccessToken");
+  });
+
+  test("is checked once while it is remembered, and again once others took its place", () => {
+    let checks = 0;
+    const counting = {
+      ...state,
+      tokenKey(kid: string) {
+        checks += 1;
+        return state.tokenKey(kid);
+      },
+    };
+    const small = createTokenVerifier(counting, { issuer, clock, cacheSize: 2 });
+    const [first, second, third] = ["1", "2", "3"].map((jti) => token({ claims: { jti } })) as [string, string, string];
+    const checked = (...raws: string[]) => {
+      checks = 0;
+      for (const raw of raws) small.verify(raw);
+      return checks;
+    };
+    expect(checked(first, first, second, first)).toBe(2);
+    expect(checked(third, third, second)).toBe(1);
+    expect(checked(first)).toBe(1);
+  });
+
   test("from a clock slightly ahead holds, from the future does not", () => {
     const iat = Math.floor(clock.now().getTime() / 1000);
-    verifier.verify(token({ claims: { iat: iat + 20, exp: iat + 900 } }));
-    expect(() => verifier.verify(token({ claims: { iat: iat + 40, exp: iat + 900 } }))).toThrow("InvalidAccessToken");
-    verifier.verify(token({ claims: { nbf: iat + 20 } }));
-    expect(() => verifier.verify(token({ claims: { nbf: iat + 40 } }))).toThrow("InvalidAccessToken");
+    verifier.verify(token({ claims: { iat: iat + 30, exp: iat + 900 } }));
+    expect(() => verifier.verify(token({ claims: { iat: iat + 31, exp: iat + 900 } }))).toThrow("InvalidAccessToken");
+    verifier.verify(token({ claims: { nbf: iat + 30 } }));
+    expect(() => verifier.verify(token({ claims: { nbf: iat + 31 } }))).toThrow("InvalidAccessToken");
   });
 });
 
@@ -250,6 +281,16 @@ describe("what was taken away", () => {
     expect(state.isSessionEnded(sessionId)).toBe(false);
   });
 
+  test("a blocked key ends being blocked by itself", () => {
+    const key = { algorithm: "ES256K", publicKey: accountKey.key } as const;
+    const until = new Date(clock.now().getTime() + 60_000);
+    heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey: publicKeyToProto(key) }, until })] });
+    clock.advance(59_999);
+    expect([state.isKeyBlocked(accountId, key), state.blockedKeys(accountId)]).toEqual([true, [key]]);
+    clock.advance(1);
+    expect([state.isKeyBlocked(accountId, key), state.blockedKeys(accountId)]).toEqual([false, []]);
+  });
+
   test("a removed token key, for remembered tokens too", () => {
     const held = raw();
     verifier.verify(held);
@@ -284,6 +325,7 @@ describe("the state", () => {
     const empty = createTokenState({ clock, monotonicMs: () => monotonic });
     const early = createTokenVerifier(empty, { issuer, clock });
     expect(() => early.verify(token())).toThrow(expect.objectContaining({ reason: "Unavailable" }));
+    monotonic = 10_000;
     verifier.verify(token());
     monotonic = 10_001;
     expect(() => verifier.verify(token())).toThrow(expect.objectContaining({ reason: "Unavailable" }));
@@ -322,14 +364,12 @@ describe("the state", () => {
         keyMessage("b", pair.privateKey),
         { kid: "c", jwkJson: "{" },
         keyMessage("d", pair.publicKey),
+        keyMessage("e", generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey),
+        keyMessage("f", generateKeyPairSync("ed25519").publicKey),
       ],
     });
-    expect([strict.tokenKey("a"), strict.tokenKey("b"), strict.tokenKey("c")]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-    expect(strict.tokenKey("d")).toBeDefined();
-    expect(problems).toHaveLength(3);
+    const taken = [..."abcdef"].filter((kid) => strict.tokenKey(kid) !== undefined);
+    expect(taken).toEqual(["d"]);
+    expect(problems).toHaveLength(5);
   });
 });
