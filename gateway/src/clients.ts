@@ -1,4 +1,6 @@
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import { MessagesService } from "@countersign/proto/account/v1/messages.ts";
+import { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
@@ -10,6 +12,7 @@ import { DelaysService } from "@countersign/proto/device/v1/delays.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
   type CallContext,
@@ -58,6 +61,9 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
   const twoFactor = connect(TwoFactorService, "device");
   const keys = connect(KeysService, "key");
   const accounts = connect(AccountsService, "account");
+  const networks = connect(NetworksService, "account");
+  const messages = connect(MessagesService, "account");
+  const information = connect(InformationService, "signer");
   const serverKeys = connect(ServerKeysService, "account");
   const signer = connect(SigningService, "signer");
   const signing = createSigningStream(signer, { deadlineMs: DEADLINES.signer });
@@ -96,6 +102,9 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       reportRevocation: repeatable(keys.reportRevocation),
     },
     accounts: { getMe: repeatable(accounts.getMe), linkParent: repeatable(accounts.linkParent) },
+    networks: { listNetworks: repeatable(networks.listNetworks) },
+    messages: { prepareMessage: repeatable(messages.prepareMessage) },
+    information: { listTemplates: repeatable(information.listTemplates) },
     serverKeys: {
       listServerKeyRotations: repeatable(serverKeys.listServerKeyRotations),
       // The account service gives what was committed, and signs nothing twice.

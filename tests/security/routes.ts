@@ -213,6 +213,23 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     sample: () => ({ path: `/key/v1/keys/${attackerPhone().deviceKey.publicKey}?txId=${"ab".repeat(32)}` }),
   },
   plain(row("POST", "/account/v1/parent", "linkParent"), ["ParentNotLinked"]),
+  plain(row("GET", "/account/v1/networks", "listNetworks"), [200]),
+  plain(row("GET", "/sign/v1/cadence/templates", "listTemplates"), [200]),
+  {
+    ...row("POST", "/account/v1/messages", "prepareMessage"),
+    answers: [200],
+    nullable: ["/publicKey", "/algorithm", "/address"],
+    sample: () => ({
+      path: "/account/v1/messages",
+      body: {
+        template: "add-recovery-key",
+        chainName,
+        publicKey: attackerPhone().deviceKey.publicKey,
+        algorithm: "ES256",
+        address: "0x01cf0e2f2f715450",
+      },
+    }),
+  },
   plain(row("GET", "/account/v1/server-key-rotation", "listServerKeyRotations"), [200]),
   {
     ...row("POST", "/account/v1/server-key-rotation", "rotateServerKey"),

@@ -47,6 +47,13 @@ export const transactionId = () =>
     .regex(/^(?:0[xX])?[0-9a-fA-F]{64}$/, "Expected 64 hex digits")
     .transform((value) => value.replace(/^0x/i, "").toLowerCase());
 
+/** A Cadence address: 16 hex digits, in either case, with or without 0x; gives the bytes. */
+export const cadenceAddress = () =>
+  z
+    .string()
+    .regex(/^(?:0[xX])?[0-9a-fA-F]{16}$/, "Expected 16 hex digits")
+    .transform((value) => Buffer.from(value.slice(-16), "hex"));
+
 /** A query parameter that is "true" or "false"; absent is false. */
 export const queryFlag = () =>
   z

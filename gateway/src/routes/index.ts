@@ -5,6 +5,7 @@ import { type DelayClients, delayRoutes } from "./delays.ts";
 import { type DeviceClients, deviceRoutes } from "./device.ts";
 import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
+import { type MessageClients, messageRoutes } from "./messages.ts";
 import { type NewDeviceClients, newDeviceRoutes } from "./new-device.ts";
 import { type ServerKeyClients, serverKeyRoutes } from "./server-keys.ts";
 import { type SignClients, signRoutes } from "./sign.ts";
@@ -20,6 +21,7 @@ export type RouteClients = AuthClients &
   EventClients &
   KeyClients &
   AccountClients &
+  MessageClients &
   DelayClients &
   ServerKeyClients &
   SignClients;
@@ -41,6 +43,7 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
     ...eventRoutes(clients),
     ...keyRoutes(clients),
     ...accountRoutes(clients),
+    ...messageRoutes(clients),
     ...delayRoutes(clients),
     ...serverKeyRoutes(clients),
     ...signRoutes(clients),

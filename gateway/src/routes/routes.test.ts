@@ -14,6 +14,7 @@ const DEADLINES: Record<string, number> = {
   registerRecoveryKey: 8_000,
   signUp: 25_000,
   linkParent: 8_000,
+  prepareMessage: 8_000,
   listServerKeyRotations: 8_000,
   rotateServerKey: 12_500,
   requestTwoFactor: 8_000,

@@ -1,4 +1,5 @@
 import type { Reason } from "@countersign/errors";
+import type { ListTemplatesRequest, ListTemplatesResponse } from "@countersign/proto/signer/v1/information.ts";
 import type {
   Signature,
   SignPaymasterRequest,
@@ -17,10 +18,21 @@ export interface SignClients {
     signTransaction: Rpc<SignTransactionRequest, SignTransactionResponse>;
     signPaymaster: Rpc<SignPaymasterRequest, SignPaymasterResponse>;
   };
+  information: { listTemplates: Rpc<ListTemplatesRequest, ListTemplatesResponse> };
 }
 
 /** `chainName` is needed only where the account has the same address on two chains. */
 const signBody = z.object({ message: hexBytes(32 * 1024), chainName: optionalText(64) });
+
+/** `chainName` is needed only where the service has several chains. */
+const templatesQuery = z.object({ chainName: optionalText(64) });
+
+const templateSchema = z.object({
+  name: z.string(),
+  script: z.string(),
+  parameters: z.array(z.object({ name: z.string(), type: z.string(), value: z.string() })),
+  gasLimit: z.int(),
+});
 
 const signatureSchema = z.object({ addr: z.string(), keyId: z.int(), signature: z.string() });
 
@@ -37,8 +49,8 @@ const errors: Reason[] = [
   "DelayCancelled",
 ];
 
-/** The server key's and the paymaster's signatures. */
-export function signRoutes({ signing }: SignClients): Route[] {
+/** The server key's and the paymaster's signatures, and the templates that get them. */
+export function signRoutes({ signing, information }: SignClients): Route[] {
   const common = {
     method: "post",
     token: "ephemeral",
@@ -49,6 +61,23 @@ export function signRoutes({ signing }: SignClients): Route[] {
     errors,
   } as const;
   return [
+    route({
+      method: "get",
+      path: "/sign/v1/cadence/templates",
+      operationId: "listTemplates",
+      summary: "The templates that the signer signs: exact script, parameters, gas limit",
+      token: "user",
+      recover: true,
+      request: { query: templatesQuery },
+      response: z.object({ templates: z.array(templateSchema) }),
+      errors: ["UnknownChain"],
+      handler: async ({ query }, call) => {
+        const answer = await information.listTemplates(query, { call, deadlineMs: DEADLINES.unary });
+        return {
+          templates: answer.templates.map(({ gasLimit, ...rest }) => ({ ...rest, gasLimit: Number(gasLimit) })),
+        };
+      },
+    }),
     route({
       ...common,
       path: "/sign/v1/cadence/transaction",

@@ -196,6 +196,33 @@ export function createFakeServices() {
       cancelDelay: rpc("cancelDelay", {}),
     },
     accounts: { getMe: rpc("getMe", { account }), linkParent: rpc("linkParent", { account }) },
+    networks: {
+      listNetworks: rpc("listNetworks", {
+        networks: [
+          {
+            chainName: "flow-emulator",
+            chainType: "cadence",
+            chainId: 646n,
+            accessNode: "http://127.0.0.1:8888",
+            paymaster: Buffer.from("f3fcd2c1a78f5eee", "hex"),
+            explorerUrl: "http://127.0.0.1:8888/v1/transaction_results/{id}",
+          },
+        ],
+      }),
+    },
+    messages: { prepareMessage: rpc("prepareMessage", { message: Buffer.from("464c4f57", "hex") }) },
+    information: {
+      listTemplates: rpc("listTemplates", {
+        templates: [
+          {
+            name: "revoke-user-key",
+            script: "transaction(userKey: String) {}",
+            parameters: [{ name: "userKey", type: "String", value: "" }],
+            gasLimit: 9999n,
+          },
+        ],
+      }),
+    },
     serverKeys: {
       listServerKeyRotations: rpc("listServerKeyRotations", {
         rotations: [{ chainName: "flow-emulator", message: Buffer.from("464c4f57", "hex") }],

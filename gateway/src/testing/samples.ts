@@ -27,6 +27,7 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
   updateDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}`, body: { name: "Tablet" } },
   removeDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}` },
   cancelDelay: { path: "/account/v1/delays/0197a1b2-0000-7000-8000-000000000001" },
+  prepareMessage: { body: { template: "revoke-recovery-key", chainName: "flow-emulator" } },
   registerRecoveryKey: {
     body: { recoveryKey: { publicKey: SAMPLE_KEYS.p256, cloudKey: { accountName: "ada@cloud.example" } } },
   },
@@ -59,6 +60,10 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ],
   ["requestTwoFactor", { ...GOOD_REQUESTS.requestTwoFactor!.body, request: { chainName: "x" } }, "/request/method"],
   ["requestTwoFactor", { ...GOOD_REQUESTS.requestTwoFactor!.body, userKey: { type: "device" } }, "/userKey/publicKey"],
+  ["prepareMessage", { ...GOOD_REQUESTS.prepareMessage!.body, address: "0x01" }, "/address"],
+  ["prepareMessage", { ...GOOD_REQUESTS.prepareMessage!.body, template: "" }, "/template"],
+  ["prepareMessage", { ...GOOD_REQUESTS.prepareMessage!.body, publicKey: 5 }, "/publicKey"],
+  ["prepareMessage", { template: "revoke-recovery-key" }, "/chainName"],
   ["finishTwoFactor", { twoFactorAuthRequestId: "" }, "/twoFactorAuthRequestId"],
   ["redirectTwoFactor", { destDeviceId: "x" }, "/destDeviceId"],
   ["approveTwoFactor", { txId: "ab".repeat(31) }, "/txId"],

@@ -61,5 +61,13 @@ export {
   readParentLinkChange,
 } from "./templates/parent-links.ts";
 export { hybridCustodyParentsScript, INBOX_PARENTS_SCRIPT } from "./templates/parents-scripts.ts";
-export { addsKeyOf, readTemplate, type TemplateChange, templateEffects } from "./templates/template-effects.ts";
+export {
+  addsKeyOf,
+  readTemplate,
+  type TemplateChange,
+  type TemplateName,
+  templateEffects,
+} from "./templates/template-effects.ts";
+export { describeTemplates, type TemplateDescription, type TemplateParameter } from "./templates/template-list.ts";
 export { type VoidPlace, voidPayload } from "./templates/void-transaction.ts";
+export { completeKeyChange, type HeavyKeys, heavyKeys, type WantedKeyChange } from "./templates/wanted-key-change.ts";

@@ -10,6 +10,11 @@ const plainNetwork = z.strictObject({
   evmChainId: z.int().positive(),
   /** Base URL of the Access API (REST). */
   accessNode: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/$/, "")),
+  /** The same for clients, where `accessNode` is internal or contains a key. Default: `accessNode`. */
+  publicAccessNode: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/$/, ""))
+    .optional(),
   evmContract: cadenceAddress,
   /** Where HybridCustody stands: parents are read from it. Without it, from the links that accounts offer by their inboxes. */
   hybridCustody: cadenceAddress.optional(),

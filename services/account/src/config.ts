@@ -23,6 +23,8 @@ const schema = sharedEnv.extend({
   ACCOUNT_REFUSED_RETRY_MS: z.coerce.number().int().positive().default(15_000),
   /** The most active user keys of an account, as KEY_MAX_USER_KEYS has it: here the chain's are counted, before one more is asked for. */
   ACCOUNT_MAX_USER_KEYS: z.coerce.number().int().positive().default(20),
+  /** Messages that one account may ask for in a minute, per replica: each costs the access node two reads. */
+  ACCOUNT_LIMIT_MESSAGES_PER_MINUTE: z.coerce.number().int().positive().default(30),
   // Multiplies limits: the development stack lets load programs through.
   ACCOUNT_LIMIT_SCALE: z.coerce.number().int().positive().default(1),
   /** Milliseconds between looks for key events on a chain. */
@@ -51,6 +53,7 @@ export function loadConfig(env: Env) {
     collectMs: settings.ACCOUNT_COLLECT_MS,
     refusedRetryMs: settings.ACCOUNT_REFUSED_RETRY_MS,
     maxUserKeys: settings.ACCOUNT_MAX_USER_KEYS * settings.ACCOUNT_LIMIT_SCALE,
+    messagesPerMinute: settings.ACCOUNT_LIMIT_MESSAGES_PER_MINUTE * settings.ACCOUNT_LIMIT_SCALE,
     keyWatchMs: settings.ACCOUNT_KEY_WATCH_MS,
     settlementMs: settings.ACCOUNT_SETTLEMENT_MS,
     alertActions: {

@@ -3,6 +3,8 @@ import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { MessagesService } from "@countersign/proto/account/v1/messages.ts";
+import { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
@@ -34,6 +36,7 @@ import { linkParent } from "./domain/link-parent.ts";
 import { listAccountKeys } from "./domain/list-account-keys.ts";
 import { listServerKeyRotations } from "./domain/list-server-key-rotations.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
+import { prepareMessage } from "./domain/prepare-message.ts";
 import { createProfiles } from "./domain/profiles.ts";
 import { rotateServerKey } from "./domain/rotate-server-key.ts";
 import { settleBudgets } from "./domain/settle-budgets.ts";
@@ -56,8 +59,11 @@ import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.t
 import { deployAccountRpc } from "./rpc/deploy-account.ts";
 import { getAccountRpc } from "./rpc/get-account.ts";
 import { getMeRpc } from "./rpc/get-me.ts";
+import { limitPerMinute } from "./rpc/limit-per-minute.ts";
 import { linkParentRpc } from "./rpc/link-parent.ts";
+import { networkRpcs } from "./rpc/networks.ts";
 import { prepareKeyAdditionRpc } from "./rpc/prepare-key-addition.ts";
+import { messageRpcs } from "./rpc/prepare-message.ts";
 import { serverKeyRpcs } from "./rpc/server-keys.ts";
 import { settleKeyAdditionRpc } from "./rpc/settle-key-addition.ts";
 import { submitKeyAdditionRpc } from "./rpc/submit-key-addition.ts";
@@ -241,6 +247,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       "account.v1.Accounts/DeployAccount": 25_000,
       "account.v1.Accounts/LinkParent": 8_000,
       "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
+      "account.v1.Messages/PrepareMessage": 8_000,
       "account.v1.ServerKeys/ListServerKeyRotations": 8_000,
       "account.v1.ServerKeys/RotateServerKey": 12_000,
     },
@@ -251,6 +258,11 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
       getMe: getMeRpc(get, profiles),
       linkParent: linkParentRpc(linkParent({ store: writingParents(stored, remembered), chains, clock }), profiles),
     })
+    .add(NetworksService, networkRpcs(config.networks))
+    .add(
+      MessagesService,
+      messageRpcs(prepareMessage({ accounts: remembered, chains }), limitPerMinute(config.messagesPerMinute, clock)),
+    )
     .add(AccountKeysService, {
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),
       verifyKeyRevocation: verifyKeyRevocationRpc(

@@ -271,7 +271,7 @@ await runService({
         InformationService,
         informationRpcs(
           vault,
-          chain,
+          { get: chain, names: [...config.chains.keys()] },
           explain({ policies, scripts, chains: config.chains }),
           getAuditProof({ audit: prismaAuditReader(prisma) }),
         ),

@@ -67,6 +67,8 @@ const CONTRACT: Record<string, Reason[]> = {
   "DELETE /key/v1/keys/{publicKey}": [],
   "GET /account/v1/me": [],
   "POST /account/v1/parent": ["ParentNotLinked"],
+  "GET /account/v1/networks": [],
+  "GET /sign/v1/cadence/templates": [],
   "POST /sign/v1/cadence/transaction": ["SigningRefused", "InvalidMessage", "AccountNotReady", "RateLimited"],
   "POST /sign/v1/cadence/paymaster": ["SigningRefused", "InvalidMessage", "AccountNotReady", "RateLimited"],
   "POST /auth/v1/token/refresh": [],
@@ -80,6 +82,7 @@ const CONTRACT: Record<string, Reason[]> = {
 const BESIDES = [
   "GET /account/v1/delays",
   "DELETE /account/v1/delays/{id}",
+  "POST /account/v1/messages",
   "GET /account/v1/server-key-rotation",
   "POST /account/v1/server-key-rotation",
 ];

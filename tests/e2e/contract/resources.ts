@@ -158,6 +158,27 @@ export const session = z.strictObject({
   current: z.boolean(),
 });
 
+/** A chain as a client must know it; `explorerUrl` has a place for a transaction's id. */
+export const network = z.strictObject({
+  chainName: z.string().min(1),
+  chainType: z.literal("cadence"),
+  chainId: z.int().positive(),
+  accessNode: webAddress,
+  paymaster: cadenceAddress,
+  explorerUrl: z.string().regex(/^https?:\/\/.*\{id\}/),
+});
+
+/** A transaction of the service as data. */
+export const template = z.strictObject({
+  name: z.string().regex(/^[a-z-]+$/),
+  script: z.string().regex(/^transaction(?:\(| )/m),
+  parameters: z.array(
+    z.strictObject({ name: z.string().min(1), type: z.enum(["String", "Bool", "Address"]), value: z.string() }),
+  ),
+
+  gasLimit: z.int().positive(),
+});
+
 export const delay = z.strictObject({
   id: uuid,
   operation: z.string().min(1),

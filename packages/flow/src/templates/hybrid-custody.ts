@@ -29,6 +29,8 @@ const SCRIPTS: Readonly<Record<HybridCustodyTemplateName, (network: HybridCustod
   "end-hybrid-custody": endScript,
 };
 
+export const HYBRID_CUSTODY_TEMPLATE_NAMES = Object.keys(SCRIPTS) as HybridCustodyTemplateName[];
+
 /** The text of a template on a network; a parent that is no account of the service runs the redeeming with its own wallet. */
 export const hybridCustodyScript = (name: HybridCustodyTemplateName, network: HybridCustodyNetwork): string =>
   SCRIPTS[name](network);
@@ -51,8 +53,7 @@ export function readHybridCustodyChange(
   network: HybridCustodyNetwork | undefined,
 ): HybridCustodyChange | undefined {
   if (!network) return undefined;
-  const names = Object.keys(SCRIPTS) as HybridCustodyTemplateName[];
-  const template = names.find((name) => hybridCustodyScript(name, network) === payload.script);
+  const template = HYBRID_CUSTODY_TEMPLATE_NAMES.find((name) => hybridCustodyScript(name, network) === payload.script);
   if (template === undefined) return undefined;
   const other = ADDRESS_ARGUMENT.exec(payload.arguments[0] ?? "")?.[1] ?? "";
   if (template !== "end-hybrid-custody" && other === "") throw new TemplateError("not the arguments of the template");

@@ -36,6 +36,8 @@ const TEMPLATES: Readonly<Record<KeyTemplateName, { readonly script: string; rea
   "rotate-server-key": { script: ROTATE_SERVER_KEY_SCRIPT, fields: ["oldKey", "newServerKey"] },
 };
 
+export const KEY_TEMPLATE_NAMES = Object.keys(TEMPLATES) as KeyTemplateName[];
+
 export const keyTemplateScript = (name: KeyTemplateName): string => TEMPLATES[name].script;
 
 /** The exact arguments of a change, as values. */
@@ -74,7 +76,7 @@ function newKeyOf(bytes: string, curve: string | undefined): PublicKey {
  * so what a person is shown is what runs. Errors: TemplateError.
  */
 export function readKeyChange(payload: Pick<TransactionPayload, "script" | "arguments">): KeyChange | undefined {
-  const name = (Object.keys(TEMPLATES) as KeyTemplateName[]).find((each) => TEMPLATES[each].script === payload.script);
+  const name = KEY_TEMPLATE_NAMES.find((each) => TEMPLATES[each].script === payload.script);
   if (name === undefined) return undefined;
   const left = [...payload.arguments];
   const values: Partial<Record<Field, string | PublicKey>> = {};

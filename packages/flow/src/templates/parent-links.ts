@@ -75,6 +75,8 @@ const SCRIPTS: Readonly<Record<ParentLinkTemplateName, string>> = {
   "remove-parent-link": REMOVE,
 };
 
+export const PARENT_LINK_TEMPLATE_NAMES = Object.keys(SCRIPTS) as ParentLinkTemplateName[];
+
 /** The text of a template; a parent that is no account of the service runs the claim with its own wallet. */
 export const parentLinkScript = (name: ParentLinkTemplateName): string => SCRIPTS[name];
 
@@ -90,7 +92,7 @@ const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;
 export function readParentLinkChange(
   payload: Pick<TransactionPayload, "script" | "arguments">,
 ): ParentLinkChange | undefined {
-  const template = (Object.keys(SCRIPTS) as ParentLinkTemplateName[]).find((name) => SCRIPTS[name] === payload.script);
+  const template = PARENT_LINK_TEMPLATE_NAMES.find((name) => SCRIPTS[name] === payload.script);
   if (template === undefined) return undefined;
   const other = ADDRESS_ARGUMENT.exec(payload.arguments[0] ?? "")?.[1];
   if (other === undefined || payload.arguments.length !== 1)

@@ -17,7 +17,7 @@ export interface TemplateEffects {
 }
 
 /** Every name; rotations are asked for by the service itself. */
-type TemplateName = KeyTemplateName | ParentLinkTemplateName | HybridCustodyTemplateName | "rotate-server-key";
+export type TemplateName = KeyTemplateName | ParentLinkTemplateName | HybridCustodyTemplateName;
 
 const REMOVES = ["flow.AccountKeyRemoved"];
 

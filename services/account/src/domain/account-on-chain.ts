@@ -31,7 +31,10 @@ export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
 }
 
 /** The active user key with these bytes, if the account has it in the one form that a user key has. */
-export function userKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
+export function userKeyOf(
+  keys: readonly AccountKey[],
+  { publicKey }: Pick<PublicKey, "publicKey">,
+): AccountKey | undefined {
   return keys.find((key) => key.publicKey === publicKey && isUserKey(key));
 }
 

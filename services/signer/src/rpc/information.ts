@@ -1,3 +1,5 @@
+import { AppError } from "@countersign/errors";
+import { describeTemplates } from "@countersign/flow";
 import type { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
 import type { Amounts } from "../budget/budget.ts";
@@ -13,15 +15,22 @@ const toWire = ({ count, computation, fees }: Amounts) => ({
   fees: BigInt(fees),
 });
 
+function onlyOne(names: readonly string[]): string {
+  const [name = ""] = names;
+  if (names.length <= 1) return name;
+  const detail = `required, one of ${names.map((each) => JSON.stringify(each)).join(", ")}`;
+  throw new AppError("InvalidRequest", { fields: [{ pointer: "/chainName", detail }] });
+}
+
 /** signer.v1.Information: explains, proves and answers public keys; signs nothing. */
 export const informationRpcs = (
   vault: Vault,
-  chain: (name: string) => ChainPolicy,
+  chains: { get: (name: string) => ChainPolicy; readonly names: readonly string[] },
   explaining: ReturnType<typeof explain>,
   proof: ReturnType<typeof getAuditProof>,
 ): Handlers<InformationService> => ({
   getPublicKeys: async ({ chainName }) => {
-    const policy = chain(chainName);
+    const policy = chains.get(chainName);
     const newest = policy.creator.keyCount - 1;
     const [paymaster, creator] = await Promise.all([
       vault.publicKey({ role: "paymaster", chainName, version: paymasterVersion(policy) }),
@@ -32,6 +41,18 @@ export const informationRpcs = (
   explain: async ({ message, chainName }) => {
     const { kind, refusalReason, detail, reserves } = await explaining(message, chainName);
     return { kind, refusalReason, detail, reserves: reserves && toWire(reserves) };
+  },
+  listTemplates: async ({ chainName }) => {
+    const { hybridCustody } = chains.get(chainName || onlyOne(chains.names));
+    const templates = describeTemplates(hybridCustody);
+    return {
+      templates: templates.map(({ name, script, parameters, gasLimit }) => ({
+        name,
+        script,
+        parameters: [...parameters],
+        gasLimit,
+      })),
+    };
   },
   getAuditProof: getAuditProofRpc(proof),
 });

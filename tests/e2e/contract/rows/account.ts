@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { sendParentLink } from "@countersign/client";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { chainName, network, type Person, secondPhone, signUpPerson } from "../../person.ts";
+import { plain } from "../../key-changes.ts";
+import { chainName, network, newPhone, type Person, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
-import { account, accountWithParents, address, delay } from "../resources.ts";
-import { type Rows, seenIn } from "../rows.ts";
+import { account, accountWithParents, address, delay, hex, network as networkSchema } from "../resources.ts";
+import { type Rows, seenIn, unprovoked } from "../rows.ts";
 
 const owner = once(signUpPerson);
 const freezer = once(signUpPerson);
@@ -33,6 +34,10 @@ const cancel = async (sinceSeconds: number, contestedDays?: number) => {
   return exchange("cancelDelay", { token: tokenOf(person), name });
 };
 
+/** Asks for a message of the owner's. */
+const prepare = async (body: Record<string, unknown>, token?: string) =>
+  exchange("prepareMessage", { token: token ?? tokenOf(await owner()), body: { chainName, ...body } });
+
 export const accounts: Rows = {
   getMe: {
     success: () => asOwner("getMe"),
@@ -52,6 +57,27 @@ export const accounts: Rows = {
       ParentNotLinked: async () => exchange("linkParent", { token: tokenOf(await freezer()) }),
       AccountNotReady: async () => exchange("linkParent", { token: (await undeployed()).token }),
       ChainUnavailable: seenIn("tests/e2e/names.test.ts"),
+    },
+  },
+  listNetworks: {
+    success: () => asOwner("listNetworks"),
+    answer: z.strictObject({ networks: z.array(networkSchema).length(1) }),
+    codes: {},
+  },
+  prepareMessage: {
+    success: async () => prepare({ template: "add-recovery-key", publicKey: newPhone().deviceKey.publicKey }),
+    answer: z.strictObject({ message: hex }),
+    codes: {
+      InvalidPublicKey: () => prepare({ template: "add-recovery-key", publicKey: "ab" }),
+      UnknownChain: () => prepare({ template: "revoke-recovery-key", chainName: "nowhere" }),
+      UnsupportedKey: () => prepare({ template: "add-recovery-key", ...plain(newPhone("EdDSA").deviceKey) }),
+      AccountNotReady: async () => prepare({ template: "revoke-recovery-key" }, (await undeployed()).token),
+      KeyNotFound: () => prepare({ template: "revoke-recovery-key" }),
+      KeyAlreadyRegistered: async () => prepare({ template: "add-recovery-key", ...plain((await owner()).deviceKey) }),
+      RateLimited: unprovoked(
+        "the stack's limits are a hundred times as high; see services/account/src/rpc/limit-per-minute.test.ts",
+      ),
+      ChainUnavailable: seenIn("services/device/src/domain/open-two-factor.test.ts"),
     },
   },
   freezeAccount: {

@@ -12,7 +12,7 @@ import { chain, type Person, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, tokenOf } from "../people.ts";
-import { signature } from "../resources.ts";
+import { signature, template } from "../resources.ts";
 import { type Row, type Rows, seenIn } from "../rows.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
@@ -97,6 +97,16 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>)
 };
 
 export const sign: Rows = {
+  listTemplates: {
+    success: async () => exchange("listTemplates", { token: tokenOf(await owner()) }),
+    answer: z.strictObject({ templates: z.array(template).min(9) }),
+    codes: {
+      InvalidRequest: async () =>
+        exchange("listTemplates", { token: tokenOf(await owner()), query: `?chainName=${"x".repeat(65)}` }),
+      UnknownChain: async () =>
+        exchange("listTemplates", { token: tokenOf(await owner()), query: "?chainName=nowhere" }),
+    },
+  },
   signTransaction: rowOf("signTransaction", async () => `0x${(await owner()).address}`),
   signPaymaster: rowOf("signPaymaster", async () => chain.paymaster),
 };

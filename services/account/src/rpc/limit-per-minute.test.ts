@@ -1,0 +1,14 @@
+import { FixedClock } from "@countersign/service-kit";
+import { expect, it } from "vitest";
+import { limitPerMinute } from "./limit-per-minute.ts";
+
+it("lets an account call so often in a minute, others as well, and again in the next one", () => {
+  const clock = new FixedClock("2026-11-20T10:00:15Z");
+  const count = limitPerMinute(2, clock);
+  count("a");
+  count("a");
+  expect(() => count("a")).toThrow(expect.objectContaining({ reason: "RateLimited", retryAfterSeconds: 45 }));
+  count("b");
+  clock.advance(45_000);
+  count("a");
+});

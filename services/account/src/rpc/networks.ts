@@ -1,0 +1,17 @@
+import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
+import type { Handlers, Network } from "@countersign/service-kit";
+
+/** account.v1.Networks: what clients may know of the configured networks. */
+export function networkRpcs(networks: ReadonlyMap<string, Network>): Handlers<NetworksService> {
+  const described = [...networks.values()]
+    .sort((a, b) => (a.chainName < b.chainName ? -1 : 1))
+    .map((network) => ({
+      chainName: network.chainName,
+      chainType: "cadence",
+      chainId: BigInt(network.evmChainId),
+      accessNode: network.publicAccessNode ?? network.accessNode,
+      paymaster: Buffer.from(network.paymaster.address, "hex"),
+      explorerUrl: network.explorerTransactionUrl,
+    }));
+  return { listNetworks: async () => ({ networks: described }) };
+}

@@ -1,0 +1,52 @@
+import { AppError } from "@countersign/errors";
+import type { PublicKey } from "@countersign/keys";
+import type { MessagesService, PrepareMessageRequest } from "@countersign/proto/account/v1/messages.ts";
+import { type Handlers, requireToken } from "@countersign/service-kit";
+import type { MessageTemplate, prepareMessage, WantedChange } from "../domain/prepare-message.ts";
+import { fromChain } from "./from-chain.ts";
+import { keyFrom } from "./key-additions.ts";
+
+/** What each template is made of. */
+const CHANGES: Readonly<Record<MessageTemplate, (request: PrepareMessageRequest) => WantedChange>> = {
+  "add-recovery-key": (request) => ({ template: "add-recovery-key", newKey: publicKeyOf(request) }),
+  "replace-recovery-key": (request) => ({ template: "replace-recovery-key", newKey: publicKeyOf(request) }),
+  "revoke-recovery-key": () => ({ template: "revoke-recovery-key" }),
+  "revoke-user-key": (request) => ({ template: "revoke-user-key", oldKey: publicKeyOf(request).publicKey }),
+  "publish-parent-link": (request) => ({ template: "publish-parent-link", other: addressOf(request) }),
+  "claim-parent-link": (request) => ({ template: "claim-parent-link", other: addressOf(request) }),
+  "remove-parent-link": (request) => ({ template: "remove-parent-link", other: addressOf(request) }),
+  "set-up-hybrid-custody": (request) => ({ template: "set-up-hybrid-custody", other: addressOf(request) }),
+  "redeem-hybrid-custody": (request) => ({ template: "redeem-hybrid-custody", other: addressOf(request) }),
+  "remove-hybrid-custody": (request) => ({ template: "remove-hybrid-custody", other: addressOf(request) }),
+  "end-hybrid-custody": () => ({ template: "end-hybrid-custody" }),
+};
+
+const isTemplate = (name: string): name is MessageTemplate => Object.hasOwn(CHANGES, name);
+
+const invalid = (pointer: string, detail: string) => new AppError("InvalidRequest", { fields: [{ pointer, detail }] });
+
+function publicKeyOf({ publicKey }: PrepareMessageRequest): PublicKey {
+  if (publicKey === undefined) throw invalid("/publicKey", "required for this template");
+  return keyFrom(publicKey, "/publicKey");
+}
+
+function addressOf({ address }: PrepareMessageRequest): string {
+  if (address.length !== 8) throw invalid("/address", "required for this template: 16 hex digits");
+  return Buffer.from(address).toString("hex");
+}
+
+/** account.v1.Messages: for the token's own account. */
+export const messageRpcs = (
+  prepare: ReturnType<typeof prepareMessage>,
+  count: (accountId: string) => void,
+): Handlers<MessagesService> => ({
+  async prepareMessage(request, call) {
+    const { accountId } = requireToken(call);
+    const { template, chainName } = request;
+    if (!isTemplate(template)) throw invalid("/template", `one of ${Object.keys(CHANGES).join(", ")}`);
+    const change = CHANGES[template](request);
+    count(accountId);
+    const message = await fromChain(prepare({ accountId, chainName, change }, call.signal));
+    return { message: Buffer.from(message) };
+  },
+});
