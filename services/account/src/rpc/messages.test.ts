@@ -1,0 +1,79 @@
+import type { MessagesService } from "@countersign/proto/account/v1/messages.ts";
+import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
+import type { Handlers, Network } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
+import type { PrepareMessageCommand } from "../domain/prepare-message.ts";
+import { accountId, chainName, signal } from "../testing/chain-account.ts";
+import { networkRpcs } from "./networks.ts";
+import { messageRpcs } from "./prepare-message.ts";
+
+type Call = Parameters<Handlers<MessagesService>["prepareMessage"]>[1];
+const call = { token: { accountId, scope: "full" }, signal } as Call;
+
+describe("PrepareMessage", () => {
+  const commands: PrepareMessageCommand[] = [];
+  let counted = 0;
+  const { prepareMessage } = messageRpcs(
+    async (command) => {
+      commands.push(command);
+      return Buffer.from("message");
+    },
+    () => {
+      counted += 1;
+    },
+  );
+  const ask = (change: object) =>
+    prepareMessage({ chainName, template: "", publicKey: undefined, address: Buffer.alloc(0), ...change }, call);
+
+  it("is for the token's account, and counted for it", async () => {
+    const address = Buffer.from("179b6b1cb6755e31", "hex");
+    await ask({ template: "publish-parent-link", address });
+    const change = { template: "publish-parent-link", other: "179b6b1cb6755e31" };
+    expect(commands).toEqual([{ accountId, chainName, change }]);
+    expect(counted).toBe(1);
+  });
+
+  it.each([
+    [{ template: "constructor" }, "/template"],
+    [{ template: "add-user-key" }, "/template"],
+    [{ template: "rotate-server-key" }, "/template"],
+    [{ template: "add-recovery-key" }, "/publicKey"],
+    [{ template: "revoke-user-key" }, "/publicKey"],
+    [{ template: "claim-parent-link" }, "/address"],
+    [{ template: "claim-parent-link", address: Buffer.alloc(9) }, "/address"],
+  ])("is refused where something is missing or not offered: %j", async (change, pointer) => {
+    await expect(ask(change)).rejects.toMatchObject({ reason: "InvalidRequest", fields: [{ pointer }] });
+  });
+});
+
+describe("ListNetworks", () => {
+  const network = (name: string, more: Partial<Network> = {}) =>
+    ({
+      chainName: name,
+      evmChainId: 646,
+      accessNode: "http://node.internal/secret-key",
+      paymaster: { address: "f3fcd2c1a78f5eee", keyId: 0 },
+      explorerTransactionUrl: "https://explorer.example/{id}",
+      ...more,
+    }) as Network;
+  const list = (networks: Network[]) =>
+    networkRpcs(new Map(networks.map((each) => [each.chainName, each]))).listNetworks(
+      {},
+      call as Parameters<Handlers<NetworksService>["listNetworks"]>[1],
+    );
+
+  it("lists what clients may know, by name, and the public access node where there is one", async () => {
+    const { networks } = await list([network("b"), network("a", { publicAccessNode: "https://node.example" })]);
+    expect(networks).toEqual([
+      {
+        chainName: "a",
+        chainType: "cadence",
+        chainId: 646n,
+        accessNode: "https://node.example",
+        paymaster: Buffer.from("f3fcd2c1a78f5eee", "hex"),
+        explorerUrl: "https://explorer.example/{id}",
+      },
+      expect.objectContaining({ chainName: "b", accessNode: "http://node.internal/secret-key" }),
+    ]);
+  });
+});
