@@ -12,7 +12,7 @@ export type UnknownTransaction = (
 ) => Promise<AppError>;
 
 /**
- * Tells a transaction that may still come from one that never will. A client names a transaction when it has submitted it, so its
+ * Distinguishes a transaction that may still come from one that never will. A client names a transaction when it has submitted it, so its
  * reference block is not younger than the first question about it: once the chain has gone on for longer than a reference block
  * lives, no block can take it any more. The heights are kept in memory, since forgetting them only makes a client wait longer.
  */

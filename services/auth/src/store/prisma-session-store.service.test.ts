@@ -179,8 +179,8 @@ describe("a new session of a device", () => {
     const stayed = await live(first.accountId);
     expect(stayed).toHaveLength(1);
     const replaced = all.map(({ id }) => id).filter((id) => !stayed.includes(id));
-    const told = (await endings(first.accountId)).map(({ sessionEnded }) => sessionEnded?.sessionId);
-    expect(told.sort()).toEqual(replaced.sort());
+    const ended = (await endings(first.accountId)).map(({ sessionEnded }) => sessionEnded?.sessionId);
+    expect(ended.sort()).toEqual(replaced.sort());
     expect(await entriesOf(replaced)).toHaveLength(9);
   });
 
@@ -198,7 +198,7 @@ describe("a new session of a device", () => {
     expect(deviceKey).not.toEqual(accountKey);
   });
 
-  it("tells the services nothing of one whose last access token has expired", async () => {
+  it("writes no entry for one whose last access token has expired", async () => {
     const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
     const old = someSession({ createdAt: minutesAgo(17), lastUsedAt: minutesAgo(17) });
     const young = someSession({ createdAt: minutesAgo(99), lastUsedAt: minutesAgo(16) });

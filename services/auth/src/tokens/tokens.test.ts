@@ -74,12 +74,12 @@ describe("reading a refresh token", () => {
     clock.now(),
   );
 
-  it("tells one that has expired from what never was one", async () => {
+  it("distinguishes one that has expired from anything that never was one", async () => {
     const { refreshToken, accessToken } = await issue(session);
     expect(await readRefreshToken(refreshToken)).toEqual({ sessionId: session.id, refreshId: session.refreshId });
     clock.advance(REFRESH_TOKEN_MS);
     expect(await readRefreshToken(refreshToken)).toBe("expired");
-    // Only what auth signed is told that it has expired.
+    // Only for a token that auth signed it says so.
     const [header, payload, signature] = refreshToken.split(".");
     const edited = `${signature!.slice(0, -10)}${signature!.at(-10) === "A" ? "B" : "A"}${signature!.slice(-9)}`;
     for (const other of [`${header}.${payload}.${edited}`, `${header}.${payload}.`, accessToken, "garbage"]) {

@@ -10,7 +10,7 @@ import type { TwoFactorPorts } from "./two-factor-ports.ts";
  */
 export async function findOpenTwoFactor(ports: TwoFactorPorts, { session, id, requestId }: OfTwoFactor) {
   const found = await findTwoFactor(ports, session.accountId, id, requestId);
-  // What is decided already stays so, whatever the chain would say of it now.
+  // A decided request is not open, and needs no answer of the chain to say so.
   const request = found.status === "pending" ? await settleIfDoubtful(ports, found, requestId) : found;
   if (request.status !== "pending" || request.attemptId !== null) throw notPending(request);
   return request;

@@ -5,6 +5,7 @@ import { memoryDeviceStore } from "../testing/memory-device-store.ts";
 import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../testing/memory-two-factor-store.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
 import { CLOSED_FOR_MS } from "./open-two-factor.ts";
+import { updateDevice } from "./update-device.ts";
 
 describe("openTwoFactor", () => {
   let world: TwoFactorWorld;
@@ -46,6 +47,19 @@ describe("openTwoFactor", () => {
     const { destDevice } = await open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } });
     expect(destDevice).toBeNull();
     expect((await world.open(world.wish(v7()))).destDevice).toBeNull();
+  });
+
+  it("shows the push token that came along, and none of a device whose key was only claimed", async () => {
+    const update = updateDevice({ store: world.devices, clock: world.clock });
+    const { session, device } = old;
+    const changes = { pushToken: "registered" };
+    await update({ session, publicKey: device.publicKey.publicKey, changes, requestId: "test" });
+    const { userKey } = world.wish(accountId);
+    const claimed = { ...userKey, device: { ...userKey.device, pushToken: "sent" }, deviceKey: old.keys.publicKey };
+    const wish = world.wish(accountId, { userKey: claimed });
+    for (let times = 0; times < 2; times++) {
+      expect((await world.open(wish)).pushTokens).toEqual({ src: "sent", dest: "" });
+    }
   });
 
   it("gives the same request for the same id, whatever became of it", async () => {

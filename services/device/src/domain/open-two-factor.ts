@@ -60,10 +60,16 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
   }
 
+  /** The opener sees the push token that it sent, and none that the account has: nothing proves yet that its keys are its own. */
+  const viewForOpener = async (request: TwoFactor): Promise<TwoFactorView> => ({
+    ...(await viewTwoFactor(options, request)),
+    pushTokens: { src: request.userKey.device.pushToken, dest: "" },
+  });
+
   return async ({ requestId: callId, ...wish }: OpenTwoFactor): Promise<TwoFactorView> => {
     const { id, accountId, chainName, userKey } = wish;
     const present = await requests.find(accountId, id);
-    if (present) return viewTwoFactor(options, await findTwoFactor(options, accountId, id, callId), userKey.deviceKey);
+    if (present) return viewForOpener(await findTwoFactor(options, accountId, id, callId));
 
     requireSoon(wish.expiresAt, clock.now());
     // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
@@ -102,6 +108,6 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
     });
     await faultPoint("request committed");
-    return viewTwoFactor(options, opened ?? (await findTwoFactor(options, accountId, id, callId)), userKey.deviceKey);
+    return viewForOpener(opened ?? (await findTwoFactor(options, accountId, id, callId)));
   };
 }

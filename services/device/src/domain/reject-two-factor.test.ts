@@ -23,7 +23,7 @@ describe("rejectTwoFactor", () => {
     asked = (await world.open(world.wish(accountId))).request;
   });
 
-  it("succeeds again for the device that rejected, by any id of the request, and counts and tells once", async () => {
+  it("succeeds again for the device that rejected, by any id of the request, and emits one event", async () => {
     await reject(old);
     const rejected = store.rows.get(asked.id)!;
     world.clock.advance(60_000);

@@ -128,7 +128,7 @@ describe("watching an account", () => {
     expect(watchers.count()).toBe(0);
   });
 
-  it("is told of a session's replacement where the session is its own, and of no other's", async () => {
+  it("carries the replacement of its own session, and of no other", async () => {
     const replaced = (sessionId: string) => happen({ payload: { sessionEnded: { sessionId, cause: "replaced" } } });
     replaced("another");
     happen();

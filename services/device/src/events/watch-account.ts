@@ -51,7 +51,7 @@ const seen = (event: AccountEvent): WatchedEvent => ({
   occurredAt: event.occurredAt,
 });
 
-/** A session that gave way to the next one of its own device: only its own stream is told. */
+/** The end of a session that the next one of its own device replaced: only its own stream carries it. */
 const isAnothersReplacement = ({ type, data }: AccountEvent, { sessionId }: WatchAccount): boolean =>
   type === "session.ended" && data.cause === "replaced" && data.sessionId !== sessionId;
 

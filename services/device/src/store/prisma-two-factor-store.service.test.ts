@@ -151,7 +151,7 @@ describe("requests for approval in Postgres", () => {
         const final = await row();
         const events = (await told()).filter((status) => status !== "pending");
 
-        // The same device may hear of the same decision twice.
+        // The same decision of the same device succeeds twice.
         const decided = pair.filter((name, index) => decides.has(name) && results[index]?.status === "fulfilled");
         const won = [...new Set(decided)];
         expect(won.length).toBeLessThanOrEqual(1);
