@@ -18,6 +18,9 @@ export interface DevelopmentClient {
 /** An app with a server of its own, as clients of the original contract are: it sends method, token and chain only. */
 export const SERVER_APP_CLIENT = "server-app";
 
+/** A client of somebody else's at the same provider: auth does not know it, and its tokens are no logins here. */
+export const FOREIGN_CLIENT = { clientId: "foreign-app", redirectUri: "http://localhost/foreign-app/callback" };
+
 /** The client that the example page is. */
 export const WEB_WALLET_CLIENT = "web-wallet";
 
@@ -63,10 +66,11 @@ export function authProviders(issuer: string, clients: DevelopmentClient[], secr
     redirectUris: [redirectUri],
     ...(index === 0 && { defaultRedirectUri: redirectUri }),
   }));
-  return { providers: [{ name: "dev", issuer, clients: entries, allowInsecureHttp: true }] };
+  const introspection = { clientId: SERVER_APP_CLIENT, clientSecretFile: secretFile };
+  return { providers: [{ name: "dev", issuer, clients: entries, introspection, allowInsecureHttp: true }] };
 }
 
-/** What the provider reads: its clients are those of auth's file. */
+/** What the provider reads: the clients of auth's file, and a foreign one. */
 export function providerConfig({
   secretFile,
   ...options
@@ -77,7 +81,9 @@ export function providerConfig({
     redirectUris: [redirectUri],
     ...(confidential && { clientSecretFile: secretFile }),
   }));
-  return { ...options, clients };
+  const { clientId, redirectUri } = FOREIGN_CLIENT;
+  const foreign = { clientId, appName: "Foreign app", redirectUris: [redirectUri] };
+  return { ...options, clients: [...clients, foreign] };
 }
 
 /** Starts the provider and waits until it serves its discovery document. */

@@ -1,6 +1,7 @@
-import { loginAtDevelopmentProvider } from "@countersign/client/node";
-import { SERVER_APP_CLIENT } from "@countersign/dev/identity-provider.ts";
+import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/node";
+import { FOREIGN_CLIENT, SERVER_APP_CLIENT } from "@countersign/dev/identity-provider.ts";
 import { describe, expect, it } from "vitest";
+import { query } from "../security/token-forge.ts";
 import { application, call, chainName, newEmail, newPhone, type Phone, stack } from "./person.ts";
 
 const { issuer, clients } = stack.identityProvider;
@@ -15,6 +16,73 @@ const challenge = ({ deviceKey: { publicKey } }: Phone, login: object) =>
   });
 const requestTwoFactor = (phone: Phone, login: object) =>
   call("POST", "/auth/v1/signin/2fa", { body: { request: { ...login, chainName }, userKey: userKeyOf(phone) } });
+
+const emailOf = async (accountId: string) => {
+  const rows = (await query("auth", "SELECT email FROM identity WHERE account_id = $1", [accountId])) as {
+    email: string;
+  }[];
+  return rows[0]?.email;
+};
+
+describe("an access token of the provider", () => {
+  const accessTokenOf = async (email: string, client = application as { clientId: string; redirectUri: string }) => {
+    const code = await loginAtDevelopmentProvider({ issuer, ...client, email });
+    return (await exchangeCode(issuer, code)).accessToken;
+  };
+  const byToken = (token: string) => ({ method: "id_token_channel", token });
+  const REFUSED = { status: 401, body: { error: "InvalidLoginToken" } };
+
+  it("signs up and signs in, with the e-mail of the userinfo endpoint", async () => {
+    const phone = newPhone();
+    const email = newEmail();
+    const token = await accessTokenOf(email);
+    expect(token).not.toContain(".");
+    const signedUp = await signUp(phone, byToken(token));
+    expect(signedUp.status, JSON.stringify(signedUp.body)).toBe(200);
+    expect(await emailOf(signedUp.body.account.id)).toBe(email);
+    expect(signedUp.body.account.addresses[0].profileImageUrl).toMatch(/\/picture\/.+\.svg$/);
+    const signedIn = await phone.client.signIn({
+      login: { method: "id_token_channel", token: await accessTokenOf(email) },
+      chainName,
+    });
+    expect(signedIn.account.id).toBe(signedUp.body.account.id);
+    const claims = JSON.parse(Buffer.from(signedIn.credentials.accessToken.split(".")[1]!, "base64url").toString());
+    expect(claims).not.toHaveProperty("auth_time");
+    const other = newPhone();
+    expect(await requestTwoFactor(other, byToken(await accessTokenOf(email)))).toMatchObject({ status: 200 });
+  });
+
+  it("of another client is refused, and so is a revoked one and one of nobody", async () => {
+    const phone = newPhone();
+    const foreign = await accessTokenOf(newEmail(), FOREIGN_CLIENT);
+    const revoked = await accessTokenOf(newEmail());
+    expect(await challenge(phone, byToken(revoked))).toMatchObject({
+      status: 400,
+      body: { error: "PleaseRegisterKey" },
+    });
+    const revocation = await fetch(`${issuer}/token/revocation`, {
+      method: "POST",
+      body: new URLSearchParams({ client_id: application.clientId, token: revoked }),
+    });
+    expect(revocation.status).toBe(200);
+    for (const token of [foreign, revoked, "x".repeat(43)]) {
+      for (const ask of [signUp, challenge, requestTwoFactor]) {
+        const answer = await ask(phone, byToken(token));
+        expect(answer).toMatchObject(REFUSED);
+        expect(JSON.stringify(answer.body)).not.toContain(token);
+      }
+    }
+    expect((await signUp(phone, byToken(foreign))).body.detail).toContain('client "foreign-app"');
+    expect((await signUp(phone, byToken(revoked))).body.detail).toContain("not active");
+  });
+
+  it("is not introspected for a client without a secret", async () => {
+    const token = await accessTokenOf(newEmail());
+    const body = new URLSearchParams({ client_id: application.clientId, token });
+    const answer = await fetch(`${issuer}/token/introspection`, { method: "POST", body });
+    expect(await answer.json()).toEqual({ active: false });
+  });
+});
 
 describe("a code with the original's three fields", () => {
   const codeOf = async (options: Parameters<typeof loginAtDevelopmentProvider>[0]) => {
@@ -32,6 +100,8 @@ describe("a code with the original's three fields", () => {
     expect(await challenge(phone, first)).toMatchObject({ status: 400, body: { error: "PleaseRegisterKey" } });
     const signedUp = await signUp(phone, first);
     expect(signedUp.status, JSON.stringify(signedUp.body)).toBe(200);
+    // Its ID tokens are without profile, as strict providers': the e-mail is of the userinfo endpoint.
+    expect(await emailOf(signedUp.body.account.id)).toBe(email);
     expect(await challenge(phone, await login())).toMatchObject({ status: 200 });
   });
 

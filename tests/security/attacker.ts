@@ -21,18 +21,25 @@ export interface Victim extends Phone {
 const victims: Victim[] = [];
 const gateway = new URL(stack.gateway);
 
-/** A login at the development provider as an ID token. */
-export async function idTokenOf(email: string, nonce?: string): Promise<{ idToken: string; nonce: string }> {
+/** A login at the development provider as an ID token, with the provider's access token. */
+export async function idTokenOf(
+  email: string,
+  nonce?: string,
+  client?: OpenIdClient,
+): Promise<{ idToken: string; accessToken: string; nonce: string }> {
   const { issuer } = stack.identityProvider;
-  const code = await codeOf(email, nonce);
-  const { idToken } = await exchangeCode(issuer, code);
-  return { idToken: secret("ID token", idToken), nonce: code.nonce };
+  const code = await codeOf(email, nonce, client);
+  const { idToken, accessToken } = await exchangeCode(issuer, code);
+  secret("provider's access token", accessToken);
+  return { idToken: secret("ID token", idToken), accessToken, nonce: code.nonce };
 }
 
+type OpenIdClient = { clientId: string; redirectUri: string };
+
 /** A login at the development provider as an authorization code. */
-export async function codeOf(email: string, nonce?: string) {
+export async function codeOf(email: string, nonce?: string, client: OpenIdClient = application) {
   const { issuer } = stack.identityProvider;
-  const options = { issuer, ...application, email: secret("e-mail", email), ...(nonce !== undefined && { nonce }) };
+  const options = { issuer, ...client, email: secret("e-mail", email), ...(nonce !== undefined && { nonce }) };
   const code = await loginAtDevelopmentProvider(options);
   secret("code", code.code);
   secret("code verifier", code.codeVerifier);

@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { FOREIGN_CLIENT } from "@countersign/dev/identity-provider.ts";
 import { afterAll, beforeAll } from "vitest";
 import { application } from "../e2e/person.ts";
-import { newVictim, type Victim } from "./attacker.ts";
+import { idTokenOf, newVictim, type Victim } from "./attacker.ts";
 import { secret, stateDir } from "./secrets.ts";
 import { part, read } from "./token-forge.ts";
 
@@ -22,9 +23,12 @@ export let good: { header: Record<string, unknown>; claims: Record<string, unkno
 let trap: Server;
 let trapUrl: string;
 export const fetched: string[] = [];
+/** A good access token of a client that is somebody else's. */
+let foreignToken: string;
 
 beforeAll(async () => {
   victim = await newVictim();
+  foreignToken = (await idTokenOf(victim.email, undefined, FOREIGN_CLIENT)).accessToken;
   good = read(victim.idToken);
   trap = createServer((request, response) => {
     fetched.push(request.url!);
@@ -58,6 +62,8 @@ function hmac(key: string | Buffer): string {
   const input = `${part({ ...good.header, alg: "HS256" })}.${part(good.claims)}`;
   return `${input}.${createHmac("sha256", key).update(input).digest("base64url")}`;
 }
+
+const AT = { typ: "application/at+jwt" };
 
 export const BAD_TOKENS: [string, () => string][] = [
   ["another issuer", () => token({ iss: "https://evil.example" })],
@@ -105,6 +111,15 @@ export const BAD_TOKENS: [string, () => string][] = [
     "an edited signature",
     () => victim.idToken.replace(/\.([\w-]{4})(.)([\w-]+)$/, (_, a, b, c) => `.${a}${b === "A" ? "B" : "A"}${c}`),
   ],
+  ["an access token of another client", () => foreignToken],
+  ["an access token of another client, with a byte more", () => `${foreignToken}x`],
+  ["a JWT access token for the client, without one", () => token({}, { typ: "at+jwt" })],
+  ["an ID token as a JWT access token", () => token({ client_id: application.clientId }, { typ: "at+jwt" })],
+  ["a JWT access token for another resource", () => token({ client_id: application.clientId, aud: "x" }, AT)],
+  ["a JWT access token of another client", () => token({ client_id: "foreign-app" }, AT)],
+  ["a JWT access token under Keycloak's type", () => token({ azp: application.clientId, typ: "Bearer" })],
+  ["a logout token", () => token({ events: { "http://schemas.openid.net/event/backchannel-logout": {} } })],
+  ["a logout token by its type", () => token({}, { typ: "logout+jwt" })],
   ["our own access token", () => victim.signedUp.credentials.accessToken],
   ["our own refresh token", () => victim.signedUp.credentials.refreshToken],
   ["garbage", () => "garbage"],

@@ -96,6 +96,12 @@ describe("ID tokens", () => {
     expectProblem(answer, 409, "AccountExists");
   });
 
+  it("the provider's own access token is believed without being written anywhere", async () => {
+    const { accessToken } = await idTokenOf(victim.email);
+    expect((await challenge(byToken(accessToken), victim.deviceKey.publicKey)).status).toBe(200);
+    expectProblem(await challenge(byToken(accessToken, { nonce: victim.nonce })), 401, "InvalidLoginToken");
+  });
+
   it("nothing is fetched from where a token says", () => {
     expect(fetched).toEqual([]);
   });

@@ -31,7 +31,11 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "picture"] },
     // Without this the claims of a scope would appear at the userinfo endpoint only, for each client.
     conformIdTokenClaims: false,
-    features: { devInteractions: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: (_ctx, client) => client.clientAuthMethod !== "none" },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    },
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     clientBasedCORS: (_ctx, origin) => new URL(origin).hostname === "localhost",
     ttl: {

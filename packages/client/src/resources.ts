@@ -24,7 +24,7 @@ export type UserKey = DeviceKey | Passkey;
 /** What the client got from its identity provider. */
 export interface Login {
   method: "id_token_channel" | "redirect_code_channel";
-  /** The ID token, or the code of the redirect. */
+  /** The ID token or an access token of the provider, or the code of the redirect. */
   token: string;
   provider?: string;
   redirectUri?: string;

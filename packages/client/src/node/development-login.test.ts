@@ -39,7 +39,8 @@ describe("loginAtDevelopmentProvider", () => {
       } else if (step === "POST /interaction/1/confirm") redirect("/auth/1");
       else if (step === "GET /auth/1") {
         redirect(`${redirectUri}?code=the-code&${(request.headers.cookie ?? "").split("; ")[0]}`);
-      } else if (step === "POST /token") response.end(JSON.stringify({ id_token: "the-id-token" }));
+      } else if (step === "POST /token")
+        response.end(JSON.stringify({ id_token: "the-id-token", access_token: "the-token" }));
       else response.writeHead(404).end();
     });
     await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
@@ -52,7 +53,7 @@ describe("loginAtDevelopmentProvider", () => {
     expect(code).toMatchObject({ code: "the-code", clientId: "demo", redirectUri });
     expect(code.codeVerifier).toMatch(/^[\w-]{43}$/);
     expect(forms).toEqual(["email=ada%40example.com", "a=%3C%26%3E"]);
-    expect(await exchangeCode(issuer, code)).toEqual({ idToken: "the-id-token" });
+    expect(await exchangeCode(issuer, code)).toEqual({ idToken: "the-id-token", accessToken: "the-token" });
   });
 
   it("asks for a fresh login, of another age or of any age", async () => {

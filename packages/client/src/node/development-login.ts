@@ -69,8 +69,11 @@ export async function loginAtDevelopmentProvider(options: DevelopmentLoginOption
   return { code, codeVerifier, redirectUri, clientId, nonce };
 }
 
-/** Exchanges a code for the ID token, as a client does that signs up through the ID token channel. */
-export async function exchangeCode(issuer: string, code: AuthorizationCode): Promise<{ idToken: string }> {
+/** Exchanges a code for its tokens, as a client does that signs up through the ID token channel. */
+export async function exchangeCode(
+  issuer: string,
+  code: AuthorizationCode,
+): Promise<{ idToken: string; accessToken: string }> {
   const { token_endpoint: endpoint } = await discover(issuer);
   const response = await fetch(endpoint, {
     method: "POST",
@@ -83,10 +86,10 @@ export async function exchangeCode(issuer: string, code: AuthorizationCode): Pro
     }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  const answer = (await response.json()) as { id_token?: string; error?: string };
+  const answer = (await response.json()) as { id_token?: string; access_token?: string; error?: string };
   if (!response.ok || !answer.id_token)
     throw new Error(`the provider gave no ID token: ${answer.error ?? response.status}`);
-  return { idToken: answer.id_token };
+  return { idToken: answer.id_token, accessToken: answer.access_token ?? "" };
 }
 
 interface ProviderMetadata {

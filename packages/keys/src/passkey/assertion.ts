@@ -54,6 +54,17 @@ function rpIdHash(rpId: string): Uint8Array {
   return hash;
 }
 
+const listed = (texts: readonly string[]): string =>
+  [...new Set(texts)].map((text) => JSON.stringify(text.slice(0, 100))).join(", ");
+
+/** Why an origin and an RP id's hash are not those of one relying party. */
+function mismatch(origin: string, relyingParties: readonly RelyingParty[]): string {
+  const parties = relyingParties.filter(({ origins }) => origins.includes(origin));
+  return parties.length === 0
+    ? `the origin ${listed([origin])} is not allowed; allowed: ${listed(relyingParties.flatMap(({ origins }) => origins))}`
+    : `the RP id is not the one of this origin: ${listed(parties.map(({ rpId }) => rpId))}`;
+}
+
 /**
  * Everything about an assertion but its signature (WebAuthn level 3, section 7.2): type, challenge, origin and RP id of one relying party, user
  * present and verified. `verifyAssertion` of the node entry adds the signature. Throws PasskeyError.
@@ -65,17 +76,21 @@ export function inspectAssertion(
 ): AssertionFacts {
   const client = parseClientData(clientDataJSON);
   const authenticator = parseAuthenticatorData(authenticatorData);
-  if (client.type !== "webauthn.get") throw new PasskeyError("type", "not an assertion's type");
+  if (client.type !== "webauthn.get")
+    throw new PasskeyError("type", 'clientDataJSON has another type than "webauthn.get"');
   // Compared as text: another spelling of the same bytes is not what a client writes.
   if (client.challenge !== bytesToBase64url(challengeOf(purpose))) {
-    throw new PasskeyError("challenge", "another challenge");
+    throw new PasskeyError("challenge", "clientDataJSON has another challenge");
   }
-  if (client.crossOrigin) throw new PasskeyError("cross-origin", "asked for from inside another page");
+  if (client.crossOrigin)
+    throw new PasskeyError("cross-origin", "the page that asked is embedded in one of another origin");
   const party = relyingParties.find(
     ({ rpId, origins }) => origins.includes(client.origin) && sameBytes(authenticator.rpIdHash, rpIdHash(rpId)),
   );
-  if (!party) throw new PasskeyError("relying-party", "no relying party has this id and origin");
-  if (!authenticator.userPresent) throw new PasskeyError("user-presence", "nobody was there");
-  if (!authenticator.userVerified) throw new PasskeyError("user-verification", "the user was not verified");
+  if (!party) throw new PasskeyError("relying-party", mismatch(client.origin, relyingParties));
+  if (!authenticator.userPresent) throw new PasskeyError("user-presence", "the user was not present (flag UP)");
+  if (!authenticator.userVerified) {
+    throw new PasskeyError("user-verification", "the user was not verified (flag UV); user verification is required");
+  }
   return { rpId: party.rpId, origin: client.origin, signCount: authenticator.signCount };
 }

@@ -9,7 +9,7 @@ export type PasskeyProblem =
   | "user-verification"
   | "signature";
 
-/** The assertion is not what was asked for; the message holds nothing secret and is for logs, not for who sent it. */
+/** The assertion is not what was asked for; the message says what is wrong, for the client that sent it. */
 export class PasskeyError extends Error {
   override readonly name = "PasskeyError";
   readonly problem: PasskeyProblem;

@@ -19,7 +19,7 @@ export function verifyAssertion(
   const { authenticatorData, clientDataJSON, signature } = assertion;
   const signed = Buffer.concat([authenticatorData, createHash("sha256").update(clientDataJSON).digest()]);
   if (key.algorithm !== "ES256" || !verifySignature(key, signed, signature)) {
-    throw new PasskeyError("signature", "not this passkey's signature");
+    throw new PasskeyError("signature", "the signature is not this passkey's");
   }
   return facts;
 }

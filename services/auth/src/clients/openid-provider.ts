@@ -1,23 +1,54 @@
 import { AppError } from "@countersign/errors";
 import type { Clock } from "@countersign/service-kit";
-import { createRemoteJWKSet, type JWTPayload, errors as jose, jwtVerify } from "jose";
+import {
+  createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  type JWTPayload,
+  type JWTVerifyResult,
+  errors as jose,
+  jwtVerify,
+  customFetch as keysFetch,
+} from "jose";
 import * as openid from "openid-client";
 import type { LoginProfile } from "../domain/login.ts";
 import { invalidLogin, quoted, tokenProblem } from "./login-errors.ts";
+import { createProviderFetch, ProviderAnswerError } from "./provider-fetch.ts";
 import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
 
-/** Signature algorithms of ID tokens that are believed: asymmetric ones only. */
+/** Signature algorithms of tokens that are believed: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 const MAX_AGE_S = 600;
 const CLOCK_TOLERANCE_S = 30;
 const TIMEOUT_S = 4;
+/** RFC 6750, section 2.1. */
+const BEARER_TOKEN = /^[\w\-.~+/]{1,4096}=*$/;
 
-/** What a verified ID token says, with the nonce that may bind it to a key. */
+/** A login token that a provider has confirmed. */
 export interface VerifiedLogin {
   readonly profile: LoginProfile;
   readonly client: ProviderClient;
-  readonly nonce: string;
+  /** The ID token's nonce, which may bind it to a key; undefined: an access token, which has none. */
+  readonly nonce: string | undefined;
 }
+
+export interface VerifiedIdToken extends VerifiedLogin {
+  readonly nonce: string;
+  /** Whether the ID token names an e-mail address, verified or not. */
+  readonly hasEmail: boolean;
+}
+
+/** What a code was exchanged for. */
+export interface ExchangedCode {
+  readonly idToken: string;
+  readonly accessToken: string;
+}
+
+/** With what this service calls a provider. */
+type Credentials = Pick<ProviderClient, "clientId" | "clientSecret">;
+
+/** Claims about a person, of an ID token or of the userinfo endpoint. */
+type ProfileClaims = Readonly<Record<string, unknown>>;
 
 /** Neither protobuf nor Postgres keeps NUL and lone surrogates: what has them counts as absent. */
 const text = (value: unknown, limit: number): string =>
@@ -28,6 +59,10 @@ const webAddress = (value: unknown): string => {
   const address = text(value, 2048);
   return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
 };
+
+/** The e-mail address, unless the provider says that it is not verified. Some providers write booleans as text. */
+const emailOf = ({ email, email_verified }: ProfileClaims): string =>
+  String(email_verified) === "false" ? "" : text(email, 320);
 
 /**
  * When the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does not say it: a
@@ -49,27 +84,69 @@ function clientOf({ aud, azp }: JWTPayload, { name, clients }: ProviderConfig): 
   throw invalidLogin(`The ID token's audience is ${audience}: no client of provider "${name}" that is registered here`);
 }
 
+const typeOf = ({ typ }: { typ?: unknown }): string =>
+  typeof typ === "string" ? typ.toLowerCase().replace(/^application\//, "") : "";
+
+/**
+ * What a login token is, before anything of it is verified: that happens by the rules of its kind. A JWT is an access
+ * token where its type says so (RFC 9068; Keycloak writes it among the claims), and otherwise an ID token.
+ */
+function kindOf(token: string): "id-token" | "jwt-access-token" | "opaque" | "garbage" {
+  if (!/^[\w-]*\.[\w-]*\.[\w-]*$/.test(token)) return BEARER_TOKEN.test(token) ? "opaque" : "garbage";
+  try {
+    const isAccessToken = typeOf(decodeProtectedHeader(token)) === "at+jwt" || decodeJwt(token).typ === "Bearer";
+    return isAccessToken ? "jwt-access-token" : "id-token";
+  } catch {
+    return "garbage";
+  }
+}
+
+/** Refuses other JWTs of the provider's keys: logout and security event tokens are issued to the same clients. */
+function requireIdToken({ payload, protectedHeader }: JWTVerifyResult): void {
+  const type = typeOf(protectedHeader);
+  if ((type !== "" && type !== "jwt") || (payload.typ !== undefined && payload.typ !== "ID") || "events" in payload) {
+    throw invalidLogin(`The JWT is no ID token; its type is ${quoted(payload.typ ?? protectedHeader.typ)}`);
+  }
+}
+
+/** The HTTP status that the provider refused with; undefined where there was none, or the answer was the problem. */
+function refusalStatus(cause: unknown): number | undefined {
+  const isRefusal = cause instanceof openid.ResponseBodyError || cause instanceof openid.WWWAuthenticateChallengeError;
+  if (isRefusal) return cause.status;
+  return cause instanceof openid.ClientError && cause.cause instanceof Response ? cause.cause.status : undefined;
+}
+
+/** Whether there was an answer, and it is what is wrong; otherwise the provider was not reached. */
+function isBadAnswer(cause: unknown): boolean {
+  if (!(cause instanceof openid.ClientError)) return false;
+  if (cause.cause instanceof ProviderAnswerError) return true;
+  return cause.code !== undefined && cause.code !== "OAUTH_TIMEOUT" && cause.code !== "OAUTH_ABORT";
+}
+
 /** One configured identity provider. Its metadata comes from its configured issuer only, never from inside of a token. */
 export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
-  const configurations = new Map<string, Promise<openid.Configuration>>();
+  const { name, issuer, introspection } = config;
+  const configurations = new Map<Credentials, Promise<openid.Configuration>>();
   let jwks: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
+  const providerFetch = createProviderFetch(config);
+  const unavailable = (cause: unknown) => new AppError("IdentityProviderUnavailable", { cause });
 
-  function configuration(client: ProviderClient): Promise<openid.Configuration> {
-    let found = configurations.get(client.clientId);
+  function configuration(credentials: Credentials): Promise<openid.Configuration> {
+    let found = configurations.get(credentials);
     if (!found) {
-      const authentication =
-        client.clientSecret === undefined ? openid.None() : openid.ClientSecretPost(client.clientSecret);
-      const execute = config.allowInsecureHttp ? [openid.allowInsecureRequests] : [];
-      found = openid.discovery(new URL(config.issuer), client.clientId, undefined, authentication, {
-        execute,
+      const { clientId, clientSecret } = credentials;
+      const authentication = clientSecret === undefined ? openid.None() : openid.ClientSecretPost(clientSecret);
+      found = openid.discovery(new URL(issuer), clientId, undefined, authentication, {
+        execute: config.allowInsecureHttp ? [openid.allowInsecureRequests] : [],
         timeout: TIMEOUT_S,
+        [openid.customFetch]: providerFetch as openid.CustomFetch,
       });
-      configurations.set(client.clientId, found);
+      configurations.set(credentials, found);
       // A failed discovery is tried again by the next login.
-      found.catch(() => configurations.delete(client.clientId));
+      found.catch(() => configurations.delete(credentials));
     }
     return found.catch((cause) => {
-      throw new AppError("IdentityProviderUnavailable", { cause });
+      throw unavailable(cause);
     });
   }
 
@@ -77,7 +154,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     jwks ??= configuration(config.clients[0]!).then((found) => {
       const uri = found.serverMetadata().jwks_uri;
       if (!uri) throw new AppError("IdentityProviderUnavailable", { detail: "the provider publishes no keys" });
-      return createRemoteJWKSet(new URL(uri), { timeoutDuration: TIMEOUT_S * 1000 });
+      return createRemoteJWKSet(new URL(uri), { timeoutDuration: TIMEOUT_S * 1000, [keysFetch]: providerFetch });
     });
     jwks.catch(() => {
       jwks = undefined;
@@ -85,78 +162,215 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     return jwks;
   }
 
+  /** Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+  async function verifyJwt(token: string, kind: "ID token" | "access token"): Promise<JWTVerifyResult> {
+    const keys = await keySet();
+    try {
+      return await jwtVerify(token, keys, {
+        issuer,
+        algorithms: ALGORITHMS,
+        maxTokenAge: MAX_AGE_S,
+        clockTolerance: CLOCK_TOLERANCE_S,
+        currentDate: clock.now(),
+        requiredClaims: ["sub", "exp", "iat", "aud"],
+      });
+    } catch (cause) {
+      // A key set that does not arrive, or is none, is thrown as the plain class: not the token's fault.
+      const { code } = cause as { code?: string };
+      const unreachable = code === jose.JOSEError.code || code === jose.JWKSTimeout.code || code === undefined;
+      throw unreachable ? unavailable(cause) : invalidLogin(tokenProblem(cause, kind, name), cause);
+    }
+  }
+
+  /** Errors: InvalidLoginToken. */
+  function profileOf(
+    { appId, appName }: ProviderClient,
+    sub: unknown,
+    claims: ProfileClaims,
+    authTime: Date | undefined,
+  ): LoginProfile {
+    const subject = text(sub, 255);
+    if (subject === "") throw invalidLogin("The token's subject is missing, empty, too long or not text");
+    return {
+      issuer,
+      subject,
+      email: emailOf(claims),
+      name: text(claims.name, 256),
+      picture: webAddress(claims.picture),
+      app: { appId, appName },
+      authTime,
+    };
+  }
+
+  /**
+   * What the provider's userinfo endpoint says about the person of this access token (OpenID Connect Core, section 5.3);
+   * undefined where it refuses the token. Errors: InvalidLoginToken, IdentityProviderUnavailable.
+   */
+  async function userInfo(accessToken: string, subject: unknown): Promise<ProfileClaims | undefined> {
+    const { userinfo_endpoint: endpoint } = (await configuration(config.clients[0]!)).serverMetadata();
+    if (!endpoint) return undefined;
+    let answer: Response;
+    let claims: unknown;
+    try {
+      answer = await providerFetch(endpoint, {
+        headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" },
+        signal: AbortSignal.timeout(TIMEOUT_S * 1000),
+      });
+      claims = answer.status === 200 ? await answer.json() : undefined;
+    } catch (cause) {
+      const isAnswer = cause instanceof ProviderAnswerError || cause instanceof SyntaxError;
+      throw isAnswer ? invalidLogin("The provider's userinfo answer is not valid") : unavailable(cause);
+    }
+    const { status, headers } = answer;
+    if (status === 401 || status === 403) return undefined;
+    if (status !== 200) throw unavailable(new Error(`userinfo answered ${status}`));
+    const isJson = /^application\/json\s*(;|$)/i.test(headers.get("content-type") ?? "");
+    if (!isJson || typeof claims !== "object" || claims === null || Array.isArray(claims)) {
+      throw invalidLogin("The provider's userinfo answer is not JSON");
+    }
+    // A token of another person could otherwise lend that person's profile (section 5.3.2).
+    if (typeof subject !== "string" || (claims as ProfileClaims).sub !== subject) {
+      throw invalidLogin("The provider's userinfo is about another person than the token");
+    }
+    return claims as ProfileClaims;
+  }
+
+  /** What the provider says about an opaque access token (RFC 7662). Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+  async function introspect(token: string): Promise<JWTPayload> {
+    if (!introspection) {
+      throw invalidLogin(
+        `The token is no JWT, and provider "${name}" takes no opaque access tokens; send the ID token`,
+      );
+    }
+    const found = await configuration(introspection);
+    if (!found.serverMetadata().introspection_endpoint) {
+      throw new AppError("IdentityProviderUnavailable", { detail: "The provider publishes no introspection endpoint" });
+    }
+    let answer: openid.IntrospectionResponse;
+    try {
+      answer = await openid.tokenIntrospection(found, token, { token_type_hint: "access_token" });
+    } catch (cause) {
+      // Other statuses are about our credentials there.
+      const status = refusalStatus(cause);
+      const isOfToken = status === undefined ? isBadAnswer(cause) : status === 400;
+      throw isOfToken
+        ? invalidLogin("The provider's answer about the access token is not valid", cause)
+        : unavailable(cause);
+    }
+    const { active, iss, exp, iat, nbf, token_type: type } = answer;
+    if (active !== true) {
+      throw invalidLogin(
+        `Provider "${name}" says that the token is not active: it has expired, was revoked, or is no access token`,
+      );
+    }
+    if (iss !== undefined && iss !== issuer) throw invalidLogin(`The access token is of issuer ${quoted(iss)}`);
+    if (type !== undefined && String(type).toLowerCase() !== "bearer") {
+      throw invalidLogin(`The token's type is ${quoted(type)}, not Bearer`);
+    }
+    const now = clock.now().getTime() / 1000;
+    if (typeof exp !== "number" || typeof iat !== "number") {
+      throw invalidLogin(`Provider "${name}" does not say when the access token was issued and when it expires`);
+    }
+    if (!(exp > now - CLOCK_TOLERANCE_S)) throw invalidLogin("The access token has expired; log in again");
+    if (!(iat > now - MAX_AGE_S - CLOCK_TOLERANCE_S)) {
+      throw invalidLogin("The access token was issued more than 10 minutes ago; log in again");
+    }
+    const early = Math.max(iat, typeof nbf === "number" ? nbf : iat) - CLOCK_TOLERANCE_S;
+    if (early > now) throw invalidLogin("The access token is not valid yet");
+    return answer as JWTPayload;
+  }
+
+  /**
+   * The registered client that an access token was issued to. A token for another resource server is refused: that
+   * server could log in with it. So is one that is bound to a key (`cnf`), which nothing here checks. Introspection may
+   * name no audience; a JWT must. Errors: InvalidLoginToken.
+   */
+  function clientOfAccessToken({ client_id, azp, aud, cnf }: JWTPayload, isJwt: boolean): ProviderClient {
+    const party = client_id ?? azp;
+    const client = config.clients.find(({ clientId }) => clientId === party);
+    if (!client) {
+      throw invalidLogin(
+        `The access token is of client ${quoted(party)}: none of provider "${name}" that is registered here`,
+      );
+    }
+    const audiences = aud === undefined ? [] : [aud].flat();
+    const ours =
+      audiences.includes(client.clientId) || audiences.includes(config.accessTokenAudience ?? client.clientId);
+    if ((isJwt || audiences.length > 0) && !ours) {
+      throw invalidLogin(`The access token's audience is ${quoted(aud)}, and not this service`);
+    }
+    if (cnf !== undefined) throw invalidLogin("The access token is bound to a key (cnf); send a bearer token");
+    return client;
+  }
+
+  /** Verifies an ID token. Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+  async function verifyIdToken(token: string): Promise<VerifiedIdToken> {
+    const verified = await verifyJwt(token, "ID token");
+    requireIdToken(verified);
+    const { payload } = verified;
+    const client = clientOf(payload, config);
+    const profile = profileOf(client, payload.sub, payload, authTimeOf(payload, clock.now()));
+    return { client, nonce: text(payload.nonce, 512), profile, hasEmail: payload.email !== undefined };
+  }
+
   return {
     config,
 
-    /** Verifies an ID token. Errors: InvalidLoginToken, IdentityProviderUnavailable. */
-    async verifyIdToken(token: string): Promise<VerifiedLogin> {
-      const keys = await keySet();
-      let payload: JWTPayload;
-      try {
-        const verified = await jwtVerify(token, keys, {
-          issuer: config.issuer,
-          algorithms: ALGORITHMS,
-          maxTokenAge: MAX_AGE_S,
-          clockTolerance: CLOCK_TOLERANCE_S,
-          currentDate: clock.now(),
-          requiredClaims: ["sub", "exp", "iat", "aud"],
-        });
-        payload = verified.payload;
-      } catch (cause) {
-        // A key set that does not arrive, or is none, is thrown as the plain class: not the token's fault.
-        const { code } = cause as { code?: string };
-        const unreachable = code === jose.JOSEError.code || code === jose.JWKSTimeout.code || code === undefined;
-        throw unreachable
-          ? new AppError("IdentityProviderUnavailable", { cause })
-          : invalidLogin(tokenProblem(cause, "ID token", config.name), cause);
-      }
-      const client = clientOf(payload, config);
-      const subject = text(payload.sub, 255);
-      if (subject === "") throw invalidLogin("The ID token's subject is empty, too long or not text");
-      const { appId, appName } = client;
+    verifyIdToken,
+
+    /**
+     * Verifies a login token of the ID token channel: an ID token or an access token. An access token must be accepted by
+     * the provider's userinfo endpoint, which has the profile, and never makes a fresh login: it may be of a login of last
+     * month. Errors: InvalidLoginToken, IdentityProviderUnavailable.
+     */
+    async verifyToken(token: string): Promise<VerifiedLogin> {
+      const kind = kindOf(token);
+      if (kind === "garbage") throw invalidLogin("The token is neither a JWT nor an access token");
+      if (kind === "id-token") return verifyIdToken(token);
+      const isJwt = kind === "jwt-access-token";
+      const claims = isJwt ? (await verifyJwt(token, "access token")).payload : await introspect(token);
+      const client = clientOfAccessToken(claims, isJwt);
+      const info = await userInfo(token, claims.sub);
+      if (!info) throw invalidLogin(`Provider "${name}" refuses the access token at its userinfo endpoint`);
+      return { client, nonce: undefined, profile: profileOf(client, claims.sub, info, undefined) };
+    },
+
+    /** A profile with what it lacks from the userinfo endpoint, as far as that accepts the access token. */
+    async completeProfile(profile: LoginProfile, accessToken: string): Promise<LoginProfile> {
+      const claims = await userInfo(accessToken, profile.subject);
+      if (!claims) return profile;
+      const { name: ownName, picture } = profile;
       return {
-        client,
-        nonce: text(payload.nonce, 512),
-        profile: {
-          issuer: config.issuer,
-          subject,
-          // Some providers write booleans as text. Mail must not go to whoever's address somebody typed in.
-          email: String(payload.email_verified) === "false" ? "" : text(payload.email, 320),
-          name: text(payload.name, 256),
-          picture: webAddress(payload.picture),
-          app: { appId, appName },
-          authTime: authTimeOf(payload, clock.now()),
-        },
+        ...profile,
+        email: emailOf(claims),
+        name: ownName || text(claims.name, 256),
+        picture: picture || webAddress(claims.picture),
       };
     },
 
-    /** Exchanges a code for its ID token (RFC 6749, RFC 7636). Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+    /** Exchanges a code for its tokens (RFC 6749, RFC 7636). Errors: InvalidLoginToken, IdentityProviderUnavailable. */
     async exchangeCode(
       client: ProviderClient,
       code: string,
       redirectUri: string,
       codeVerifier: string,
-    ): Promise<string> {
+    ): Promise<ExchangedCode> {
       const found = await configuration(client);
       try {
-        const answer = await openid.genericGrantRequest(found, "authorization_code", {
-          code,
-          redirect_uri: redirectUri,
-          ...(codeVerifier === "" ? {} : { code_verifier: codeVerifier }),
-        });
-        if (!answer.id_token)
-          throw invalidLogin("The provider gave no ID token for the code; log in with the scope openid");
-        return answer.id_token;
+        const { id_token: idToken, access_token: accessToken } = await openid.genericGrantRequest(
+          found,
+          "authorization_code",
+          { code, redirect_uri: redirectUri, ...(codeVerifier === "" ? {} : { code_verifier: codeVerifier }) },
+        );
+        if (!idToken) throw invalidLogin("The provider gave no ID token for the code; log in with the scope openid");
+        return { idToken, accessToken };
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
-        if (cause instanceof openid.ResponseBodyError) {
+        if (cause instanceof openid.ResponseBodyError || refusalStatus(cause) === 400) {
           throw invalidLogin("The provider refused the code: it has expired, was used, or is of another login", cause);
         }
-        // What the library finds wrong in an answer is the answer's fault; a time-out or a broken connection is not.
-        if (cause instanceof openid.ClientError && cause.code !== "OAUTH_TIMEOUT") {
-          throw invalidLogin("The provider's answer to the code is not valid", cause);
-        }
-        throw new AppError("IdentityProviderUnavailable", { cause });
+        const isOfCode = refusalStatus(cause) === undefined && isBadAnswer(cause);
+        throw isOfCode ? invalidLogin("The provider's answer to the code is not valid", cause) : unavailable(cause);
       }
     },
   };

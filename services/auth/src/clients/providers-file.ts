@@ -27,24 +27,34 @@ const provider = z.strictObject({
   /** For development only: plain http, to this machine. */
   allowInsecureHttp: z.boolean().default(false),
   clients: z.array(client).min(1),
+  /** The credentials for asking about opaque access tokens (RFC 7662); absent: none is a login. */
+  introspection: z.strictObject({ clientId: z.string().min(1), clientSecretFile: z.string() }).optional(),
+  /** `aud` of access tokens that are meant for this service, besides their own client's id. */
+  accessTokenAudience: z.string().min(1).optional(),
 });
 
 export type ProviderClient = Omit<z.output<typeof client>, "clientSecretFile"> & {
   readonly clientSecret: string | undefined;
 };
-export type ProviderConfig = Omit<z.output<typeof provider>, "clients"> & {
+export type ProviderConfig = Omit<z.output<typeof provider>, "clients" | "introspection"> & {
   readonly clients: readonly ProviderClient[];
+  readonly introspection?: { readonly clientId: string; readonly clientSecret: string } | undefined;
 };
 
 const file = z.strictObject({ providers: z.array(provider).min(1) });
 
 /** The identity providers that are believed, and our clients there. Errors: ConfigError. */
 export function loadProviders(path: string): ProviderConfig[] {
-  return readJsonFile(path, file).providers.map((each) => ({
+  const secretIn = (file: string) => readFileSync(file, "utf8").trim();
+  return readJsonFile(path, file).providers.map(({ introspection, ...each }) => ({
     ...each,
     clients: each.clients.map(({ clientSecretFile, ...rest }) => ({
       ...rest,
-      clientSecret: clientSecretFile === undefined ? undefined : readFileSync(clientSecretFile, "utf8").trim(),
+      clientSecret: clientSecretFile === undefined ? undefined : secretIn(clientSecretFile),
     })),
+    introspection: introspection && {
+      clientId: introspection.clientId,
+      clientSecret: secretIn(introspection.clientSecretFile),
+    },
   }));
 }

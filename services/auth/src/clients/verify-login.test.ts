@@ -1,94 +1,15 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
-import { type Clock, FixedClock, systemClock } from "@countersign/service-kit";
-import { base64url, exportJWK, generateKeyPair as generateTokenKey, type JWTHeaderParameters, SignJWT } from "jose";
+import { type Clock, systemClock } from "@countersign/service-kit";
+import { base64url, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Login, LoginProfile } from "../domain/login.ts";
+import type { Login } from "../domain/login.ts";
+import { client, clock, fakeProvider, login, now, rememberedCodes } from "../testing/fake-provider.ts";
 import { createOpenIdProvider } from "./openid-provider.ts";
 import type { ProviderClient } from "./providers-file.ts";
-import { createVerifyLogin, type ExchangedCodeStore } from "./verify-login.ts";
+import { createVerifyLogin } from "./verify-login.ts";
 
-const client = (change: Partial<ProviderClient> = {}): ProviderClient => ({
-  clientId: "wallet",
-  clientSecret: undefined,
-  appId: "wallet",
-  appName: "Wallet",
-  keyBinding: "optional",
-  allowCodeWithoutVerifier: false,
-  redirectUris: ["https://wallet.example/callback"],
-  defaultRedirectUri: undefined,
-  ...change,
-});
-
-const clock = new FixedClock("2026-11-20T10:00:00Z");
-const now = Math.floor(clock.now().getTime() / 1000);
 const key: PublicKey = generateKeyPair().publicKey;
-
-/** A provider on a free port that counts what is asked of it. */
-async function fakeProvider() {
-  const { publicKey, privateKey } = await generateTokenKey("ES256", { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256", use: "sig" };
-  const requests: string[] = [];
-  let form: Record<string, string> = {};
-  let keysAreAway = false;
-  let codeAnswer: () => object | Promise<object> = () => ({ error: "invalid_grant" });
-  const server = createServer(async (request, response) => {
-    const path = request.url ?? "";
-    requests.push(path);
-    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const send = (body: object, status = 200) =>
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    if (path === "/.well-known/openid-configuration") {
-      return send({
-        issuer,
-        authorization_endpoint: `${issuer}/auth`,
-        token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/jwks`,
-        response_types_supported: ["code"],
-        subject_types_supported: ["public"],
-        id_token_signing_alg_values_supported: ["ES256"],
-      });
-    }
-    if (path === "/jwks") return keysAreAway ? send({}, 503) : send({ keys: [jwk] });
-    if (path === "/token") {
-      form = Object.fromEntries(new URLSearchParams(await text(request)));
-      const answer = await codeAnswer();
-      return send(answer, "error" in answer ? 400 : 200);
-    }
-    return send({}, 404);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const idToken = (claims: object = {}, header: Partial<JWTHeaderParameters> = {}) =>
-    new SignJWT({
-      iss: issuer,
-      aud: "wallet",
-      sub: "somebody",
-      iat: now,
-      exp: now + 300,
-      email: "a@example.com",
-      ...claims,
-    })
-      .setProtectedHeader({ alg: "ES256", kid: "k1", ...header })
-      .sign(privateKey);
-  return {
-    issuer,
-    jwk,
-    requests,
-    lastForm: () => form,
-    idToken,
-    answerCodes: (answer: typeof codeAnswer) => {
-      codeAnswer = answer;
-    },
-    takeKeysAway: (away: boolean) => {
-      keysAreAway = away;
-    },
-    close: () => new Promise((resolve) => server.close(resolve)),
-  };
-}
 
 let provider: Awaited<ReturnType<typeof fakeProvider>>;
 let elsewhere: Awaited<ReturnType<typeof fakeProvider>>;
@@ -96,34 +17,6 @@ beforeAll(async () => {
   [provider, elsewhere] = await Promise.all([fakeProvider(), fakeProvider()]);
 });
 afterAll(() => Promise.all([provider.close(), elsewhere.close()]));
-
-/** Remembers codes as the database does, without its locks. */
-function rememberedCodes(): ExchangedCodeStore {
-  const known = new Map<string, { binding: string; keys: readonly string[]; profile: LoginProfile }>();
-  return {
-    async once(codeHash, { binding, keys }, exchange) {
-      const found = known.get(codeHash);
-      if (!found) {
-        const profile = await exchange();
-        known.set(codeHash, { binding, keys, profile });
-        return profile;
-      }
-      if (found.binding === binding && found.keys.some((each) => keys.includes(each))) return found.profile;
-      known.delete(codeHash);
-      return undefined;
-    },
-  };
-}
-
-const login = (change: Partial<Login>): Login => ({
-  method: "id_token_channel",
-  token: "",
-  provider: "",
-  redirectUri: "",
-  codeVerifier: "",
-  nonce: "",
-  ...change,
-});
 
 function verifier(clients: ProviderClient[] = [client()], time: Clock = clock) {
   const config = { name: "main", issuer: provider.issuer, allowInsecureHttp: true, clients };
@@ -257,7 +150,7 @@ describe("ID tokens", () => {
     ],
     ["one without a subject", () => provider.idToken({ sub: undefined }), 'The ID token has no claim "sub"'],
     ["an algorithm of nobody", hmac, "The ID token is signed with an algorithm that is not accepted"],
-    ["garbage", async () => "not.a.token", "The ID token is no valid JWT"],
+    ["garbage", async () => "not.a.token", "The token is neither a JWT nor an access token"],
   ])("says what is wrong with %s, and nothing of the token besides", async (_, token, detail) => {
     await expect(verifier()(login({ token: await token() }), [key])).rejects.toMatchObject({ detail });
   });
@@ -435,7 +328,7 @@ describe("authorization codes", () => {
         id_token: await provider.idToken({ ...fresh(), aud: clientId }),
       }));
       await expect(verifier(clients, systemClock)(code(change), [key])).resolves.toBeDefined();
-      expect(provider.lastForm()).toMatchObject({ client_id: clientId, redirect_uri: redirectUri });
+      expect(provider.lastForms.get("/token")).toMatchObject({ client_id: clientId, redirect_uri: redirectUri });
     });
 
     it.each<[string, ProviderClient[], Partial<Login>, string[], RegExp]>([

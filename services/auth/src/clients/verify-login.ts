@@ -110,6 +110,10 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
   }
 
   function checkNonce({ client, nonce }: VerifiedLogin, login: Login, keys: readonly PublicKey[]): void {
+    if (nonce === undefined && client.keyBinding === "required") {
+      const detail = `App "${client.appId}" takes only logins that are bound to the key; an access token has no nonce: send the ID token`;
+      throw new AppError("KeyBindingRequired", { detail });
+    }
     if (login.nonce !== "" && login.nonce !== nonce) throw invalidLogin("The login has another nonce than the request");
     // Every key that comes along: a thief's must not ride beside the one that the login is bound to.
     if (client.keyBinding === "required" && !keys.every((key) => publicKeyFingerprint(key) === nonce)) {
@@ -125,7 +129,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
       keys: keys.slice(0, 1).map(publicKeyFingerprint),
     };
     const profile = await codes.once(sha256(provider.config.issuer, login.token), used, async () => {
-      const idToken = await provider
+      const { idToken, accessToken } = await provider
         .exchangeCode(client, login.token, redirectUri, login.codeVerifier)
         .catch((error) => {
           if (!guessed || !isAppError(error, "InvalidLoginToken")) throw error;
@@ -138,7 +142,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
         throw invalidLogin(`The code is of client "${verified.client.clientId}", not of "${client.clientId}"`);
       }
       checkNonce(verified, login, keys);
-      return verified.profile;
+      return verified.hasEmail ? verified.profile : provider.completeProfile(verified.profile, accessToken);
     });
     if (!profile) throw invalidLogin("The code was used before, with another key, redirectUri or codeVerifier");
     return profile;
@@ -148,7 +152,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
     if (login.method === "" || login.token === "") throw invalidLogin("method or token is missing");
     const provider = providerOf(login);
     if (login.method === "redirect_code_channel") return verifyCode(provider, login, keys);
-    const verified = await provider.verifyIdToken(login.token);
+    const verified = await provider.verifyToken(login.token);
     checkNonce(verified, login, keys);
     return verified.profile;
   };

@@ -35,19 +35,21 @@ export interface Asserted {
   readonly facts: AssertionFacts;
 }
 
-/** The one of several passkeys that made the assertion. Errors: InvalidSignature. */
+/** Finds the one of several passkeys that made the assertion. Errors: InvalidSignature, whose detail says what is wrong. */
 export function findAsserted(
   candidates: readonly SignInKey[],
   assertion: Assertion,
   purpose: AssertionPurpose,
   relyingParties: readonly RelyingParty[],
 ): Asserted {
+  let problem = "no passkey may answer";
   for (const key of candidates) {
     try {
       return { key, facts: verifyAssertion(key.accountKey, assertion, purpose, relyingParties) };
     } catch (error) {
       if (!(error instanceof PasskeyError)) throw error;
+      problem = error.message;
     }
   }
-  throw new AppError("InvalidSignature");
+  throw new AppError("InvalidSignature", { detail: `The passkey's answer is refused: ${problem}` });
 }

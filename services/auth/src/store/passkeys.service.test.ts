@@ -187,16 +187,26 @@ describe("signing in with a passkey", () => {
     await expect(ask({ type: "passkey", publicKey: device.publicKey })).rejects.toEqual(refused("PleaseRegisterKey"));
   });
 
-  it.each<[string, Said]>([
-    ["another origin", { client: { origin: "https://evil.example" } }],
-    ["another RP id", { rpId: "evil.example" }],
-    ["nobody present", { flags: 0x1c }],
-    ["nobody verified", { flags: 0x19 }],
-    ["another type", { client: { type: "webauthn.create" } }],
-  ])("is refused with %s, and may be answered rightly after that", async (_, said) => {
-    const data = await ask(byKey());
-    await expect(answer(data, passkey, said)).rejects.toEqual(refused("InvalidSignature"));
-    expect(await answer(data)).toMatchObject({ accountId });
+  it.each<[string, Said, RegExp]>([
+    [
+      "another origin",
+      { client: { origin: "https://evil.example" } },
+      /origin "https:\/\/evil\.example" .* allowed: "https:\/\/wallet\.example\.com"/,
+    ],
+    ["an endless origin", { client: { origin: "x".repeat(1_500) } }, /^.{1,400}$/],
+    ["another RP id", { rpId: "evil.example" }, /RP id .* "wallet\.example\.com"/],
+    ["nobody present", { flags: 0x1c }, /user was not present/],
+    ["nobody verified", { flags: 0x19 }, /user verification is required/],
+    ["another type", { client: { type: "webauthn.create" } }, /type .* "webauthn\.get"/],
+    ["a member twice", { clientDataJSON: Buffer.from('{"type":"a","Type":"b"}') }, /member twice/],
+  ])("is refused with %s, says so, and may be answered rightly after that", async (_, said, detail) => {
+    for (const asked of [byKey(), byName]) {
+      const data = await ask(asked);
+      const refusal = answer(data, passkey, said);
+      await expect(refusal).rejects.toEqual(refused("InvalidSignature"));
+      await expect(refusal).rejects.toMatchObject({ detail: expect.stringMatching(detail) });
+      expect(await answer(data)).toMatchObject({ accountId });
+    }
   });
 
   it("is refused with what answered another challenge, or signed a transaction", async () => {

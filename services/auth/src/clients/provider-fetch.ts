@@ -1,0 +1,38 @@
+const MAX_ANSWER_BYTES = 256 * 1024;
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** The provider's answer is not read; the message says why. */
+export class ProviderAnswerError extends Error {
+  override readonly name = "ProviderAnswerError";
+}
+
+async function readBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new ProviderAnswerError("the answer is longer than 256 KiB");
+    chunks.push(chunk);
+  }
+  return Uint8Array.from(Buffer.concat(chunks));
+}
+
+/**
+ * `fetch` for identity providers: https only (plain http to this machine where `allowInsecureHttp` says so), no redirect
+ * is followed, an answer has at most 256 KiB, and a JWT in the place of JSON is refused, since nobody verifies it.
+ */
+export const createProviderFetch =
+  ({ allowInsecureHttp }: { allowInsecureHttp: boolean }) =>
+  async (address: string | URL, init: RequestInit): Promise<Response> => {
+    const { protocol, hostname, origin } = new URL(address);
+    const isSafe = protocol === "https:" || (allowInsecureHttp && protocol === "http:" && LOOPBACK.test(hostname));
+    if (!isSafe) throw new Error(`${origin} is not asked: only https is`);
+    const response = await fetch(address, { ...init, redirect: "manual" });
+    const { status, headers } = response;
+    if (/^application\/(.+\+)?jwt\b/i.test(headers.get("content-type") ?? "")) {
+      await response.body?.cancel();
+      throw new ProviderAnswerError("the answer is a JWT; JSON is expected");
+    }
+    const body = await readBody(response);
+    return new Response(body.length === 0 ? null : body, { status, headers });
+  };
