@@ -59,7 +59,7 @@ async function installStryker(directory: string): Promise<string> {
 const vitestConfig = (folder: string) => `import { defineConfig } from "vitest/config";
 export default defineConfig({ test: {
   include: ["${folder}/**/*.test.ts"], exclude: ["**/*.service.test.ts"],
-  globalSetup: ["dev/src/testing/parser-setup.ts"], maxWorkers: 1, isolate: false,
+  globalSetup: ["dev/src/testing/parser-setup.ts"], maxWorkers: 1,
 } });
 `;
 

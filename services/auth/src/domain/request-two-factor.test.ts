@@ -46,6 +46,12 @@ describe("requestTwoFactor", () => {
     expect(world.store.rows.size).toBe(0);
   });
 
+  it("opens nothing while the key service cannot say whether the key is new", async () => {
+    world.failing.keys = new AppError("Unavailable");
+    await expect(world.ask()).rejects.toEqual(refused("Unavailable"));
+    expect(world.store.rows.size).toBe(0);
+  });
+
   it("lets nobody ask while the account is frozen", async () => {
     world.store.verdict = "frozen";
     await expect(world.ask()).rejects.toEqual(refused("AccountFrozen"));
@@ -82,6 +88,12 @@ describe("requestTwoFactor", () => {
       await expect(ask({ userKey: generateKeyPair().publicKey })).rejects.toEqual(refused("IdempotencyKeyReused"));
       expect((await ask({ token: "ann/2" })).opened.id).not.toBe(first.opened.id);
       expect((await ask({ idempotencyKey: "" })).opened.id).not.toBe(first.opened.id);
+    });
+
+    it("answers no request of another account", async () => {
+      const { id } = (await ask()).opened;
+      world.store.rows.set(id, { ...world.store.rows.get(id)!, accountId: world.account("eve") });
+      await expect(ask()).rejects.toEqual(refused("IdempotencyKeyReused"));
     });
 
     it("says so when the request is over", async () => {

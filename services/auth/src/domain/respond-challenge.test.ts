@@ -20,7 +20,10 @@ let key: SignInKey;
 let attempts: number;
 let sessions: Session[];
 let blocked: unknown[];
-let respond: (answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"]) => Promise<unknown>;
+let respond: (
+  answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"],
+  asked?: string,
+) => Promise<unknown>;
 beforeEach(() => {
   clock = new FixedClock("2026-11-21T10:00:00Z");
   challenge = {
@@ -52,7 +55,7 @@ beforeEach(() => {
     isKeyBlocked: (_account, candidate) => blocked.includes(candidate),
     issue: async () => ({ accessToken: "", refreshToken: "" }),
   });
-  respond = (answer = answerOf()) => run({ data, answer, requestId: "request" });
+  respond = (answer = answerOf(), asked = data) => run({ data: asked, answer, requestId: "request" });
 });
 
 describe("an answer to a challenge", () => {
@@ -64,6 +67,10 @@ describe("an answer to a challenge", () => {
     clock.advance(-1);
     await respond();
     expect(sessions).toMatchObject([{ scope: "full", accountKey: device.publicKey }]);
+  });
+
+  it("that was never issued is refused", async () => {
+    await expect(respond(answerOf(), "cd".repeat(32))).rejects.toEqual(refused("UnknownChallenge"));
   });
 
   it("opens one session only", async () => {

@@ -169,6 +169,8 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   };
   const requests = fakeRequests();
   const registered: PublicKey[] = [];
+  /** What the key service answers instead. */
+  const failing: { keys: AppError | undefined } = { keys: undefined };
   const registrations: { step: "key" | "device"; accountId: string; keyIndex?: number; deviceId?: string }[] = [];
   const accounts = new Map<string, string>();
   let polls = 0;
@@ -203,6 +205,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     signIns,
     requests,
     async findSignInKey(_accountId, _chainName, key) {
+      if (failing.keys) throw failing.keys;
       if (registered.some((each) => samePublicKey(each, key)))
         return { type: "device", accountKey: key, deviceKey: key, isRecovery: false };
       throw new AppError("PleaseRegisterKey");
@@ -230,6 +233,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     store,
     requests,
     registered,
+    failing,
     registrations,
     polls: () => polls,
     /** The process dies there, once. */

@@ -230,14 +230,18 @@ export function startCheckpointer(options: CheckpointerOptions) {
     return { checkpoint, signed: { text, signature }, grown };
   }
 
-  /** The file takes what the database has beyond it, also what other processes signed, if it continues what the file has. */
+  /**
+   * The file takes what the database has beyond it, also what other processes signed, if it continues what the file has:
+   * up to the last one that the audit key has signed, which names all before by its hash.
+   */
   async function fillFile(): Promise<void> {
     if (!file) return;
     for (;;) {
       const behind = await store.after(file.last().sequence, PAGE);
-      if (behind.length === 0) break;
-      await file.append(behind);
-      if (behind.length < PAGE) break;
+      const signed = behind.slice(0, behind.findLastIndex((each) => readSignedCheckpoint(each)) + 1);
+      if (signed.length < behind.length) alarm({}, "the database has checkpoints that the audit key has not signed");
+      if (signed.length > 0) await file.append(signed);
+      if (signed.length < PAGE) break;
     }
     const { sequence, hash } = file.last();
     if (sequence === 0) return;

@@ -179,6 +179,7 @@ describe("the checkpointer's own rows", () => {
     await one.write(5);
     await expect.poll(countCovered, { timeout: 10_000 }).toBe(5);
     const last = await prisma.auditCheckpoint.findFirstOrThrow({ orderBy: { sequence: "desc" } });
+    const tree5 = await prisma.auditTree.findFirstOrThrow();
     const { tree } = growTree(EMPTY_TREE, otherHashes(6));
     const checkpoint = parseCheckpoint(last.text)!;
     const hash = sha256("5");
@@ -190,8 +191,15 @@ describe("the checkpointer's own rows", () => {
     const frontier = Uint8Array.from(Buffer.concat(tree.frontier));
     await prisma.auditTree.updateMany({ data: { size: 6n, hash, frontier } });
     await one.write(3);
-    await expect.poll(() => one.state.alarms, { timeout: 10_000 }).toBeGreaterThan(0);
-    await one.checkpointer.close();
+    await expect.poll(() => one.state.alarms, { timeout: 10_000 }).toBeGreaterThan(1);
     expect(await prisma.auditCheckpoint.count({ where: { sequence: { gt: BigInt(sequence) } } })).toBe(0);
+    // Nor is it in the file, which goes on once the forged rows are gone.
+    expect(readCheckpointFile(one.path)).toHaveLength(checkpoint.sequence);
+    await prisma.auditCheckpoint.delete({ where: { sequence: BigInt(sequence) } });
+    await prisma.auditTree.update({ where: { chainId: tree5.chainId }, data: tree5 });
+    await expect.poll(countCovered, { timeout: 10_000 }).toBe(8);
+    await one.checkpointer.close();
+    expect((await verifyDatabase(readCheckpointFile(one.path))).problems).toEqual([]);
+    expect(readCheckpointFile(one.path).length).toBeGreaterThan(checkpoint.sequence);
   });
 });
