@@ -1,10 +1,14 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CountersignClient, type ProblemError, signTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import { createAccessApi, type FlowTransaction, type KeyChange } from "@countersign/flow";
+import { createAccessApi, type FlowTransaction, type KeyChange, payloadMessage } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
 import { query } from "../security/token-forge.ts";
+import { startExtraSigner } from "./extra-signer.ts";
 import { chain, chainName, type Person, problemOf, secondPhone, signUpPerson, stack } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
@@ -23,6 +27,16 @@ const adding = (): KeyChange => {
 async function outcomeOf(transaction: FlowTransaction): Promise<string> {
   const id = await access.submit(transaction);
   return (await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) })).errorMessage;
+}
+
+/** The file of the stack's networks, changed. */
+function networksWith(change: object): string {
+  const running = readFileSync(`/proc/${stack.processes.signer!.pid}/environ`, "utf8").split("\0");
+  const path = running.find((line) => line.startsWith("CS_NETWORKS_FILE="))!.replace("CS_NETWORKS_FILE=", "");
+  const { networks } = JSON.parse(readFileSync(path, "utf8")) as { networks: object[] };
+  const changed = join(mkdtempSync(join(tmpdir(), "countersign-networks-")), "networks.json");
+  writeFileSync(changed, JSON.stringify({ networks: networks.map((network) => ({ ...network, ...change })) }));
+  return changed;
 }
 
 /** What is refused until its delay is over; `availableAt` was announced. */
@@ -91,6 +105,41 @@ describe("a freeze", () => {
     // What nothing was signed for stays: the account goes on from there.
     expect(await sequenceOf(person)).toBe(before + 2n);
     expect(await problemOf(kept(person, adding(), 0n))).toMatchObject({ error: "AccountFrozen" });
+  });
+
+  it("leaves a template for a later number behind that voiding does not reach: nothing below it is signed while it may run", async () => {
+    const person = await signUpPerson();
+    const second = await secondPhone(person);
+    const before = await sequenceOf(person);
+    // The number before stays free: voiding stops there, and the owner's next change of keys would be followed by this.
+    await kept(person, adding(), 1n);
+    await person.client.freeze();
+    expect(await problemOf(second.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    await person.client.unfreeze();
+
+    // A signer that starts after the freeze, and takes reference blocks to be good for as long as those of mainnet.
+    const signer = await startExtraSigner({ CS_NETWORKS_FILE: networksWith({ referenceSeconds: 900 }) });
+    try {
+      const token = person.client.credentials!.accessToken;
+      const payload = await keyChangePayload(stack, person.address, adding(), 0n);
+      expect(payload.proposalKey.sequenceNumber).toBe(before);
+      const sign = () =>
+        signer.signing.signTransaction({ message: Buffer.from(payloadMessage(payload)), chainName }, { token });
+      const refusal = await sign().catch((error) => error);
+      expect(refusal).toMatchObject({ reason: "SigningRefused", metadata: { reason: "LaterNumberOpen" } });
+      expect(refusal.retryAfterSeconds).toBeGreaterThan(0);
+      expect(refusal.retryAfterSeconds).toBeLessThanOrEqual(900);
+      // An hour later the kept template can run no more.
+      const { id } = person.signedUp.account;
+      await query(
+        "signer",
+        "UPDATE signed_template SET signed_at = signed_at - interval '1 hour' WHERE account_id = $1",
+        [id],
+      );
+      expect((await sign()).signature).toBeDefined();
+    } finally {
+      await signer.stop();
+    }
   });
 
   it("without it the same template runs", async () => {

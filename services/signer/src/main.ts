@@ -216,6 +216,7 @@ await runService({
       recoveryKeys,
       revokedKeys: prismaRevokedKeys(prisma),
       signedTemplates,
+      unfrozenAt: (accountId: string) => tokenState.unfrozenAt(accountId),
       blockedKeys: (accountId: string) => tokenState.blockedKeys(accountId),
       delay,
       clock,

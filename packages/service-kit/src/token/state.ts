@@ -20,6 +20,8 @@ export interface TokenState {
   /** The blocked keys of an account; a look-up by account, however many keys are blocked. */
   blockedKeys(accountId: string): readonly CanonicalPublicKey[];
   isFrozen(accountId: string): boolean;
+  /** When the account's last freeze was lifted; undefined where there was none for a day. */
+  unfrozenAt(accountId: string): Date | undefined;
 }
 
 /** A state that is fed with the messages of auth.v1.TokenState/Watch; auth feeds its own from its database. */
@@ -36,6 +38,9 @@ export interface TokenStateOptions {
   onProblem?: (error: unknown) => void;
 }
 
+/** No signature from before a freeze is good for longer: a network's `referenceSeconds` are a day at the most. */
+const KEEP_UNFROZEN_MS = 25 * 3_600_000;
+
 /** A blocked key, and until when. */
 interface BlockedKey {
   readonly key: CanonicalPublicKey;
@@ -48,6 +53,8 @@ class Tables {
   /** By account, then by key. */
   readonly keys = new Map<string, Map<string, BlockedKey>>();
   readonly accounts = new Map<string, number>();
+  /** When the last freeze of an account was lifted. */
+  readonly unfrozen = new Map<string, number>();
   tokenKeys = new Map<string, KeyObject>();
 }
 
@@ -106,8 +113,10 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     const put = (table: Map<string, number>, key: string) =>
       void (entry.active ? table.set(key, until) : table.delete(key));
     if (entry.endedSessionId !== undefined) put(target.sessions, entry.endedSessionId);
-    else if (entry.frozenAccountId !== undefined) put(target.accounts, entry.frozenAccountId);
-    else if (entry.blockedKey !== undefined) {
+    else if (entry.frozenAccountId !== undefined) {
+      put(target.accounts, entry.frozenAccountId);
+      if (!entry.active && entry.until) target.unfrozen.set(entry.frozenAccountId, until);
+    } else if (entry.blockedKey !== undefined) {
       const { accountId, publicKey } = entry.blockedKey;
       putBlockedKey(target.keys, accountId, publicKeyFromProto(publicKey), entry.active ? until : undefined);
     }
@@ -117,6 +126,9 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     const now = options.clock.now().getTime();
     for (const table of [tables.sessions, tables.accounts]) {
       for (const [key, until] of table) if (until <= now) table.delete(key);
+    }
+    for (const [accountId, at] of tables.unfrozen) {
+      if (at + KEEP_UNFROZEN_MS <= now) tables.unfrozen.delete(accountId);
     }
     for (const [accountId, ofAccount] of tables.keys) {
       for (const { key, until } of ofAccount.values()) {
@@ -143,6 +155,10 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
       return [...ofAccount.values()].filter(({ until }) => until > now).map(({ key }) => key);
     },
     isFrozen: (accountId) => holds(tables.accounts, accountId),
+    unfrozenAt(accountId) {
+      const at = tables.unfrozen.get(accountId);
+      return at === undefined ? undefined : new Date(at);
+    },
     cursor: () => cursor,
     apply(message) {
       if (message.reset) arriving = new Tables();

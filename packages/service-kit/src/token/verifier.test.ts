@@ -301,6 +301,24 @@ describe("what was taken away", () => {
 });
 
 describe("the state", () => {
+  test("keeps when a freeze was lifted, for a day, through another freeze and a whole new state", () => {
+    const lifted = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
+    const lift = (until: Date) => ({ entries: [entry({ frozenAccountId: accountId, active: false, until })] });
+    const [first, second] = [lifted(0), lifted(60)];
+    expect(state.unfrozenAt(accountId)).toBeUndefined();
+    heartbeat(lift(first));
+    heartbeat({ entries: [entry({ frozenAccountId: accountId })] });
+    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([true, first]);
+    heartbeat(lift(second));
+    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([false, second]);
+    heartbeat({ reset: true, tokenKeys: [keyMessage("k1", pair.publicKey)], ...lift(second) });
+    for (let i = 0; i < 256; i++) heartbeat();
+    expect(state.unfrozenAt(accountId)).toEqual(second);
+    clock.advance(25 * 3_600_000 + 60_000);
+    for (let i = 0; i < 256; i++) heartbeat();
+    expect(state.unfrozenAt(accountId)).toBeUndefined();
+  });
+
   test("lists the blocked keys of one account, until they lapse or are lifted", () => {
     const publicKey = publicKeyToProto({ algorithm: "ES256", publicKey: sessionKey.key });
     const other = publicKeyToProto({ algorithm: "ES256", publicKey: accountKey.key });

@@ -29,7 +29,9 @@ export function startHousekeeping({
     await prisma.twoFactorSignIn.deleteMany({ where: { admittedAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
     await prisma.rateLimit.deleteMany({ where: { expire: { lt: now } } });
     // Longer than any cursor may be old: until then a watcher must hear that an entry was lifted.
-    await prisma.tokenStateEntry.deleteMany({ where: { until: { lt: before(HOUR_MS) } } });
+    await prisma.tokenStateEntry.deleteMany({ where: { kind: { not: "account" }, until: { lt: before(HOUR_MS) } } });
+    // For longer than anything lives that was signed before the freeze.
+    await prisma.tokenStateEntry.deleteMany({ where: { kind: "account", until: { lt: before(25 * HOUR_MS) } } });
   }
   const timer = setInterval(() => tidy().catch((err) => logger.warn({ err }, "housekeeping waits")), EVERY_MS);
   return { close: () => clearInterval(timer) };

@@ -3,6 +3,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { database, now, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { createTokenKeys } from "../tokens/token-keys.ts";
+import { tellServices } from "./prisma-freeze-store.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
@@ -32,6 +33,17 @@ describe("the token state", () => {
     } finally {
       await late.end();
     }
+  });
+
+  it("says of a freeze that was lifted when that was, also to a watcher that begins anew", async () => {
+    const accountId = uuidv4();
+    const store = prismaTokenStateStore(prisma);
+    const ofAccount = async () =>
+      (await store.changedSince(undefined)).filter(({ frozenAccountId }) => frozenAccountId === accountId);
+    await prisma.$transaction((tx) => tellServices(tx, accountId, true, now));
+    expect(await ofAccount()).toMatchObject([{ active: true, until: undefined }]);
+    await prisma.$transaction((tx) => tellServices(tx, accountId, false, now));
+    expect(await ofAccount()).toMatchObject([{ active: false, until: now }]);
   });
 
   it("two replicas that start at once make one token key, and the next in time", async () => {

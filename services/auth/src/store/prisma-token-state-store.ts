@@ -23,7 +23,9 @@ export function prismaTokenStateStore(prisma: PrismaClient): TokenStateStore {
       return row!.horizon;
     },
     async changedSince(horizon) {
-      const where = horizon === undefined ? { active: true } : { txid: { gte: horizon } };
+      // Freezes that were lifted, too: what was signed before them may still run.
+      const whole = { OR: [{ active: true }, { kind: "account" }] };
+      const where = horizon === undefined ? whole : { txid: { gte: horizon } };
       const rows = await prisma.tokenStateEntry.findMany({ where });
       return rows.flatMap((row) => toEntry(row) ?? []);
     },

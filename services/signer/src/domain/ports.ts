@@ -37,13 +37,25 @@ export interface EphemeralUses {
 export interface SignedTemplates {
   /**
    * Remembers a number as this session's, before the signature leaves. False, and nothing remembered, where `most` other numbers of this key were signed for last by this session, since then, and are not
-   * known to be used up; over all replicas.
+   * known to be used up; over all replicas. `unfrozenAt`: what was signed up to then stays known as signed before the
+   * account's last freeze.
    */
   note(
     account: Pick<Binding, "accountId" | "chainName" | "address" | "serverKeyIndex">,
     number: bigint,
     now: Date,
-    open: { readonly sessionId: string; readonly most: number; readonly since: Date },
+    open: {
+      readonly sessionId: string;
+      readonly most: number;
+      readonly since: Date;
+      readonly unfrozenAt?: Date | undefined;
+    },
   ): Promise<boolean>;
+  /** When a later number was last signed for before the account's freeze was lifted; undefined: not since then. */
+  laterKeptAt(
+    account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">,
+    number: bigint,
+    freeze: { readonly since: Date; readonly unfrozenAt: Date },
+  ): Promise<Date | undefined>;
   has(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint): Promise<boolean>;
 }

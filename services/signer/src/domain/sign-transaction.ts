@@ -1,6 +1,6 @@
 import type { DecodedMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import { type Clock, MAX_STATE_AGE_MS, type VerifiedToken } from "@countersign/service-kit";
 import type { Reserve } from "../budget/reserve.ts";
 import { faultPoint } from "../fault-points.ts";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
@@ -50,6 +50,8 @@ export interface SignOptions {
   readonly recoveryKeys: Pick<RecoveryKeys, "of">;
   readonly revokedKeys: RevokedKeys;
   readonly signedTemplates: SignedTemplates;
+  /** When the account's last freeze was lifted, as auth's token state has it. */
+  unfrozenAt(accountId: string): Date | undefined;
   /** Keys of the account that must not be co-signed for, as auth's token state has them. */
   blockedKeys(accountId: string): readonly PublicKey[];
   /** See requireDelay. */
@@ -138,7 +140,7 @@ export const OPEN_TEMPLATES = 16;
 
 /** Before the signature leaves: a freeze voids what was signed. Errors: SigningRefused (TooManyOpenTemplates). */
 async function noteTemplate(
-  { signedTemplates, clock }: Pick<SignOptions, "signedTemplates" | "clock">,
+  { signedTemplates, unfrozenAt, clock }: Pick<SignOptions, "signedTemplates" | "unfrozenAt" | "clock">,
   { proposalKey }: DecodedMessage,
   account: Binding,
   chain: ChainPolicy,
@@ -146,9 +148,42 @@ async function noteTemplate(
 ): Promise<void> {
   const now = clock.now();
   const since = new Date(now.getTime() - referenceSeconds(chain) * 1000);
-  const open = { sessionId, most: OPEN_TEMPLATES, since };
+  const lifted = endOfFreeze(unfrozenAt(account.accountId));
+  const open = { sessionId, most: OPEN_TEMPLATES, since, unfrozenAt: lifted };
   const noted = await signedTemplates.note(account, proposalKey.sequenceNumber, now, open);
   if (!noted) refuse("TooManyOpenTemplates", `${OPEN_TEMPLATES} sequence numbers of the server key are signed for`);
+}
+
+/** A replica that had not yet received the freeze, or whose clock is ahead, may have signed until this much later. */
+const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
+  unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS);
+
+/**
+ * Rejects a template while a later number of the same key was signed for before a freeze and may still run: voiding
+ * stops at a number that nothing was signed for, and this one's execution would make a kept template the next. After
+ * no freeze it costs nothing, otherwise one read. Errors: SigningRefused (LaterNumberOpen) with Retry-After.
+ */
+export async function checkNoLaterKept(
+  {
+    signedTemplates,
+    unfrozenAt,
+    clock,
+    chain,
+  }: Pick<SignOptions, "signedTemplates" | "unfrozenAt" | "clock" | "chain">,
+  { proposalKey }: DecodedMessage,
+  account: Binding,
+): Promise<void> {
+  const lifted = endOfFreeze(unfrozenAt(account.accountId));
+  if (!lifted) return;
+  const now = clock.now().getTime();
+  const livesMs = referenceSeconds(chain(account.chainName)) * 1000;
+  const freeze = { since: new Date(now - livesMs), unfrozenAt: lifted };
+  const keptAt = await signedTemplates.laterKeptAt(account, proposalKey.sequenceNumber, freeze);
+  if (!keptAt) return;
+  const retryAfterSeconds = Math.max(1, Math.ceil((keptAt.getTime() + livesMs - now) / 1000));
+  refuse("LaterNumberOpen", "a later sequence number was signed for before the freeze and may still run", {
+    retryAfterSeconds,
+  });
 }
 
 /** What a template asks for must leave server, creator and paymaster keys where they are, but for a rotation. */
@@ -170,15 +205,20 @@ export async function checkTemplate(
   });
 }
 
-/** What goes by what was signed before: keys that were revoked, delays that are over. Remembers what is to be signed now. */
+/**
+ * Checks that depend on the signing history: templates kept from before a freeze, keys that were revoked, delays that
+ * are over. Records what is to be signed now.
+ */
 export async function checkHistory(
-  { revokedKeys, delay, clock }: Pick<SignOptions, "revokedKeys" | "delay" | "clock">,
+  options: Pick<SignOptions, "revokedKeys" | "delay" | "clock" | "signedTemplates" | "unfrozenAt" | "chain">,
   decoded: DecodedMessage,
   template: Template | undefined,
   token: VerifiedToken,
   account: Binding,
 ): Promise<void> {
   if (!template) return;
+  const { revokedKeys, delay, clock } = options;
+  await checkNoLaterKept(options, decoded, account);
   await checkNotBroughtBack(revokedKeys, template, account, token);
   await delay(decoded, template, token, account);
   await noteRevocation(revokedKeys, template, account, clock.now());

@@ -28,11 +28,16 @@ export type RefusalReason =
   | "OutsideEphemeralScope"
   | "BadTemplateArguments"
   | "TooManyOpenTemplates"
+  | "LaterNumberOpen"
   | "BadCreation"
   | "BindingConflict"
   | "NotFrozen";
 
-/** The signer refuses: 403 SigningRefused with the rule as `reason`. */
-export const refuse = (reason: RefusalReason, detail: string): never => {
-  throw new AppError("SigningRefused", { detail, metadata: { reason } });
+/** Refuses a signature: 403 SigningRefused with the rule as `reason`. */
+export const refuse = (
+  reason: RefusalReason,
+  detail: string,
+  options: { readonly retryAfterSeconds?: number } = {},
+): never => {
+  throw new AppError("SigningRefused", { detail, metadata: { reason }, ...options });
 };

@@ -1,5 +1,6 @@
 import { uuidv7 } from "@countersign/service-kit";
 import { expect, it } from "vitest";
+import type { SignedTemplates } from "../domain/ports.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaSignedTemplates, pruneSignedTemplates } from "./prisma-signed-templates.ts";
 
@@ -94,4 +95,26 @@ it("what is known to have executed, or is too old to, is not open any more", asy
   expect([await note(5n), await note(6n)]).toEqual([true, false]);
   expect(await store.note({ ...account, serverKeyIndex: 3 }, 6n, clock.now(), { ...ANY, most: 1 })).toBe(true);
   expect(await note(6n, new Date(clock.now().getTime() + 60_000))).toBe(true);
+});
+
+it("the later numbers of before a freeze are known on every replica, also once they are signed for again", async () => {
+  const account = newAccount();
+  const [one, other] = replicas.map((replica) => prismaSignedTemplates(replica)) as [SignedTemplates, SignedTemplates];
+  const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
+  const freeze = { since: at(-1), unfrozenAt: at(100) };
+  const keptAt = (number: bigint, change: Partial<typeof freeze> = {}) =>
+    other.laterKeptAt(account, number, { ...freeze, ...change });
+  await one.note(account, 5n, at(0), ANY);
+  await one.note(account, 7n, at(50), ANY);
+  await one.note(account, 9n, at(101), ANY);
+  expect([await keptAt(3n), await keptAt(5n), await keptAt(7n)]).toEqual([at(50), at(50), undefined]);
+  expect(await keptAt(3n, { since: at(50) })).toBeUndefined();
+  expect(await keptAt(3n, { unfrozenAt: at(0) })).toEqual(at(0));
+  expect(await keptAt(2n ** 64n - 1n)).toBeUndefined();
+  await one.note(account, 7n, at(150), { ...ANY, unfrozenAt: freeze.unfrozenAt });
+  await one.note(account, 7n, at(160), { ...ANY, unfrozenAt: freeze.unfrozenAt });
+  expect(await keptAt(3n)).toEqual(at(50));
+  for (const elsewhere of [{ serverKeyIndex: 1 }, { chainName: "elsewhere" }, { accountId: uuidv7(clock) }]) {
+    expect(await other.laterKeptAt({ ...account, ...elsewhere }, 3n, freeze)).toBeUndefined();
+  }
 });

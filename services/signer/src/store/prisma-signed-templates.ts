@@ -11,7 +11,7 @@ const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, numbe
 
 /** Sequence numbers in Postgres: what one replica has signed every other one voids. */
 export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => ({
-  async note(account, number, signedAt, { sessionId, most, since }) {
+  async note(account, number, signedAt, { sessionId, most, since, unfrozenAt }) {
     const id = idOf(account, number);
     if (!id) return true;
     const { accountId, chainName, keyIndex } = id;
@@ -31,9 +31,21 @@ export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => 
               SELECT FROM budget_reservation r WHERE r.chain_name = o.chain_name AND r.settled_at IS NOT NULL
                 AND r.proposal = ${account.address}::text || '/' || o.key_index || '/' || o.number))
         ON CONFLICT (account_id, chain_name, key_index, number)
-          DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at), session_id = EXCLUDED.session_id`;
+          DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at), session_id = EXCLUDED.session_id,
+            kept_at = CASE WHEN t.signed_at <= ${unfrozenAt ?? null}::timestamptz THEN t.signed_at ELSE t.kept_at END`;
       return noted > 0;
     });
+  },
+  async laterKeptAt(account, number, { since, unfrozenAt }) {
+    const id = idOf(account, number);
+    if (!id) return undefined;
+    const [row] = await prisma.$queryRaw<{ keptAt: Date | null }[]>`
+      SELECT max(kept.at) AS "keptAt" FROM (
+        SELECT CASE WHEN signed_at <= ${unfrozenAt}::timestamptz THEN signed_at ELSE kept_at END AS at
+        FROM signed_template WHERE account_id = ${id.accountId}::uuid AND chain_name = ${id.chainName}
+          AND key_index = ${id.keyIndex}::int AND number > ${number}::bigint) kept
+      WHERE kept.at > ${since}::timestamptz`;
+    return row?.keptAt ?? undefined;
   },
   async has(account, number) {
     const where: Prisma.SignedTemplateWhereInput | undefined = idOf(account, number);

@@ -2,19 +2,28 @@ import type { SignedTemplates } from "../domain/ports.ts";
 
 /** Sequence numbers in memory. */
 export function memorySignedTemplates(): SignedTemplates & { clear(): void } {
-  const numbers = new Map<string, { at: Date; by: string }>();
+  const numbers = new Map<string, { number: bigint; at: Date; by: string; keptAt: Date | undefined }>();
   type Account = Parameters<SignedTemplates["has"]>[0];
   const keyOf = ({ accountId, chainName, serverKeyIndex }: Account) => `${accountId}/${chainName}/${serverKeyIndex}/`;
   const idOf = (account: Account, number: bigint) => keyOf(account) + number;
   return {
     clear: () => numbers.clear(),
-    async note(account, number, now, { sessionId: by, most, since }) {
+    async note(account, number, now, { sessionId: by, most, since, unfrozenAt }) {
       const id = idOf(account, number);
       const others = [...numbers].filter(
         ([other, row]) => other.startsWith(keyOf(account)) && other !== id && row.by === by && row.at > since,
       );
-      if (others.length < most) numbers.set(id, { at: now, by });
+      const known = numbers.get(id);
+      const keptAt = known && unfrozenAt && known.at <= unfrozenAt ? known.at : known?.keptAt;
+      if (others.length < most) numbers.set(id, { number, at: now, by, keptAt });
       return others.length < most;
+    },
+    async laterKeptAt(account, number, { since, unfrozenAt }) {
+      const kept = [...numbers].flatMap(([id, row]) => {
+        const at = row.at <= unfrozenAt ? row.at : row.keptAt;
+        return id.startsWith(keyOf(account)) && row.number > number && at && at > since ? [at.getTime()] : [];
+      });
+      return kept.length === 0 ? undefined : new Date(Math.max(...kept));
     },
     has: async (account, number) => numbers.has(idOf(account, number)),
   };

@@ -86,11 +86,13 @@ export const state: {
   bindings: Binding[];
   policy: Policy;
   blockedKeys: PublicKey[];
+  unfrozenAt: Date | undefined;
 } = {
   records: [],
   reserved: [],
   bindings: [],
   blockedKeys: [],
+  unfrozenAt: undefined,
   policy: DEFAULT_POLICY,
 };
 export const store: BindingStore = {
@@ -169,6 +171,7 @@ export const signing = {
   addedKeys,
   recoveryKeys,
   revokedKeys,
+  unfrozenAt: () => state.unfrozenAt,
   blockedKeys: (accountId: string) => (accountId === account.accountId ? state.blockedKeys : []),
   signedTemplates,
   delay,
@@ -194,6 +197,7 @@ export const creation = signCreation({
 beforeEach(async () => {
   state.records = [];
   state.blockedKeys = [];
+  state.unfrozenAt = undefined;
   state.reserved = [];
   state.bindings = [account];
   state.policy = DEFAULT_POLICY;
