@@ -93,7 +93,7 @@ describe("a thief's device that its owner has approved by mistake", () => {
     const { owner, thief: honest, lockOut } = await robbed();
     await addedAgo(owner, "1 day");
     await change(honest, lockOut);
-    await expect.poll(() => owner.client.me().catch(({ error }) => error), patience).toBe("InvalidAccessToken");
+    await expect.poll(() => owner.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
   });
 });
 
