@@ -15,7 +15,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: [`${sources}/**/*.test.ts`, "tests/faults/proxy/*.test.ts"],
+          include: [`${sources}/**/*.test.ts`, "tests/{faults/proxy,models}/*.test.ts"],
           exclude: [...exclude, "**/*.service.test.ts"],
           globalSetup: ["dev/src/testing/parser-setup.ts"],
           maxWorkers,
@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/faults/**"],
+          exclude: [...exclude, "tests/{faults,models}/**"],
           globalSetup: ["dev/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -87,11 +87,14 @@ describe("the list of keys follows the chain", () => {
     expect((await person.client.keys()).map(({ publicKey }) => publicKey)).toEqual([person.deviceKey.publicKey]);
   });
 
-  it("the last user key stays: the template refuses on chain", async () => {
+  it("a session revokes no key of its own, so that the last one stays also beside keys of removed devices", async () => {
     const person = await signUpPerson();
-    await expect(change(person, { template: "revoke-user-key", oldKey: person.deviceKey.publicKey })).rejects.toThrow(
-      "the last user key",
-    );
-    expect(await person.client.keys()).toMatchObject([{ revokedAt: "" }]);
+    const { deviceKey, client } = await secondPhone(person);
+    await person.client.removeDevice(deviceKey.publicKey);
+    const own = { template: "revoke-user-key", oldKey: person.deviceKey.publicKey } as const;
+    const refused = { status: 403, error: "SigningRefused", reason: "BadTemplateArguments" };
+    expect(await problemOf(change(person, own))).toMatchObject(refused);
+    expect(await person.client.keys()).toMatchObject([{ revokedAt: "" }, { revokedAt: "" }]);
+    expect(await problemOf(client.keys())).toMatchObject({ status: 401 });
   });
 });

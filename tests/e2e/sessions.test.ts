@@ -173,7 +173,9 @@ describe("devices", () => {
   });
 
   it("a removed device is out at once: its session, its refresh token, its key for sign-in and for co-signing", async () => {
-    const { client, deviceKey, login } = await signUpPerson();
+    const person = await signUpPerson();
+    const { client, deviceKey, login } = person;
+    await secondPhone(person);
     const { accessToken: token, refreshToken } = client.credentials!;
     await client.removeDevice(deviceKey.publicKey);
     await expect

@@ -78,7 +78,14 @@ export function deviceRoutes({ devices, access }: DeviceClients): Route[] {
       summary: "Ends the device's sessions and blocks its keys",
       token: "user",
       request: oneDevice,
-      errors: ["InvalidPublicKey", "DeviceNotFound", "DeviceTooYoung", "AccountFrozen"],
+      errors: [
+        "InvalidPublicKey",
+        "DeviceNotFound",
+        "DeviceTooYoung",
+        "AccountFrozen",
+        "LastDevice",
+        "ChainUnavailable",
+      ],
       handler: async ({ params, query }, call) => {
         const publicKey = keyNamed(params.publicKey, query.algorithm);
         await access.removeDevice({ publicKey }, { call, deadlineMs: DEADLINES.unary });

@@ -59,6 +59,11 @@ export const REASONS = {
     title: "Only the device itself may change its push token",
   },
   DeviceTooYoung: { grpc: "PERMISSION_DENIED", http: 403, title: "A young device cannot remove an older one" },
+  LastDevice: {
+    grpc: "FAILED_PRECONDITION",
+    http: 409,
+    title: "Nobody could sign in after this: add another device or a recovery key first",
+  },
   KeyNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such key" },
   KeyAlreadyRegistered: { grpc: "ALREADY_EXISTS", http: 409, title: "The key is the account's already" },
   TwoFactorAuthNotFound: { grpc: "NOT_FOUND", http: 404, title: "No such request" },

@@ -24,7 +24,7 @@ import {
   type ServiceProcess,
   untilCurrent,
 } from "@countersign/service-kit";
-import { removeFromDeviceList } from "./clients/device-list.ts";
+import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, listPasskeys, signUpSteps } from "./clients/sign-up-steps.ts";
 import { admissionSteps, twoFactorRequests } from "./clients/two-factor-requests.ts";
@@ -275,6 +275,7 @@ async function start(service: ServiceProcess) {
           freezes,
           delays: config.unfreezeDelays,
           clock,
+          describeAccess: describeAccess(registrations),
           removeFromList: removeFromDeviceList(devices),
         }),
       ),

@@ -58,7 +58,7 @@ const CONTRACT: Record<string, Reason[]> = {
   ],
   "GET /device/v1/devices": [],
   "PUT /device/v1/devices/{publicKey}": ["DeviceNotFound", "PushTokenNotYours", "InvalidRequest"],
-  "DELETE /device/v1/devices/{publicKey}": ["DeviceNotFound", "DeviceTooYoung"],
+  "DELETE /device/v1/devices/{publicKey}": ["DeviceNotFound", "DeviceTooYoung", "LastDevice"],
   "GET /device/v1/events": [],
   "POST /account/v1/freeze": [],
   "POST /account/v1/unfreeze": [],

@@ -19,13 +19,18 @@ export interface AccessStore {
   cutOff(device: DeviceCutOff): Promise<void>;
 }
 
-export interface RemoveDeviceOptions<Call> {
+export interface RemoveDeviceOptions<Call, Access> {
   readonly access: AccessStore;
   readonly freezes: Pick<FreezeStore, "find">;
   readonly delays: Pick<UnfreezeDelays, "deviceMs">;
   readonly clock: Clock;
-  /** device.v1.Devices/RemoveDevice: decides who may, and takes the device from the list. Errors: DeviceNotFound, DeviceTooYoung. */
-  removeFromList(publicKey: Uint8Array, call: Call): Promise<PublicKey>;
+  /** key.v1.Keys/DescribeAccess: what signs in to the account now. Errors: ChainUnavailable, Unavailable. */
+  describeAccess(accountId: string, call: Call): Promise<Access>;
+  /**
+   * device.v1.Devices/RemoveDevice: decides who may, and takes the device from the list. `access` where a device removes
+   * itself. Errors: DeviceNotFound, DeviceTooYoung, LastDevice.
+   */
+  removeFromList(publicKey: Uint8Array, access: Access | undefined, call: Call): Promise<PublicKey>;
 }
 
 const FROZE =
@@ -33,20 +38,24 @@ const FROZE =
 
 /**
  * Removes a device of the token's account. The list goes first, because it decides who may; should this process die in between, the event of the removal
- * does the rest (subscribers/device-removed.ts), and so does a repeated request. Errors: AccountFrozen where mayRemove forbids it; those of the list.
+ * does the rest (subscribers/device-removed.ts), and so does a repeated request. Errors: AccountFrozen where mayRemove
+ * forbids it; those of describeAccess and removeFromList.
  */
 export const removeDevice =
-  <Call extends { requestId: string }>(options: RemoveDeviceOptions<Call>) =>
+  <Call extends { requestId: string }, Access>(options: RemoveDeviceOptions<Call, Access>) =>
   async (token: VerifiedToken, publicKey: Uint8Array, call: Call): Promise<PublicKey> => {
-    const { access, freezes, delays, clock, removeFromList } = options;
+    const { access, freezes, delays, clock, describeAccess, removeFromList } = options;
     const { accountId, sessionKey } = token;
     const now = clock.now();
     const freeze = await freezes.find(accountId, now);
     const by = deviceParty(sessionKey);
     // The request names bytes only; among the devices of one account no two algorithms share them.
-    const device = freeze?.frozenBy.endsWith(`/${Buffer.from(publicKey).toString("hex")}`) ? freeze.frozenBy : "";
+    const named = Buffer.from(publicKey).toString("hex");
+    const device = freeze?.frozenBy.endsWith(`/${named}`) ? freeze.frozenBy : "";
     if (!mayRemove(freeze, { by, device, now, delays })) throw new AppError("AccountFrozen", { detail: FROZE });
-    const deviceKey = await removeFromList(publicKey, call);
+    // Only a device that removes itself may be the last one. A stolen one goes without asking any further service.
+    const left = sessionKey.publicKey === named ? await describeAccess(accountId, call) : undefined;
+    const deviceKey = await removeFromList(publicKey, left, call);
     await access.cutOff({ accountId, deviceKey, removedAt: clock.now(), requestId: call.requestId });
     return deviceKey;
   };

@@ -16,6 +16,7 @@ export interface AccountDevices {
   /** The device last removed with this identity key (canonical hex). */
   findRemoved(publicKey: string): Promise<Device | undefined>;
   countLive(): Promise<number>;
+  listLive(): Promise<Device[]>;
   /** False where the id is taken, by whichever account. */
   insert(device: Device): Promise<boolean>;
   /** Writes attributes and `removedAt`. */

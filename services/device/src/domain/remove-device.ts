@@ -2,12 +2,15 @@ import { AppError } from "@countersign/errors";
 import { samePublicKey } from "@countersign/keys";
 import type { Clock } from "@countersign/service-kit";
 import type { Device, Session } from "./device.ts";
+import { type ChainAccess, isLastDevice } from "./last-device.ts";
 import type { DeviceStore } from "./ports.ts";
 
 export interface RemoveDevice {
   session: Session;
   /** Identity key of the device to remove, canonical hex. */
   publicKey: string;
+  /** What signs in to the account; undefined where the key service was not asked. Needed where a device removes itself. */
+  access: readonly ChainAccess[] | undefined;
   requestId: string;
 }
 
@@ -15,8 +18,10 @@ export interface RemoveDevice {
 export const YOUNG_FOR_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Takes a device from the session's account and gives it; a repeated call gives the removed device again.
- * Errors: DeviceNotFound; DeviceTooYoung; SessionEnded where the asking device itself is not the account's any more.
+ * Takes a device from the session's account and returns it; a repeated call returns the removed device again. A device
+ * that removes itself must leave somebody who can sign in; one that removes another stays itself.
+ * Errors: DeviceNotFound; DeviceTooYoung; LastDevice; Unavailable without `access` where it is needed; SessionEnded where
+ * the asking device itself is not the account's any more.
  */
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>
@@ -33,6 +38,11 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       if (!asker || !samePublicKey(asker.publicKey, command.session.sessionKey)) throw new AppError("SessionEnded");
       const young = now.getTime() - asker.createdAt.getTime() < YOUNG_FOR_MS;
       if (young && device.createdAt < asker.createdAt) throw new AppError("DeviceTooYoung");
+      if (device.id === asker.id) {
+        if (!command.access) throw new AppError("Unavailable");
+        const live = (await devices.listLive()).map(({ publicKey }) => publicKey);
+        if (isLastDevice(device.publicKey, live, command.access)) throw new AppError("LastDevice");
+      }
 
       const removed: Device = { ...device, removedAt: now };
       await devices.update(removed);

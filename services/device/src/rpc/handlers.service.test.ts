@@ -116,7 +116,13 @@ describe("device over gRPC with mutual TLS", () => {
     expect(updated.device?.attributes).toEqual({ ...someAttributes, pushToken: "push", name: "" });
     expect((await gateway.listDevices({}, { token })).devices).toEqual([updated.device]);
 
-    await auth.removeDevice({ publicKey }, { token });
+    const chain = { chainName: "flow-emulator", deviceKeys: [publicKeyToProto(key)], recoveryKey: false };
+    const removal = (recoveryKey: boolean) => ({ publicKey, access: { chains: [{ ...chain, recoveryKey }] } });
+    await expect(auth.removeDevice({ publicKey, access: undefined }, { token })).rejects.toMatchObject({
+      reason: "Unavailable",
+    });
+    await expect(auth.removeDevice(removal(false), { token })).rejects.toMatchObject({ reason: "LastDevice" });
+    await auth.removeDevice(removal(true), { token });
     expect((await gateway.listDevices({}, { token })).devices).toEqual([]);
   });
 
@@ -130,7 +136,7 @@ describe("device over gRPC with mutual TLS", () => {
     const publicKey = Buffer.from(other.publicKey, "hex");
     const notFound = { reason: "DeviceNotFound" };
     await expect(gateway.updateDevice({ publicKey, name: "x" }, { token })).rejects.toMatchObject(notFound);
-    await expect(auth.removeDevice({ publicKey }, { token })).rejects.toMatchObject(notFound);
+    await expect(auth.removeDevice({ publicKey, access: undefined }, { token })).rejects.toMatchObject(notFound);
     expect((await gateway.listDevices({}, { token })).devices).toHaveLength(1);
   });
 

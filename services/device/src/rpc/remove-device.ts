@@ -1,5 +1,5 @@
 import type { RemoveDeviceRequest, RemoveDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
-import type { CallContext } from "@countersign/service-kit";
+import { type CallContext, publicKeyFromProto } from "@countersign/service-kit";
 import { z } from "zod";
 import type { removeDevice } from "../domain/remove-device.ts";
 import { identityKey, parseRequest, sessionOf, toWireDevice } from "./messages.ts";
@@ -12,5 +12,9 @@ export const removeDeviceRpc =
   async (request: RemoveDeviceRequest, call: CallContext): Promise<RemoveDeviceResponse> => {
     const session = sessionOf(call);
     const { publicKey } = parseRequest(shape, request);
-    return { device: toWireDevice(await remove({ session, publicKey, requestId: call.requestId })) };
+    const access = request.access?.chains.map((chain) => ({
+      ...chain,
+      deviceKeys: chain.deviceKeys.map((key) => publicKeyFromProto(key)),
+    }));
+    return { device: toWireDevice(await remove({ session, publicKey, access, requestId: call.requestId })) };
   };

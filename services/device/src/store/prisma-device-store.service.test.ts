@@ -123,11 +123,30 @@ describe("devices in Postgres", () => {
       remove({
         session: { accountId, sessionKey: asker.publicKey },
         publicKey: devices[1 - index]!.publicKey.publicKey,
+        access: undefined,
         requestId: "test",
       }),
     );
     const results = await Promise.allSettled(byEachOther);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await list({ accountId })).toHaveLength(1);
+  });
+
+  it("keeps one of two devices that each remove themselves at once", async () => {
+    const { register, remove, list } = commands();
+    const devices = [await register(someRegistration(accountId)), await register(someRegistration(accountId))];
+    const deviceKeys = devices.map(({ publicKey }) => publicKey);
+    const bySelf = deviceKeys.map((sessionKey) =>
+      remove({
+        session: { accountId, sessionKey },
+        publicKey: sessionKey.publicKey,
+        access: [{ chainName: "flow-emulator", deviceKeys, recoveryKey: false }],
+        requestId: "test",
+      }),
+    );
+    const results = await Promise.allSettled(bySelf);
+    const refused = results.flatMap((each) => (each.status === "rejected" ? [each.reason.reason] : []));
+    expect(refused).toEqual(["LastDevice"]);
     expect(await list({ accountId })).toHaveLength(1);
   });
 
@@ -138,6 +157,7 @@ describe("devices in Postgres", () => {
     const removal = {
       session: { accountId, sessionKey: device.publicKey },
       publicKey: device.publicKey.publicKey,
+      access: [],
       requestId: "test",
     };
     const [first, second] = await Promise.all([remove(removal), remove(removal)]);

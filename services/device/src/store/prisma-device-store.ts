@@ -33,6 +33,7 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
       });
       return row ? toDevice(row) : undefined;
     },
+    listLive: async () => (await tx.device.findMany({ where: { accountId, removedAt: null } })).map(toDevice),
     countLive: () => tx.device.count({ where: { accountId, removedAt: null } }),
     async insert(device) {
       // ON CONFLICT DO NOTHING: an error would end the transaction.

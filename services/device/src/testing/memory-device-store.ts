@@ -21,6 +21,7 @@ export function memoryDeviceStore(): MemoryDeviceStore {
       work({
         findLive: async (key) => live(accountId).find(byKey(key)),
         findRemoved: async (key) => ofAccount(accountId).findLast((device) => byKey(key)(device) && device.removedAt),
+        listLive: async () => live(accountId),
         countLive: async () => live(accountId).length,
         insert: async (device) => !devices.has(device.id) && Boolean(devices.set(device.id, device)),
         update: async (device) => void devices.set(device.id, device),

@@ -1,6 +1,7 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import type { CallContext, Handlers } from "@countersign/service-kit";
+import { describeAccess } from "../domain/describe-access.ts";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
 import type { FollowChain } from "../domain/follow-chain.ts";
 import { listKeys } from "../domain/list-keys.ts";
@@ -9,6 +10,7 @@ import type { ChainDirectory, DeviceDirectory } from "../domain/ports.ts";
 import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts";
 import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
+import { describeAccessRpc } from "./describe-access.ts";
 import { findSignInKeyRpc } from "./find-sign-in-key.ts";
 import { listKeysRpc } from "./list-keys.ts";
 import { listPasskeysRpc } from "./list-passkeys.ts";
@@ -29,6 +31,7 @@ export const keysHandlers = (options: KeysOptions): Handlers<KeysService> => ({
   registerKey: registerKeyRpc(registerKey(options)),
   findSignInKey: findSignInKeyRpc(findSignInKey(options)),
   listPasskeys: listPasskeysRpc(listPasskeys(options)),
+  describeAccess: describeAccessRpc(describeAccess(options)),
   listKeys: listKeysRpc(listKeys(options)),
   reportRevocation: reportRevocationRpc(reportRevocation(options)),
   registerRecoveryKey: registerRecoveryKeyRpc(registerRecoveryKey(options), listKeys(options)),

@@ -89,3 +89,21 @@ describe("a device's own key", () => {
     expect(await refusal(transaction(asked(payloadMessage(addition(device.publicKey)))))).toBe("BadTemplateArguments");
   });
 });
+
+describe("a session's own key", () => {
+  const revoking = (oldKey: string, template = "revoke-user-key" as const) => {
+    const change = { template, oldKey };
+    const script = keyTemplateScript(template);
+    return payloadMessage({ ...addition(), script, arguments: keyChangeArguments(change).map(encodeCadence) });
+  };
+
+  it("is not revoked by that session, also not as its negation; another device's is", async () => {
+    const own = device.publicKey.publicKey;
+    const y = P256_PRIME - BigInt(`0x${own.slice(64)}`);
+    for (const oldKey of [own, own.slice(0, 64) + y.toString(16).padStart(64, "0")]) {
+      state.records = [];
+      expect(await refusal(transaction(asked(revoking(oldKey))))).toBe("BadTemplateArguments");
+    }
+    expect((await transaction(asked(revoking(newDevice.publicKey.publicKey)))).signature).toHaveLength(64);
+  });
+});

@@ -33,6 +33,15 @@ export async function checkNotBroughtBack(
   if (await revokedKeys.has(account, publicKey)) refuse("BadTemplateArguments", "the key was revoked");
 }
 
+/**
+ * A session does not revoke the key that it signs with: the key of another device does. So a revocation never takes the last key that
+ * the service still accepts: the chain counts keys of removed devices too. Errors: SigningRefused (BadTemplateArguments).
+ */
+export function checkNotOwnKey({ change }: Template, token: Pick<VerifiedToken, "accountKey">): void {
+  if (change.template !== "revoke-user-key" || !sameHolder(token.accountKey.publicKey, change.oldKey)) return;
+  refuse("BadTemplateArguments", "a session does not revoke its own key: another device of the account can");
+}
+
 /** Before the signature leaves: a revocation that never runs only keeps a key from being added that is there. */
 export async function noteRevocation(
   revokedKeys: RevokedKeys,

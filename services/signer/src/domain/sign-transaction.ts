@@ -28,7 +28,7 @@ import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { AddedKeys } from "./added-keys.ts";
 import type { Decide, Deciding, SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses, SignedTemplates } from "./ports.ts";
-import { checkNotBroughtBack, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
+import { checkNotBroughtBack, checkNotOwnKey, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
 import type { RecoveryKeys, requireDelay } from "./time-locks.ts";
 
 /** A user's message for one of our keys. */
@@ -218,6 +218,7 @@ export async function checkHistory(
 ): Promise<void> {
   if (!template) return;
   const { revokedKeys, delay, clock } = options;
+  checkNotOwnKey(template, token);
   await checkNoLaterKept(options, decoded, account);
   await checkNotBroughtBack(revokedKeys, template, account, token);
   await delay(decoded, template, token, account);

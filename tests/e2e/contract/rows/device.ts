@@ -5,7 +5,7 @@ import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, attributes, once, tokenOf } from "../people.ts";
 import { device } from "../resources.ts";
-import type { Rows } from "../rows.ts";
+import { type Rows, unprovoked } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const owner = once(signUpPerson);
@@ -46,6 +46,13 @@ export const devices: Rows = {
         const { deviceKey } = await owner();
         return exchange("removeDevice", { token: tokenOf(await second()), name: deviceKey.publicKey });
       },
+      LastDevice: async () => {
+        const person = await signUpPerson();
+        return exchange("removeDevice", { token: tokenOf(person), name: person.deviceKey.publicKey });
+      },
+      ChainUnavailable: unprovoked(
+        "the stack's chain answers; describe-access.test.ts and remove-device.test.ts play one that does not",
+      ),
       AccountFrozen: async () => {
         const person = await signUpPerson();
         const other = tokenOf(await secondPhone(person));

@@ -1,0 +1,92 @@
+import { CountersignClient, sendTransaction } from "@countersign/client";
+import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
+import { describe, expect, it } from "vitest";
+import { change, plain } from "./key-changes.ts";
+import {
+  chainName,
+  logIn,
+  network,
+  type Person,
+  type Phone,
+  problemOf,
+  secondPhone,
+  signUpPerson,
+  stack,
+} from "./person.ts";
+
+const NOTHING = "transaction { prepare(a: &Account) {} }";
+const patience = { timeout: 20_000, interval: 100 };
+const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
+  deviceKey,
+  client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
+});
+const removeOwn = ({ client, deviceKey }: Phone) => client.removeDevice(deviceKey.publicKey);
+const lastDevice = { status: 409, error: "LastDevice" };
+
+/** That the phone signs in with its key and has a transaction sealed. */
+async function expectAtHome({ client }: Phone, { email }: Person): Promise<void> {
+  await client.signIn({ login: await logIn(email), chainName });
+  await expect
+    .poll(() => sendTransaction(client, { network, cadence: NOTHING }).then(() => "sealed", String), patience)
+    .toBe("sealed");
+}
+
+describe("an account is not lost", () => {
+  it("by removing its only device: refused until a recovery key is on chain, which then signs in", async () => {
+    const person = await signUpPerson();
+    expect(await problemOf(removeOwn(person))).toMatchObject(lastDevice);
+    const backup = generateDeviceKey();
+    await person.client.registerRecoveryKey(plain(backup), "ada@cloud.example");
+    expect(await problemOf(removeOwn(person))).toMatchObject(lastDevice);
+    await expectAtHome(person, person);
+    await change(person, { template: "add-recovery-key", newKey: plain(backup) });
+    await removeOwn(person);
+    const recovery = { ...person, ...clientOf(backup) };
+    await recovery.client.signIn({ login: await logIn(person.email), chainName });
+    expect((await recovery.client.me()).id).toBe(person.signedUp.account.id);
+  });
+
+  it("by two devices that remove themselves at once: one stays, and signs", async () => {
+    const person = await signUpPerson();
+    const second = await secondPhone(person);
+    const removals = await Promise.allSettled([person, second].map(removeOwn));
+    const refused = removals.flatMap((each) => (each.status === "rejected" ? [each.reason.error] : []));
+    expect(refused).toEqual(["LastDevice"]);
+    await expectAtHome(removals[0]!.status === "rejected" ? person : second, person);
+  });
+
+  it("by removing devices one by one where the other one's key was revoked on chain", async () => {
+    const person = await signUpPerson();
+    const second = await secondPhone(person);
+    await change(person, { template: "revoke-user-key", oldKey: second.deviceKey.publicKey });
+    expect(await problemOf(removeOwn(person))).toMatchObject(lastDevice);
+    await expectAtHome(person, person);
+  });
+
+  it("by freezing it with its only device: the same device lifts that after a delay", async () => {
+    const person = await signUpPerson();
+    await person.client.freeze();
+    expect(await problemOf(person.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    const lift = () =>
+      person.client.unfreeze().then(
+        () => "lifted",
+        ({ error }) => error,
+      );
+    await expect.poll(lift, patience).toBe("lifted");
+    await expectAtHome(person, person);
+  });
+
+  it("by three rejections: a device reopens it", async () => {
+    const person = await signUpPerson();
+    for (const { deviceKey } of [1, 2, 3].map(() => clientOf(generateDeviceKey()))) {
+      const { twoFactorAuth } = await clientOf(deviceKey).client.requestTwoFactor({
+        login: await logIn(person.email),
+        chainName,
+      });
+      await person.client.rejectTwoFactor(twoFactorAuth.id);
+    }
+    expect(await problemOf(secondPhone(person))).toMatchObject({ error: "TwoFactorAuthClosed" });
+    await person.client.reopenTwoFactor();
+    await expectAtHome(await secondPhone(person), person);
+  });
+});
