@@ -15,16 +15,24 @@ export interface DevelopmentClient {
   confidential: boolean;
 }
 
-/** An app with a server of its own, as clients of the original contract are: it sends method, token and chain only. */
+/**
+ * An app with a server of its own, as clients of the original contract are: it sends method, token and chain
+ * only.
+ */
 export const SERVER_APP_CLIENT = "server-app";
 
-/** A client of somebody else's at the same provider: auth does not know it, and its tokens are no logins here. */
+/**
+ * A client of somebody else's at the same provider: auth does not know it, and its tokens are no logins here.
+ */
 export const FOREIGN_CLIENT = { clientId: "foreign-app", redirectUri: "http://localhost/foreign-app/callback" };
 
 /** The client that the example page is. */
 export const WEB_WALLET_CLIENT = "web-wallet";
 
-/** The apps that the development provider knows; auth is told the same. `webWallet`: the example page's address, where it is served. */
+/**
+ * The apps that the development provider knows; auth is told the same. `webWallet`: the example page's
+ * address, where it is served.
+ */
 export function developmentClients(gateway: string, webWallet?: string): DevelopmentClient[] {
   const demo: DevelopmentClient = {
     clientId: "demo",
@@ -54,7 +62,10 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
   return [demo, serverApp, page];
 }
 
-/** What auth reads from AUTH_PROVIDERS_FILE. `secretFile` has the secret of confidential clients. A code without a redirect URI is the first client's. */
+/**
+ * What auth reads from AUTH_PROVIDERS_FILE. `secretFile` has the secret of confidential clients. A code
+ * without a redirect URI is the first client's.
+ */
 export function authProviders(issuer: string, clients: DevelopmentClient[], secretFile: string): unknown {
   const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri, confidential }, index) => ({
     clientId,

@@ -18,7 +18,10 @@ export const { chainName } = chain;
 /** As the client package wants it. */
 export const network = { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster };
 
-/** A fresh login of `email` at the identity provider, as an ID token; with `maxAge` null its time is not known. */
+/**
+ * A fresh login of `email` at the identity provider, as an ID token; with `maxAge` null its time is not
+ * known.
+ */
 export async function logIn(
   email: string,
   options: { maxAge?: number | null } = {},

@@ -26,8 +26,8 @@ export const loginMembers = { method, token, ...extras };
 export const optionalLoginMembers = { method: method.optional(), token: optionalText(16_384), ...extras };
 
 /**
- * Waits for a call whose request carries a login. Auth names members of the login `/login/…`; `parent` is where the
- * body has them. Errors: those of the call, with the body's pointers.
+ * Waits for a call whose request carries a login. Auth names members of the login `/login/…`; `parent` is
+ * where the body has them. Errors: those of the call, with the body's pointers.
  */
 export async function withLoginPointers<T>(parent: "" | "/request", call: Promise<T>): Promise<T> {
   try {

@@ -23,11 +23,15 @@ export interface DevelopmentLoginOptions {
   nonce?: string;
   scope?: string;
   /**
-   * `max_age` in seconds: the provider asks again whom it has not asked for so long, and writes `auth_time` into the ID
-   * token. Without `auth_time` no login is fresh enough to change the recovery key. Default: 300; null does not send it.
+   * `max_age` in seconds: the provider asks again whom it has not asked for so long, and writes `auth_time`
+   * into the ID token. Without `auth_time` no login is fresh enough to change the recovery key. Default: 300;
+   * null does not send it.
    */
   maxAge?: number | null;
-  /** False: without PKCE (RFC 7636), as confidential clients may; the code has no verifier then. Default: true. */
+  /**
+   * False: without PKCE (RFC 7636), as confidential clients may; the code has no verifier then. Default:
+   * true.
+   */
   pkce?: boolean;
 }
 
@@ -35,8 +39,8 @@ const MAX_STEPS = 20;
 const TIMEOUT_MS = 10_000;
 
 /**
- * Plays a browser and a person at the development identity provider: opens the login page, fills in the e-mail address, agrees, and
- * stops at the redirect to the client, which it does not open.
+ * Plays a browser and a person at the development identity provider: opens the login page, fills in the
+ * e-mail address, agrees, and stops at the redirect to the client, which it does not open.
  */
 export async function loginAtDevelopmentProvider(options: DevelopmentLoginOptions): Promise<AuthorizationCode> {
   const { clientId, redirectUri, nonce = randomBytes(16).toString("base64url") } = options;
@@ -104,7 +108,10 @@ async function discover(issuer: string): Promise<ProviderMetadata> {
   return (await response.json()) as ProviderMetadata;
 }
 
-/** Follows redirects and submits forms until the provider sends the browser to `redirectUri`; gives that address. */
+/**
+ * Follows redirects and submits forms until the provider sends the browser to `redirectUri`; gives that
+ * address.
+ */
 async function browse(start: URL, redirectUri: string, email: string): Promise<URL> {
   const jar = new CookieJar();
   let url = start;

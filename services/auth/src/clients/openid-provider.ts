@@ -60,13 +60,17 @@ const webAddress = (value: unknown): string => {
   return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
 };
 
-/** The e-mail address, unless the provider says that it is not verified. Some providers write booleans as text. */
+/**
+ * The e-mail address, unless the provider says that it is not verified. Some providers write booleans as
+ * text.
+ */
 const emailOf = ({ email, email_verified }: ProfileClaims): string =>
   String(email_verified) === "false" ? "" : text(email, 320);
 
 /**
- * When the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does not say it: a
- * provider issues tokens for logins of last month. Providers must send it only where `max_age` asks for it.
+ * When the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does not say
+ * it: a provider issues tokens for logins of last month. Providers must send it only where `max_age` asks for
+ * it.
  */
 function authTimeOf({ auth_time: claimed, iat }: JWTPayload, now: Date): Date | undefined {
   const isTime = typeof claimed === "number" && Number.isInteger(claimed) && claimed >= 0 && claimed <= iat!;
@@ -88,8 +92,9 @@ const typeOf = ({ typ }: { typ?: unknown }): string =>
   typeof typ === "string" ? typ.toLowerCase().replace(/^application\//, "") : "";
 
 /**
- * What a login token is, before anything of it is verified: that happens by the rules of its kind. A JWT is an access
- * token where its type says so (RFC 9068; Keycloak writes it among the claims), and otherwise an ID token.
+ * What a login token is, before anything of it is verified: that happens by the rules of its kind. A JWT is
+ * an access token where its type says so (RFC 9068; Keycloak writes it among the claims), and otherwise an ID
+ * token.
  */
 function kindOf(token: string): "id-token" | "jwt-access-token" | "opaque" | "garbage" {
   if (!/^[\w-]*\.[\w-]*\.[\w-]*$/.test(token)) return BEARER_TOKEN.test(token) ? "opaque" : "garbage";
@@ -101,7 +106,9 @@ function kindOf(token: string): "id-token" | "jwt-access-token" | "opaque" | "ga
   }
 }
 
-/** Refuses other JWTs of the provider's keys: logout and security event tokens are issued to the same clients. */
+/**
+ * Refuses other JWTs of the provider's keys: logout and security event tokens are issued to the same clients.
+ */
 function requireIdToken({ payload, protectedHeader }: JWTVerifyResult): void {
   const type = typeOf(protectedHeader);
   if ((type !== "" && type !== "jwt") || (payload.typ !== undefined && payload.typ !== "ID") || "events" in payload) {
@@ -109,7 +116,10 @@ function requireIdToken({ payload, protectedHeader }: JWTVerifyResult): void {
   }
 }
 
-/** The HTTP status that the provider refused with; undefined where there was none, or the answer was the problem. */
+/**
+ * The HTTP status that the provider refused with; undefined where there was none, or the answer was the
+ * problem.
+ */
 function refusalStatus(cause: unknown): number | undefined {
   const isRefusal = cause instanceof openid.ResponseBodyError || cause instanceof openid.WWWAuthenticateChallengeError;
   if (isRefusal) return cause.status;
@@ -123,7 +133,10 @@ function isBadAnswer(cause: unknown): boolean {
   return cause.code !== undefined && cause.code !== "OAUTH_TIMEOUT" && cause.code !== "OAUTH_ABORT";
 }
 
-/** One configured identity provider. Its metadata comes from its configured issuer only, never from inside of a token. */
+/**
+ * One configured identity provider. Its metadata comes from its configured issuer only, never from inside of
+ * a token.
+ */
 export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   const { name, issuer, introspection } = config;
   const configurations = new Map<Credentials, Promise<openid.Configuration>>();
@@ -203,8 +216,9 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   }
 
   /**
-   * What the provider's userinfo endpoint says about the person of this access token (OpenID Connect Core, section 5.3);
-   * undefined where it refuses the token. Errors: InvalidLoginToken, IdentityProviderUnavailable.
+   * What the provider's userinfo endpoint says about the person of this access token (OpenID Connect Core,
+   * section 5.3); undefined where it refuses the token. Errors: InvalidLoginToken,
+   * IdentityProviderUnavailable.
    */
   async function userInfo(accessToken: string, subject: unknown): Promise<ProfileClaims | undefined> {
     const { userinfo_endpoint: endpoint } = (await configuration(config.clients[0]!)).serverMetadata();
@@ -235,7 +249,10 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     return claims as ProfileClaims;
   }
 
-  /** What the provider says about an opaque access token (RFC 7662). Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+  /**
+   * What the provider says about an opaque access token (RFC 7662). Errors: InvalidLoginToken,
+   * IdentityProviderUnavailable.
+   */
   async function introspect(token: string): Promise<JWTPayload> {
     if (!introspection) {
       throw invalidLogin(
@@ -281,9 +298,9 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   }
 
   /**
-   * The registered client that an access token was issued to. A token for another resource server is refused: that
-   * server could log in with it. So is one that is bound to a key (`cnf`), which nothing here checks. Introspection may
-   * name no audience; a JWT must. Errors: InvalidLoginToken.
+   * The registered client that an access token was issued to. A token for another resource server is refused:
+   * that server could log in with it. So is one that is bound to a key (`cnf`), which nothing here checks.
+   * Introspection may name no audience; a JWT must. Errors: InvalidLoginToken.
    */
   function clientOfAccessToken({ client_id, azp, aud, cnf }: JWTPayload, isJwt: boolean): ProviderClient {
     const party = client_id ?? azp;
@@ -319,9 +336,9 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     verifyIdToken,
 
     /**
-     * Verifies a login token of the ID token channel: an ID token or an access token. An access token must be accepted by
-     * the provider's userinfo endpoint, which has the profile, and never makes a fresh login: it may be of a login of last
-     * month. Errors: InvalidLoginToken, IdentityProviderUnavailable.
+     * Verifies a login token of the ID token channel: an ID token or an access token. An access token must be
+     * accepted by the provider's userinfo endpoint, which has the profile, and never makes a fresh login: it
+     * may be of a login of last month. Errors: InvalidLoginToken, IdentityProviderUnavailable.
      */
     async verifyToken(token: string): Promise<VerifiedLogin> {
       const kind = kindOf(token);
@@ -348,7 +365,10 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       };
     },
 
-    /** Exchanges a code for its tokens (RFC 6749, RFC 7636). Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+    /**
+     * Exchanges a code for its tokens (RFC 6749, RFC 7636). Errors: InvalidLoginToken,
+     * IdentityProviderUnavailable.
+     */
     async exchangeCode(
       client: ProviderClient,
       code: string,

@@ -18,8 +18,9 @@ async function readBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /**
- * `fetch` for identity providers: https only (plain http to this machine where `allowInsecureHttp` says so), no redirect
- * is followed, an answer has at most 256 KiB, and a JWT in the place of JSON is refused, since nobody verifies it.
+ * `fetch` for identity providers: https only (plain http to this machine where `allowInsecureHttp` says so),
+ * no redirect is followed, an answer has at most 256 KiB, and a JWT in the place of JSON is refused, since
+ * nobody verifies it.
  */
 export const createProviderFetch =
   ({ allowInsecureHttp }: { allowInsecureHttp: boolean }) =>

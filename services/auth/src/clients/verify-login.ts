@@ -10,8 +10,9 @@ import type { ProviderClient } from "./providers-file.ts";
 /** Remembers for ten minutes what a code was exchanged for. */
 export interface ExchangedCodeStore {
   /**
-   * Runs alone for this code among all replicas. Answers what is remembered where binding matches and a key was used before; a mismatch deletes it and refuses; where nothing
-   * is remembered `exchange` is called and its answer kept.
+   * Runs alone for this code among all replicas. Answers what is remembered where binding matches and a key
+   * was used before; a mismatch deletes it and refuses; where nothing is remembered `exchange` is called and
+   * its answer kept.
    */
   once(
     codeHash: string,
@@ -42,14 +43,17 @@ function issuerOf(token: string): string | undefined {
   }
 }
 
-/** The redirect URI that a client's code came back to where the request does not say; undefined: it could be several. */
+/**
+ * The redirect URI that a client's code came back to where the request does not say; undefined: it could be
+ * several.
+ */
 const defaultRedirectUri = ({ defaultRedirectUri, redirectUris }: ProviderClient): string | undefined =>
   defaultRedirectUri ?? (redirectUris.length === 1 ? redirectUris[0] : undefined);
 
 /**
- * The client whose code this is: the one of the redirect URI. A request without one implies the only client, or the only
- * one that takes codes without a verifier where none comes along, or the only one with a configured default.
- * Errors: InvalidLoginToken, InvalidRequest.
+ * The client whose code this is: the one of the redirect URI. A request without one implies the only client,
+ * or the only one that takes codes without a verifier where none comes along, or the only one with a
+ * configured default. Errors: InvalidLoginToken, InvalidRequest.
  */
 function originOf({ config }: OpenIdProvider, { redirectUri, codeVerifier }: Login): CodeOrigin {
   const { name, clients } = config;

@@ -8,7 +8,10 @@ export interface LoginProfile {
   readonly name: string;
   readonly picture: string;
   readonly app: App;
-  /** When the person proved who they are at the provider; undefined where the login does not say: then it is not fresh. */
+  /**
+   * When the person proved who they are at the provider; undefined where the login does not say: then it is
+   * not fresh.
+   */
   readonly authTime: Date | undefined;
 }
 
@@ -28,6 +31,7 @@ export interface Login {
 }
 
 /**
- * Verifies a login token for the holder of these keys, the account key or the key that a challenge names first. Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
+ * Verifies a login token for the holder of these keys, the account key or the key that a challenge names
+ * first. Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
  */
 export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<LoginProfile>;

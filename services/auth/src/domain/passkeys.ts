@@ -25,7 +25,10 @@ export function requireUsablePasskey(
   }
 }
 
-/** What kind of challenge a registration answers under the key that was named: the device's identity key beside a passkey is a device key. */
+/**
+ * What kind of challenge a registration answers under the key that was named: the device's identity key
+ * beside a passkey is a device key.
+ */
 export const challengeTypeOf = ({ type, accountKey }: SignInKey, named: PublicKey): ChallengeType =>
   type === "passkey" && samePublicKey(accountKey, named) ? "passkey" : "device-key";
 
@@ -35,7 +38,10 @@ export interface Asserted {
   readonly facts: AssertionFacts;
 }
 
-/** Finds the one of several passkeys that made the assertion. Errors: InvalidSignature, whose detail says what is wrong. */
+/**
+ * Finds the one of several passkeys that made the assertion. Errors: InvalidSignature, whose detail says what
+ * is wrong.
+ */
 export function findAsserted(
   candidates: readonly SignInKey[],
   assertion: Assertion,
