@@ -12,6 +12,7 @@ import { generateDeviceKey } from "@countersign/client/node";
 import { cadenceAddress, createAccessApi, encodeCadence, type FlowTransaction } from "@countersign/flow";
 import { simulatedPasskey } from "@countersign/keys/testing";
 import { describe, expect, it } from "vitest";
+import { query } from "../security/token-forge.ts";
 import { plain } from "./key-changes.ts";
 import {
   chain,
@@ -171,6 +172,15 @@ describe("a transaction's id", () => {
 });
 
 describe("revoking a device", () => {
+  /** Makes the devices that were added later as old on the account as the signer should see them. */
+  const addedAgo = ({ signedUp }: Person, age: string) =>
+    query(
+      "signer",
+      `UPDATE added_key SET first_signed_at = now() - $2::interval, signed_at = now() - $2::interval
+        WHERE account_id = $1 AND source = 'device'`,
+      [signedUp.account.id, age],
+    );
+
   const isOut = async (person: Person, device: Phone) => {
     const { publicKey } = device.deviceKey;
     const onChain = (await access.accountKeys(person.address)).find((key) => key.publicKey === publicKey);
@@ -211,6 +221,26 @@ describe("revoking a device", () => {
     await isOut(person, lost);
   });
 
+  it("waits while the device is new on the account, and says until when", async () => {
+    const person = await signUpPerson();
+    const young = await secondPhone(person);
+    await addedAgo(person, "0");
+    const { publicKey } = person.deviceKey;
+    const revoke = () => revokeDevice(young.client, publicKey, { networks: [network] });
+    expect(await revoke()).toMatchObject({
+      removed: false,
+      refusal: { error: "DeviceTooYoung" },
+      keys: [{ state: "delayed", availableAt: expect.stringMatching(/Z$/), delayId: expect.stringMatching(/-/) }],
+      done: false,
+    });
+    expect((await person.client.me()).id).toBe(person.signedUp.account.id);
+
+    // With the key revoked, the device is off the account as well.
+    await addedAgo(person, "1 day");
+    expect(await revoke()).toMatchObject({ keys: [{ state: "revoked" }] });
+    await expect.poll(async () => (await revoke()).done, { timeout: 20_000, interval: 500 }).toBe(true);
+  });
+
   it("takes a passkey off, and is done by one", async () => {
     const person = await signUpPerson();
     const passkey = newPasskey();
@@ -219,6 +249,7 @@ describe("revoking a device", () => {
     await person.client.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await client.matchingCode(asked) });
     await client.waitForTwoFactor(asked, { signal: AbortSignal.timeout(30_000) });
     const third = await secondPhone(person);
+    await addedAgo(person, "1 day");
     const ofThird = await revokeDevice(client, third.deviceKey.publicKey, { networks: [network] });
     expect(ofThird).toMatchObject({ done: true });
     const ofPasskey = await revokeDevice(person.client, passkey.publicKey, { networks: [network] });
