@@ -56,10 +56,13 @@ async function installStryker(directory: string): Promise<string> {
   return modules;
 }
 
+/** Fixtures with hooks register them once for a worker: then each test file needs one of its own, which takes longer. */
+const NEEDS_ISOLATION = /^services\/(signer|account)\//;
+
 const vitestConfig = (folder: string) => `import { defineConfig } from "vitest/config";
 export default defineConfig({ test: {
   include: ["${folder}/**/*.test.ts"], exclude: ["**/*.service.test.ts"],
-  globalSetup: ["dev/src/testing/parser-setup.ts"], maxWorkers: 1,
+  globalSetup: ["dev/src/testing/parser-setup.ts"], maxWorkers: 1, isolate: ${NEEDS_ISOLATION.test(folder)},
 } });
 `;
 
