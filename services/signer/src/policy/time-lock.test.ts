@@ -3,6 +3,8 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { asked, clock, server, transaction, tx, vault } from "../testing/policy-fixture.ts";
 import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
+import type { Template } from "./template.ts";
+import { type DelayPolicy, delayOf, type Requester } from "./time-lock.ts";
 
 const newDevice = generateKeyPair();
 
@@ -59,6 +61,42 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
     expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("signed");
     clock.advance(1);
     expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+  });
+});
+
+describe("the delay of a change of user keys", () => {
+  const MINUTE = 60_000;
+  const policy: DelayPolicy = {
+    recoveryKeyMs: 72 * HOUR,
+    youngAccountMs: 24 * HOUR,
+    recoveredDeviceMs: 24 * HOUR,
+    youngDeviceMs: 24 * HOUR,
+    loginMaxAgeMs: 5 * MINUTE,
+    contestMs: 24 * HOUR,
+    goodForMs: 24 * HOUR,
+  };
+  const delay = (name: string, by: Partial<Requester> = {}) =>
+    delayOf({ name } as Template, { scope: "full", recoveryKeySigned: false, ...by }, 8760 * HOUR, policy);
+
+  it("is for a device that a recovery key enrolls, by its session or by its signature", () => {
+    const waits = { delayMs: 24 * HOUR, needsFreshLogin: false };
+    expect(delay("add-user-key")).toBeUndefined();
+    expect(delay("add-user-key", { scope: "recover" })).toEqual(waits);
+    expect(delay("add-user-key", { recoveryKeySigned: true })).toEqual(waits);
+  });
+
+  it("is what a young device's key lacks to 24 hours, before it revokes another key", () => {
+    expect(delay("revoke-user-key")).toBeUndefined();
+    expect(delay("revoke-user-key", { keyAgeMs: 0 })).toEqual({ delayMs: 24 * HOUR, needsFreshLogin: false });
+    expect(delay("revoke-user-key", { keyAgeMs: 24 * HOUR - 1 })).toEqual({ delayMs: 1, needsFreshLogin: false });
+    expect(delay("revoke-user-key", { keyAgeMs: 24 * HOUR })).toBeUndefined();
+  });
+
+  it("is for no other template, and the age of an account that is not known counts as old", () => {
+    expect(delay("rotate-server-key", { scope: "recover", recoveryKeySigned: true, keyAgeMs: 0 })).toBeUndefined();
+    expect(delayOf(undefined, { scope: "full", recoveryKeySigned: false }, 0, policy)).toBeUndefined();
+    const recovery = { name: "add-recovery-key" } as Template;
+    expect(delayOf(recovery, { scope: "full", recoveryKeySigned: false }, undefined, policy)?.delayMs).toBe(72 * HOUR);
   });
 });
 
