@@ -33,8 +33,21 @@ describe("loadConfig", () => {
     });
   });
 
+  it("takes the origins of web views, exactly", () => {
+    const origins = "capacitor://localhost,ionic://localhost,tauri://localhost,https://tauri.localhost";
+    expect(loadConfig({ ...env, GATEWAY_ALLOWED_ORIGINS: origins }).allowedOrigins).toEqual(origins.split(","));
+  });
+
   it.each([
     { GATEWAY_ALLOWED_ORIGINS: "*" },
+    { GATEWAY_ALLOWED_ORIGINS: "null" },
+    { GATEWAY_ALLOWED_ORIGINS: "capacitor://*" },
+    { GATEWAY_ALLOWED_ORIGINS: "capacitor://app.example.com" },
+    { GATEWAY_ALLOWED_ORIGINS: "capacitor://localhost/" },
+    { GATEWAY_ALLOWED_ORIGINS: "capacitor://localhost:1" },
+    { GATEWAY_ALLOWED_ORIGINS: "Tauri://localhost" },
+    { GATEWAY_ALLOWED_ORIGINS: "app://localhost" },
+    { GATEWAY_ALLOWED_ORIGINS: "file://" },
     { GATEWAY_ALLOWED_ORIGINS: "https://a.example.com/path" },
     { GATEWAY_TRUSTED_PROXIES: "the-proxy" },
     { GATEWAY_LISTEN: "8080" },

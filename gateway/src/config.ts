@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isWebViewOrigin } from "@countersign/keys";
 import {
   dialAddress,
   type Env,
@@ -42,8 +43,9 @@ const list = z
   );
 
 const origins = list.refine(
-  (entries) => entries.every((entry) => URL.canParse(entry) && new URL(entry).origin === entry),
-  "must be origins such as https://app.example.com, separated by commas",
+  (entries) =>
+    entries.every((entry) => isWebViewOrigin(entry) || (URL.canParse(entry) && new URL(entry).origin === entry)),
+  "must be origins such as https://app.example.com or capacitor://localhost, separated by commas",
 );
 
 const proxies = list.refine(

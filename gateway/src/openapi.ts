@@ -82,10 +82,10 @@ function problemsOf(row: Route): Json {
   if (row.request.body)
     for (const reason of ["InvalidRequest", "PayloadTooLarge", "UnsupportedMediaType"] as const) reasons.add(reason);
   if (row.request.params || row.request.query || row.events) reasons.add("InvalidRequest");
-  if (row.token !== "none") {
-    for (const reason of ["InvalidAccessToken", "AccessTokenExpired", "SessionEnded"] as const) reasons.add(reason);
+  if (row.token === "user" || row.token === "ephemeral") {
+    for (const reason of ["Unauthenticated", "InvalidAccessToken", "AccessTokenExpired", "SessionEnded"] as const)
+      reasons.add(reason);
     if (allowedScopes(row).length < SCOPES.length) reasons.add("InsufficientScope");
-    if (row.token !== "optional") reasons.add("Unauthenticated");
   }
   if (row.limit) reasons.add("RateLimited");
   const responses: Json = {};

@@ -132,6 +132,34 @@ describe("sign-up", () => {
     });
   });
 
+  it("a stale Authorization header does not change a sign-up that the login decides alone", async () => {
+    const other = await signUpPerson();
+    const { accessToken, refreshToken } = other.client.credentials!;
+    const tampered = `${accessToken.slice(0, -8)}AAAAAAAA`;
+    for (const authorization of [
+      `Bearer ${accessToken}`,
+      `Bearer ${refreshToken}`,
+      `Bearer ${tampered}`,
+      "Basic YTpi",
+    ]) {
+      const { deviceKey } = newPhone();
+      const email = newEmail();
+      const body = {
+        ...(await logIn(email)),
+        chainName,
+        userKey: { type: "device", publicKey: deviceKey.publicKey, device: {} },
+      };
+      const answer = await call("POST", "/auth/v1/signup", { body, headers: { authorization } });
+      expect(answer.status).toBe(200);
+      expect(answer.body.account.id).not.toBe(other.signedUp.account.id);
+      const again = { ...body, ...(await logIn(email)) };
+      const refused = await call("POST", "/auth/v1/signup", { body: again, headers: { authorization } });
+      expect(refused).toMatchObject({ status: 409, body: { error: "AccountExists" } });
+      expect(refused.headers.has("www-authenticate")).toBe(false);
+      if (authorization.endsWith(tampered)) expect(refused.body.detail).toContain("(InvalidAccessToken)");
+    }
+  });
+
   it("an Idempotency-Key replays the answer with fresh tokens, and only for the same body", async () => {
     const { client, deviceKey } = newPhone();
     const login = await logIn(newEmail());

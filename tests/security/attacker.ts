@@ -166,7 +166,11 @@ export function expectProblem(answer: RawAnswer, status: number | number[], erro
   }
   expect(answer.text).not.toMatch(INTERNALS);
   if (error !== undefined) expect([error].flat(), answer.text).toContain(answer.body.error);
-  if (answer.status === 401) expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
+  // Only where the access token was the problem; SessionEnded may be about a refresh token.
+  const aboutToken = ["Unauthenticated", "InvalidAccessToken", "AccessTokenExpired", "InsufficientScope"];
+  const challenge = answer.headers["www-authenticate"];
+  if (aboutToken.includes(answer.body.error)) expect(challenge).toMatch(/^Bearer realm="countersign"/);
+  else if (answer.body.error !== "SessionEnded") expect(challenge, answer.text).toBeUndefined();
   if (answer.status === 429) expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
 }
 

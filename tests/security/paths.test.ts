@@ -41,7 +41,7 @@ describe("paths", () => {
   );
 
   it.each([
-    "include_revoked=1",
+    "include_revoked=2",
     "include_revoked=TRUE",
     "include_revoked=true&include_revoked=false",
     "include_revoked=",

@@ -93,8 +93,12 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
         ? [...WRONG_TYPES, ["a string", "x"] as [string, unknown]]
         : [...WRONG_TYPES, ...NEVER_TEXT];
       for (const [name, hostile] of wrong) {
-        if (hostile === null && route.nullable?.includes(pointer)) continue;
         const answer = await attack(route, { sample, body: replaced(sample.body, pointer, hostile) });
+        if (hostile === null) {
+          const absent = await attack(route, { sample, body: replaced(sample.body, pointer, undefined) });
+          expect([answer.status, answer.body?.error]).toEqual([absent.status, absent.body?.error]);
+          if (answer.body?.error !== "InvalidRequest") continue;
+        }
         const what = `${pointer}: ${name}: ${answer.status} ${answer.text}`;
         // Long hex is hex: what it means is judged further on.
         expect(answer.status, what).toBe(400);
@@ -278,10 +282,12 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
     });
 
   if (route.token === "optional")
-    it("a token that is sent and bad is 401", async () => {
+    it("a token that is sent and bad changes nothing", async () => {
       const { path, body } = route.sample(victim);
-      const answer = await send({ method: route.method, path, body, headers: { authorization: "Bearer a.b.c" } });
-      expectProblem(answer, 401, "InvalidAccessToken");
+      for (const authorization of ["Bearer a.b.c", "Bearer", "Basic YTpi", ["Bearer a", "Bearer b"]]) {
+        const answer = await send({ method: route.method, path, body, headers: { authorization } });
+        expectSampleAnswer(route, answer);
+      }
     });
 });
 

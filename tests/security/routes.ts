@@ -22,8 +22,6 @@ export interface HostileRoute {
   answers: (200 | 204 | string)[];
   /** Sent with the token of an account that is not there: it would harm one that is. */
   asNobody?: boolean;
-  /** Fields that may be null or left out with any value of theirs. */
-  nullable?: string[];
 }
 
 const login = ({ idToken, nonce }: Victim) => ({
@@ -105,7 +103,6 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   {
     ...row("POST", "/auth/v1/signin/challenge", "issueChallenge", "none"),
     answers: [200],
-    nullable: ["/passKey"],
     sample: (victim) => ({
       path: "/auth/v1/signin/challenge",
       body: {
@@ -120,7 +117,6 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   {
     ...row("POST", "/auth/v1/signin/challenge/respond", "respondChallenge", "none"),
     answers: ["UnknownChallenge"],
-    nullable: ["/passKey"],
     sample: () => ({
       path: "/auth/v1/signin/challenge/respond",
       body: {

@@ -1,8 +1,11 @@
 import { connect } from "node:net";
-import { AppError } from "@countersign/errors";
+import { AppError, REASONS, type Reason } from "@countersign/errors";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { GOOD_REQUESTS } from "../testing/samples.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
+
+/** Origins of web views: Capacitor and Ionic on iOS, Tauri on macOS and on Windows. */
+const APP_ORIGINS = ["capacitor://localhost", "ionic://localhost", "tauri://localhost", "https://tauri.localhost"];
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -104,6 +107,24 @@ describe("problems", () => {
     expect(answer).toMatchObject({ status: 403, json: { error: "SigningRefused", reason: "GasLimit" } });
   });
 
+  it("send WWW-Authenticate only where the access token was the problem", async () => {
+    const about = (reason: Reason) => {
+      gateway.fail(new AppError(reason));
+      return me().then(({ headers }) => headers.get("www-authenticate"));
+    };
+    const unauthenticated = Object.entries(REASONS).filter(([, { http }]) => http === 401);
+    const ofTokens: string[] = ["InvalidAccessToken", "AccessTokenExpired", "SessionEnded"];
+    for (const [reason, { title }] of unauthenticated) {
+      const invalid = `Bearer realm="countersign", error="invalid_token", error_description="${title}"`;
+      const expected = reason === "Unauthenticated" ? 'Bearer realm="countersign"' : null;
+      expect(await about(reason as Reason), reason).toBe(ofTokens.includes(reason) ? invalid : expected);
+    }
+    gateway.fail(new AppError("SessionEnded"));
+    const refresh = await gateway.send("POST", "/auth/v1/token/refresh", GOOD_REQUESTS.refreshToken!);
+    expect(refresh).toMatchObject({ status: 401, json: { error: "SessionEnded" } });
+    expect(refresh.headers.has("www-authenticate")).toBe(false);
+  });
+
   it("hide what nobody foresaw", async () => {
     gateway.fail(new Error("postgres://secret"));
     const answer = await me();
@@ -169,7 +190,23 @@ describe("browsers", () => {
     expect(preflight.headers.get("access-control-allow-origin")).toBe("https://app.example.com");
     const { headers } = await me({ origin: "https://app.example.com" });
     expect(headers.get("access-control-allow-origin")).toBe("https://app.example.com");
-    expect(headers.get("access-control-expose-headers")).toContain("X-Request-Id");
+    const exposed = headers.get("access-control-expose-headers")!.split(",");
+    expect(exposed).toEqual(["Date", "X-Request-Id", "Retry-After", "WWW-Authenticate"]);
+    expect(Math.abs(Date.parse(headers.get("date")!) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it.each(APP_ORIGINS)("may be the web view of an app: %s", async (origin) => {
+    const app = await startTestGateway({ allowedOrigins: [origin] });
+    const allowedTo = async (from: string) => {
+      const { headers } = await app.send("GET", "/account/v1/me", { token: "full", headers: { origin: from } });
+      return headers.get("access-control-allow-origin");
+    };
+    expect(await allowedTo(origin)).toBe(origin);
+    const others = [`${origin}.evil.example`, `${origin}:1`, `${origin}/`, "null", "file://", "https://localhost"];
+    for (const other of [...others, ...APP_ORIGINS.filter((each) => each !== origin)]) {
+      expect(await allowedTo(other), other).toBeNull();
+    }
+    await app.stop();
   });
 
   it("may not from any other", async () => {

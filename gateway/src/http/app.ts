@@ -163,7 +163,7 @@ function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
       "traceparent",
       "Last-Event-ID",
     ],
-    exposedHeaders: ["X-Request-Id", "Retry-After", "WWW-Authenticate"],
+    exposedHeaders: ["Date", "X-Request-Id", "Retry-After", "WWW-Authenticate"],
     maxAge: 600,
   });
   // The handler answers every OPTIONS; one that is no preflight is a verb like any other.

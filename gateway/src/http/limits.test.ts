@@ -22,6 +22,13 @@ describe("parseJson", () => {
     expect(() => parseJson(nested(MAX_JSON_DEPTH + 1))).toThrow(expect.objectContaining({ reason: "InvalidRequest" }));
   });
 
+  it("leaves out members that are null, at any depth, and keeps the elements of arrays", () => {
+    const body = '{"a":null,"b":{"c":null,"d":"null"},"e":[null,{"f":null}],"__proto__":null}';
+    expect(parseJson(bytes(body))).toEqual({ b: { d: "null" }, e: [null, {}] });
+    expect(Object.keys(parseJson(bytes(body)) as object)).toEqual(["b", "e"]);
+    expect(parseJson(bytes("null"))).toBeUndefined();
+  });
+
   it.each([bytes("{"), bytes("{'a':1}"), bytes(""), new Uint8Array([0x22, 0xff, 0x22])])("refuses %s", (body) => {
     expect(() => parseJson(body)).toThrow(expect.objectContaining({ reason: "InvalidRequest" }));
   });

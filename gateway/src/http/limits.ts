@@ -24,11 +24,12 @@ export function refuseLargeBodies(request: Request): void {
 }
 
 /**
- * Reads a request's JSON body.
+ * Reads a request's JSON body; members that are null are left out.
  * Errors: UnsupportedMediaType, PayloadTooLarge, InvalidRequest (empty, not UTF-8, not JSON, nested too deeply).
  */
 export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
   requireJson(request);
+  requireNoCoding(request);
   await new Promise<void>((resolve, reject) => {
     readRaw(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
   });
@@ -41,29 +42,49 @@ function requireJson(request: Request): void {
   const hasBody =
     request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
   if (header === "application/json" || (header === undefined && !hasBody)) return;
-  const [type = "", ...parameters] = (header ?? "").split(";").map((part) => part.trim().toLowerCase());
+  if (header === undefined) throw unsupported("Content-Type is missing: send application/json");
+  const [type = "", ...parameters] = header.split(";").map((part) => part.trim().toLowerCase());
+  if (type !== "application/json") {
+    throw unsupported(`The Content-Type ${quoted(type)} is not supported: send application/json`);
+  }
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
-  if (type !== "application/json" || (charset !== undefined && !["utf-8", '"utf-8"', "utf8"].includes(charset))) {
-    throw new AppError("UnsupportedMediaType", { detail: "Send application/json in UTF-8" });
+  if (charset !== undefined && !["utf-8", '"utf-8"', "utf8"].includes(charset)) {
+    throw unsupported(`The charset ${quoted(charset)} is not supported: send UTF-8`);
   }
 }
 
+function requireNoCoding(request: Request): void {
+  const coding = request.headers["content-encoding"]?.trim().toLowerCase();
+  if (coding === undefined || coding === "" || coding === "identity") return;
+  throw unsupported(`The Content-Encoding ${quoted(coding)} is not supported: send the body uncompressed`);
+}
+
+/** A value of a header as details repeat it: only what can be a name, and not much of it. */
+const quoted = (value: string): string => `\`${value.replaceAll(/[^\w.+/-]/g, "").slice(0, 64)}\``;
+
+const unsupported = (detail: string): AppError => new AppError("UnsupportedMediaType", { detail });
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Parses strict JSON of bounded depth from UTF-8. Errors: InvalidRequest. */
+/** Parses strict JSON of bounded depth from UTF-8; members that are null are left out. Errors: InvalidRequest. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw invalidBody("The body is not UTF-8");
+    throw invalidBody("The body is not valid UTF-8");
   }
   if (nestingDepth(text) > MAX_JSON_DEPTH) throw invalidBody("The body is nested too deeply");
   try {
-    return JSON.parse(text);
+    return text.includes("null") ? JSON.parse(text, withoutNull) : JSON.parse(text);
   } catch {
     throw invalidBody("The body is not JSON");
   }
+}
+
+/** A reviver: null means absent, so that no schema has to say so. Elements of arrays keep their places. */
+function withoutNull(this: unknown, _key: string, value: unknown): unknown {
+  return value === null && !Array.isArray(this) ? undefined : value;
 }
 
 /** The deepest bracket nesting of a JSON text, brackets inside strings aside. */

@@ -57,18 +57,18 @@ export function sendProblem(response: Response, error: AppError): void {
 }
 
 /**
- * RFC 6750, section 3: what the client should do about its access token. On a route that takes none, SessionEnded is about a
- * refresh token in the body.
+ * Returns the WWW-Authenticate of a problem with the request's access token (RFC 6750, section 3), and undefined for any other
+ * problem, also a 401: clients refresh their tokens because of this header. On a route that takes no access token, SessionEnded
+ * is about a refresh token in the body.
  */
-function bearerChallenge(problem: Problem, takesToken: boolean): string | undefined {
+function bearerChallenge({ error, title }: Problem, takesToken: boolean): string | undefined {
   const realm = 'Bearer realm="countersign"';
-  if (problem.error === "InsufficientScope") return `${realm}, error="insufficient_scope"`;
-  if (problem.status !== 401) return undefined;
-  const aboutToken =
-    problem.error === "InvalidAccessToken" ||
-    problem.error === "AccessTokenExpired" ||
-    (problem.error === "SessionEnded" && takesToken);
-  return aboutToken ? `${realm}, error="invalid_token", error_description="${problem.title}"` : realm;
+  // Section 3.1: no error code where the request had no token.
+  if (error === "Unauthenticated") return realm;
+  if (error === "InsufficientScope") return `${realm}, error="insufficient_scope", error_description="${title}"`;
+  const isAboutToken =
+    error === "InvalidAccessToken" || error === "AccessTokenExpired" || (error === "SessionEnded" && takesToken);
+  return isAboutToken ? `${realm}, error="invalid_token", error_description="${title}"` : undefined;
 }
 
 /** Turns whatever was thrown into a problem document; what nobody foresaw is logged and answered as Internal. */

@@ -42,7 +42,7 @@ export class RequestCall implements HttpCall {
     this.idempotencyKey = parts.idempotencyKey;
     this.lastEventId = parts.lastEventId;
     if (parts.session !== undefined) {
-      this.token = parts.session.token;
+      if (parts.session.token !== undefined) this.token = parts.session.token;
       this.rawToken = parts.session.raw;
     }
     this.#request = request;

@@ -108,7 +108,7 @@ const STREAM_LIMITS = { firstMs: 3_000, stuckMs: 10_000 };
 export function toExpressHandler(row: Route, parts: RouteParts): RequestHandler {
   const { verifier, logger, heartbeatMs, stopping } = parts;
   return async (request, response) => {
-    response.locals.takesToken = row.token !== "none";
+    response.locals.takesToken = row.token === "user" || row.token === "ephemeral";
     const session = authenticate(row, headerValues(request, "authorization"), verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
@@ -150,7 +150,7 @@ async function readInput(row: Route, request: Request, response: Response): Prom
 }
 
 function check(schema: z.ZodType, value: unknown, problems: FieldProblem[]): unknown {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: ({ input }) => (input === undefined ? "Required" : undefined) });
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     problems.push({ pointer: jsonPointer(issue.path), detail: issue.message });

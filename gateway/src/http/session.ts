@@ -1,8 +1,9 @@
 import { AppError } from "@countersign/errors";
-import type { VerifiedToken } from "@countersign/service-kit";
+import { insufficientScope, type VerifiedToken } from "@countersign/service-kit";
 
 /**
- * Which token opens a route: none at all; one that may be left out; a full session's; or, for signing, an ephemeral one as well.
+ * Which token opens a route: none at all; a full session's that may be left out, and that the service behind judges; a full
+ * session's; or, for signing, an ephemeral one as well.
  */
 export type TokenKind = "none" | "optional" | "user" | "ephemeral";
 
@@ -11,9 +12,9 @@ export interface TokenVerifier {
   verify(raw: string): VerifiedToken;
 }
 
-/** A verified token, and the same as it came, for the services to verify again. */
+/** A token as it came, for the services to verify, and what it says where the gateway has verified it. */
 export interface Session {
-  token: VerifiedToken;
+  token?: VerifiedToken;
   raw: string;
 }
 
@@ -37,20 +38,30 @@ export function authenticate(
   verifier: TokenVerifier,
 ): Session | undefined {
   if (rule.token === "none") return undefined;
+  if (rule.token === "optional") return optionalSession(authorizations);
   // With two, whatever stands before us may have judged the other one.
   if (authorizations.length > 1) throw new AppError("InvalidAccessToken", { detail: "Send one Authorization header" });
   const [authorization] = authorizations;
   if (authorization === undefined || authorization === "") {
-    if (rule.token === "optional") return undefined;
     throw new AppError("Unauthenticated", { detail: "Send Authorization: Bearer <access token>" });
   }
-  const raw = authorization.length <= MAX_TOKEN_LENGTH ? BEARER.exec(authorization)?.[1] : undefined;
+  const raw = bearerToken(authorization);
   if (raw === undefined)
     throw new AppError("InvalidAccessToken", { detail: "The Authorization header is no Bearer token" });
   const token = verifier.verify(raw);
-  if (!allowedScopes(rule).includes(token.scope)) throw new AppError("InsufficientScope");
+  const allowed = allowedScopes(rule);
+  if (!allowed.includes(token.scope)) throw insufficientScope(allowed, token.scope);
   return { token, raw };
 }
+
+/** Returns what is sent as a token, unverified: a stale one must not fail a request that needs none. */
+function optionalSession([authorization = "", ...others]: readonly string[]): Session | undefined {
+  const raw = others.length === 0 ? bearerToken(authorization) : undefined;
+  return raw === undefined ? undefined : { raw };
+}
+
+const bearerToken = (authorization: string): string | undefined =>
+  authorization.length <= MAX_TOKEN_LENGTH ? BEARER.exec(authorization)?.[1] : undefined;
 
 /** Every scope that a session's token may have. */
 export const SCOPES: readonly VerifiedToken["scope"][] = ["full", "sign", "recover"];

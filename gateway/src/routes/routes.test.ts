@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { MAX_BODY_BYTES } from "../http/limits.ts";
 import type { Route } from "../http/route.ts";
 import { createFakeServices } from "../testing/fake-services.ts";
@@ -34,6 +35,23 @@ beforeEach(() => {
   gateway.calls.length = 0;
 });
 
+interface ObjectSchema {
+  properties?: Record<string, ObjectSchema>;
+  required?: string[];
+}
+
+/** The same body with null for every member that its schema has and it has not. */
+function optionalAsNull({ properties = {} }: ObjectSchema, body: unknown): unknown {
+  if (typeof body !== "object" || body === null) return body;
+  const given = body as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.keys({ ...properties, ...given }).map((name) => [
+      name,
+      name in given ? optionalAsNull(properties[name] ?? {}, given[name]) : null,
+    ]),
+  );
+}
+
 function send(row: Route, init: Parameters<TestGateway["send"]>[2] = {}) {
   const body = GOOD_REQUESTS[row.operationId]?.body;
   return gateway.send(row.method.toUpperCase(), pathOf(row), { ...tokenOf(row), ...(body && { body }), ...init });
@@ -66,16 +84,29 @@ describe.each(available.map(named))("%s", (_name, row) => {
   });
 });
 
-describe.each(rows.filter(({ token }) => token !== "none").map(named))("%s", (_name, row) => {
-  const withoutToken = () => gateway.send(row.method.toUpperCase(), pathOf(row));
-  if (row.token === "optional")
-    it("needs no token", async () => expect(await withoutToken()).not.toMatchObject({ status: 401 }));
-  else
-    it("needs a token", async () => {
-      const answer = await withoutToken();
-      expect(answer).toMatchObject({ status: 401, json: { error: "Unauthenticated" } });
-      expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="countersign"');
-    });
+describe.each(rows.filter(({ token }) => token === "optional").map(named))("%s", (_name, row) => {
+  it("leaves the judgement of a token to the service", async () => {
+    for (const token of ["full", "sign", "recover", "bad", "expired", "ended"]) {
+      expect(await send(row, { token })).toMatchObject({ status: 200 });
+      expect(gateway.calls.at(-1)!.options.call.rawToken).toBe(token);
+    }
+  });
+
+  it("takes anything else in the Authorization header for no token", async () => {
+    for (const authorization of ["Basic YTpi", "Bearer", "Bearer a b", `Bearer ${"x".repeat(9_000)}`]) {
+      expect(await send(row, { headers: { authorization } })).toMatchObject({ status: 200 });
+      expect(gateway.calls.at(-1)!.options.call.rawToken).toBeUndefined();
+    }
+  });
+});
+
+const guarded = rows.filter(({ token }) => token === "user" || token === "ephemeral");
+describe.each(guarded.map(named))("%s", (_name, row) => {
+  it("needs a token", async () => {
+    const answer = await gateway.send(row.method.toUpperCase(), pathOf(row));
+    expect(answer).toMatchObject({ status: 401, json: { error: "Unauthenticated" } });
+    expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="countersign"');
+  });
 
   it.each([
     ["bad", "InvalidAccessToken"],
@@ -93,6 +124,7 @@ describe.each(rows.filter(({ token }) => token !== "none").map(named))("%s", (_n
     if (mayUse) expect(answer.status).not.toBe(403);
     else {
       expect(answer).toMatchObject({ status: 403, json: { error: "InsufficientScope" } });
+      expect(answer.json.detail).toMatch(/^This operation takes the access token of a full session.*; .* was sent$/);
       expect(answer.headers.get("www-authenticate")).toContain('error="insufficient_scope"');
     }
   });
@@ -105,17 +137,37 @@ describe.each(rows.filter(({ request }) => request.body).map(named))("%s", (_nam
     expect(await raw(body)).toMatchObject({ status: 400, json: { error: "InvalidRequest" } });
   });
 
-  it("refuses other content types", async () => {
-    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"]) {
-      expect(await raw("{}", { "content-type": type })).toMatchObject({
-        status: 415,
-        json: { error: "UnsupportedMediaType" },
-      });
-    }
+  it.each([
+    ["content-type", "text/plain", "The Content-Type `text/plain` is not supported: send application/json"],
+    ["content-type", "", "The Content-Type `` is not supported: send application/json"],
+    ["content-type", "application/json; charset=latin1", "The charset `latin1` is not supported: send UTF-8"],
+    ["content-encoding", "gzip", "The Content-Encoding `gzip` is not supported: send the body uncompressed"],
+    ["content-encoding", "<b>, br", "The Content-Encoding `bbr` is not supported: send the body uncompressed"],
+  ])("refuses the %s %j and says so", async (name, value, detail) => {
+    const answer = await raw("{}", { [name]: value });
+    expect(answer).toMatchObject({ status: 415, json: { error: "UnsupportedMediaType", detail } });
   });
 
-  it("refuses compressed bodies", async () => {
-    expect(await raw("{}", { "content-encoding": "gzip" })).toMatchObject({ status: 415 });
+  it("takes identity for no encoding, and says where a body is not UTF-8", async () => {
+    const { body } = GOOD_REQUESTS[row.operationId]!;
+    expect(await send(row, { body, headers: { "content-encoding": "identity" } })).toMatchObject({
+      status: row.status,
+    });
+    const answer = await fetch(gateway.url + pathOf(row), {
+      method: row.method.toUpperCase(),
+      headers: { "content-type": "application/json", authorization: "Bearer full" },
+      body: Buffer.from('{"x":"\u00e9"}', "latin1"),
+    });
+    expect(await answer.json()).toMatchObject({ status: 400, detail: "The body is not valid UTF-8" });
+  });
+
+  it("takes null for an absent member", async () => {
+    const { body } = GOOD_REQUESTS[row.operationId]!;
+    const schema = z.toJSONSchema(row.request.body!, { io: "input", unrepresentable: "any" }) as ObjectSchema;
+    const withNulls = optionalAsNull(schema, body);
+    await send(row);
+    expect(await send(row, { body: withNulls as never })).toMatchObject({ status: row.status });
+    expect(gateway.calls[1]!.request).toEqual(gateway.calls[0]!.request);
   });
 
   it("refuses a body over the limit", async () => {
@@ -132,6 +184,7 @@ describe.each(rows.filter(({ request }) => request.body).map(named))("%s", (_nam
       const pointers = (json.errors as { pointer: string }[]).map(({ pointer }) => pointer);
       const unconditional = required.filter((name) => name !== "publicKey" && name !== "deviceKey");
       expect(pointers).toEqual(expect.arrayContaining(unconditional.map((name) => `/${name}`)));
+      for (const { detail } of json.errors as { detail: string }[]) expect(detail).toMatch(/^(Required|One of)/);
     }
     expect(gateway.calls).toHaveLength(status === 200 ? 1 : 0);
   });

@@ -11,7 +11,7 @@ export {
 export { type AuthenticatorData, parseAuthenticatorData } from "./passkey/authenticator-data.ts";
 export { type ClientData, parseClientData } from "./passkey/client-data.ts";
 export { PasskeyError, type PasskeyProblem } from "./passkey/passkey-error.ts";
-export { isOrigin, isRpId, type RelyingParty } from "./passkey/relying-party.ts";
+export { isOrigin, isRpId, isWebViewOrigin, type RelyingParty } from "./passkey/relying-party.ts";
 export {
   KEY_ALGORITHMS,
   type KeyAlgorithm,

@@ -76,7 +76,13 @@ export { createRpcServer, type RpcServer } from "./rpc/server.ts";
 export type { RpcServerOptions } from "./rpc/server-options.ts";
 export { childTrace, type TraceParent, traceFrom, traceHeader } from "./rpc/trace.ts";
 export { INTERNAL_DOMAIN, internalName, loadTls, loadTlsFromEnv, type TlsMaterial, type TlsPaths } from "./tls.ts";
-export { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type AccessTokenClaims } from "./token/claims.ts";
+export {
+  ACCESS_TOKEN_AUDIENCE,
+  ACCESS_TOKEN_TYPE,
+  type AccessTokenClaims,
+  REFRESH_TOKEN_TYPE,
+} from "./token/claims.ts";
+export { insufficientScope } from "./token/scopes.ts";
 export { createTokenState, MAX_STATE_AGE_MS, type TokenState, type WritableTokenState } from "./token/state.ts";
 export {
   createTokenVerifier,

@@ -23,6 +23,15 @@ describe("relying parties", () => {
     expect(relyingPartiesOf("wallet").map(({ rpId }) => rpId)).toEqual(["example.com"]);
   });
 
+  it("may be used in the web view of an app, by exactly these origins", () => {
+    const origins = ["capacitor://localhost", "ionic://localhost", "tauri://localhost", "https://tauri.localhost"];
+    const [party] = load([{ rpId: "example.com", origins }]).relyingPartiesOf("game");
+    expect(party?.origins).toEqual(origins);
+    for (const origin of ["null", "capacitor://*", "capacitor://localhost/", "capacitor://example.com", "file://"]) {
+      expect(() => load([{ rpId: "example.com", origins: [origin] }])).toThrow(ConfigError);
+    }
+  });
+
   it("are none without a file", () => {
     expect(loadPasskeys(undefined).relyingPartiesOf("game")).toEqual([]);
   });

@@ -29,7 +29,7 @@ const endedToken = once(async () => {
      VALUES ('session', $1, true, now() + interval '16 minutes', pg_current_xact_id()::text::bigint)`,
     [sid],
   );
-  // finishTwoFactor and sign-up are judged by auth and the gateway: both have heard of it once it is refused here.
+  // finishTwoFactor is judged by auth and the gateway: both have heard of it once it is refused here.
   const ended = async () => (await exchange("listSessions", { token })).body.error;
   await expect.poll(ended, { timeout: 5_000, interval: 100 }).toBe("SessionEnded");
   return token;
@@ -44,12 +44,12 @@ export function commonCodes({ operationId, token, readsBody, codes }: Operation)
   return {
     ...WHEN_BROKEN,
     ...(token === "required" && { Unauthenticated: () => ask() }),
-    ...(token !== "none" && {
+    ...(token === "required" && {
       InvalidAccessToken: () => ask({ token: "a.b.c" }),
       AccessTokenExpired: () => withToken({ iat: past - 900, exp: past }),
       SessionEnded: async () => ask({ token: await endedToken() }),
     }),
-    ...(token !== "none" &&
+    ...(token === "required" &&
       codes.includes("InsufficientScope") && {
         InsufficientScope: () => withToken({ scope: operationId === "finishTwoFactor" ? "recover" : "sign" }),
       }),

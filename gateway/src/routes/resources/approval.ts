@@ -19,7 +19,7 @@ export const approvalBody = members.superRefine((body, context) => {
   const refuse = (field: keyof typeof body, message: string) =>
     context.addIssue({ code: "custom", path: [field], message });
   const passkey = (["clientDataJSON", "authenticatorData"] as const).filter((name) => body[name] !== undefined);
-  if (body.txId === undefined && body.signature === undefined) refuse("txId", "Send either txId or signature");
+  if (body.txId === undefined && body.signature === undefined) refuse("txId", "One of txId and signature is required");
   if (body.txId !== undefined && body.signature !== undefined) refuse("signature", "Not together with txId");
   for (const name of passkey) if (body.signature === undefined) refuse(name, "Only with signature");
   if (passkey.length === 1) {

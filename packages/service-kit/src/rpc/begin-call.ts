@@ -1,7 +1,8 @@
-import { AppError, type GrpcCodeName, REASONS } from "@countersign/errors";
+import { AppError, type GrpcCodeName, isAppError, REASONS } from "@countersign/errors";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import type { Logger } from "../log.ts";
 import type { PeerRule } from "../peers.ts";
+import { insufficientScope } from "../token/scopes.ts";
 import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { toAppError } from "./errors.ts";
@@ -93,8 +94,19 @@ export function beginCall(
   const verify = (rule: PeerRule, raw: string) => {
     if (options.tokenVerifier === undefined) throw new Error(`${rpc} has no token verifier`);
     const token = options.tokenVerifier.verify(raw);
-    if (!rule.scopes.has(token.scope)) throw new AppError("InsufficientScope");
+    if (!rule.scopes.has(token.scope)) throw insufficientScope([...rule.scopes], token.scope);
     return token;
+  };
+  const addOptionalToken = (context: CallContext, rule: PeerRule, raw: string | null) => {
+    try {
+      if (raw === null) throw new AppError("InvalidAccessToken");
+      context.token = verify(rule, raw);
+      context.rawToken = raw;
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      context.tokenRefusal = error.reason;
+    }
+    return context;
   };
 
   return {
@@ -119,11 +131,9 @@ export function beginCall(
       if (clientIp !== undefined) context.clientIp = clientIp;
       if (rule.token === "service") return context;
       const raw = bearerFrom(metadata);
+      if (rule.token === "optional") return raw === undefined ? context : addOptionalToken(context, rule, raw);
       if (raw === null) throw new AppError("InvalidAccessToken");
-      if (raw === undefined) {
-        if (rule.token === "optional") return context;
-        throw new AppError("Unauthenticated");
-      }
+      if (raw === undefined) throw new AppError("Unauthenticated");
       context.token = verify(rule, raw);
       context.rawToken = raw;
       // A stream outlives its token's checks: an ended session must end it too.

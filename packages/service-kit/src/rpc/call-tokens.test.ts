@@ -34,11 +34,32 @@ describe("tokens", () => {
     world.work = async (call) => void seen.push(call.token?.accountId, call.rawToken);
     await world.accounts.linkParent({} as never);
     await world.accounts.linkParent({} as never, { token: "a.full" });
-    await expect(world.accounts.linkParent({} as never, { token: "a.wrong" })).rejects.toMatchObject({
-      reason: "InvalidAccessToken",
-    });
     await world.accounts.getAccount(request, { token: "a.full" });
     expect(seen).toEqual([undefined, undefined, "a", "a.full", undefined, undefined]);
+  });
+
+  test.each([
+    ["a.wrong", "InvalidAccessToken"],
+    ["two words", "InvalidAccessToken"],
+    ["a.sign", "InsufficientScope"],
+    ["a.recover", "InsufficientScope"],
+  ])("an optional token that is refused counts as none, and the handler sees why: %s", async (token, reason) => {
+    const seen: unknown[] = [];
+    world.work = async (call) => void seen.push(call.token, call.rawToken, call.tokenRefusal);
+    await world.accounts.linkParent({} as never, { token });
+    expect(seen).toEqual([undefined, undefined, reason]);
+  });
+
+  test("a token of the wrong kind is told which kinds the operation takes", async () => {
+    const detailOf = (work: Promise<unknown>) => work.catch(({ detail }) => detail);
+    expect(await detailOf(world.accounts.getMe({} as never, { token: "a.sign" }))).toBe(
+      "This operation takes the access token of a full session; an ephemeral token was sent",
+    );
+    const message = { message: Buffer.alloc(1), chainName: "" } as never;
+    expect(await detailOf(world.signing.signTransaction(message, { token: "a.recover" }))).toBe(
+      "This operation takes the access token of a full session or an ephemeral token; " +
+        "the access token of a recovery session was sent",
+    );
   });
 
   test("a call's token goes on to the next service", async () => {

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Reason } from "@countersign/errors";
 import type { Logger } from "../log.ts";
 import type { VerifiedToken } from "../token/verifier.ts";
 import type { TraceParent } from "./trace.ts";
@@ -13,6 +13,8 @@ export interface CallContext {
   token?: VerifiedToken;
   /** The same as it came, for the services behind. */
   rawToken?: string;
+  /** Why the token that was sent does not count, on an RPC whose token is optional. */
+  tokenRefusal?: Reason;
   /** The client's address; only from the gateway. */
   clientIp?: string;
   /** Aborts when the caller goes away or the deadline passes. */

@@ -5,6 +5,7 @@ import { isCanonicalPublicKey, type KeyAlgorithmName } from "../proto-keys.ts";
 
 export const ACCESS_TOKEN_TYPE = "at+jwt";
 export const ACCESS_TOKEN_AUDIENCE = "countersign";
+export const REFRESH_TOKEN_TYPE = "rt+jwt";
 const MAX_LENGTH = 4_096;
 /** No access token of ours lives longer; a claim beyond it is a mistake. */
 const MAX_LIFETIME_S = 3_600;
@@ -75,9 +76,19 @@ function json(part: string): unknown {
 
 /** Exactly `alg`, `typ` and `kid`: other members, such as `crit` or `jwk`, could change what is verified. */
 export function parseHeader(part: string): { kid: string } {
-  const result = header.safeParse(json(part));
-  if (!result.success) throw new AppError("InvalidAccessToken");
+  const value = json(part);
+  const result = header.safeParse(value);
+  if (!result.success) throw new AppError("InvalidAccessToken", { detail: otherKindOf(value) });
   return { kid: result.data.kid };
+}
+
+/** Says what an unverified header looks like; only a hint for the one who sent it. */
+function otherKindOf(value: unknown): string | undefined {
+  const typ = typeof value === "object" && value !== null && "typ" in value ? value.typ : undefined;
+  if (typ === ACCESS_TOKEN_TYPE) return undefined;
+  return typ === REFRESH_TOKEN_TYPE
+    ? "This operation takes an access token; a refresh token was sent, which POST /auth/v1/token/refresh takes"
+    : "This operation takes an access token of this service; another kind of token was sent";
 }
 
 /** Errors: InvalidAccessToken. Times are the caller's to judge. */

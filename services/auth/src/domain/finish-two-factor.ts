@@ -1,5 +1,5 @@
 import { AppError, isAppError } from "@countersign/errors";
-import { type Clock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { type Clock, insufficientScope, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { AdmitDevice } from "./admit-device.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";
@@ -60,11 +60,13 @@ export const finishTwoFactor = ({ signIns, requests, admit, clock, limit, issue 
 
   return async ({ token, id, requestId }: FinishTwoFactor, signal: AbortSignal): Promise<LetIn> => {
     const { accountId, twoFactorId } = token;
-    if (token.scope !== "sign" || twoFactorId === undefined) throw new AppError("InsufficientScope");
+    if (token.scope !== "sign" || twoFactorId === undefined) throw insufficientScope(["sign"], token.scope);
     await limit(twoFactorId);
     const context = { requestId, signal };
     const admission = await requests.describe(accountId, id, context);
-    if (admission.id !== twoFactorId) throw new AppError("InsufficientScope");
+    if (admission.id !== twoFactorId) {
+      throw new AppError("InsufficientScope", { detail: "The ephemeral token was issued for another request" });
+    }
     const signIn = await signIns.find(accountId, twoFactorId);
     if (!signIn) throw new AppError("TwoFactorAuthNotFound");
     if (signIn.finishedAt) throw new AppError("TwoFactorAuthFinished");

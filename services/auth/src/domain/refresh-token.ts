@@ -12,8 +12,11 @@ export interface RefreshTokenIds {
 export interface RefreshTokenOptions {
   readonly sessions: SessionStore;
   readonly clock: Clock;
-  /** Returns the ids in a refresh token of ours, "expired" for one that was ours, and undefined for anything else. */
-  read(token: string): Promise<RefreshTokenIds | "expired" | undefined>;
+  /**
+   * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what looks like an access
+   * token, and undefined for anything else.
+   */
+  read(token: string): Promise<RefreshTokenIds | "expired" | "access-token" | undefined>;
   issue(session: Session): Promise<Credentials>;
 }
 
@@ -36,6 +39,11 @@ export const refreshToken =
   async (token: string, proof: Uint8Array, requestId: string): Promise<Credentials> => {
     const ids = await read(token);
     if (!ids) throw new AppError("InvalidRefreshToken");
+    if (ids === "access-token") {
+      throw new AppError("InvalidRefreshToken", {
+        detail: "This operation takes a refresh token; an access token was sent",
+      });
+    }
     if (ids === "expired") throw new AppError("SessionEnded");
     const now = clock.now();
     const verdict = await sessions.update<Verdict>(

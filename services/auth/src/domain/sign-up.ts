@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "@countersign/errors";
+import { AppError, isAppError, type Reason } from "@countersign/errors";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { type Clock, type PasskeySettings, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
@@ -20,6 +20,8 @@ export interface SignUp {
   readonly idempotencyKey: string;
   /** A full session, for a further chain of its account. */
   readonly token: VerifiedToken | undefined;
+  /** Why the access token that was sent does not count. The login alone decides unless the identity has an account. */
+  readonly tokenRefusal: Reason | undefined;
   readonly requestId: string;
 }
 
@@ -75,7 +77,7 @@ export const signUp =
       leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
       now,
     });
-    if (claim.kind === "account-exists") throw new AppError("AccountExists");
+    if (claim.kind === "account-exists") throw accountExists(command);
     if (claim.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
     await faultPoint("claimed");
@@ -107,6 +109,23 @@ export const signUp =
     await faultPoint("session begun");
     return { deployment, credentials: await issue(session) };
   };
+
+/** The identity has an account, and no session allows a further chain. The detail says what was wrong with the session. */
+function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">): AppError {
+  // Whether the session holds cannot be known at the moment: the same request may be granted soon.
+  if (tokenRefusal === "Unavailable") return new AppError("Unavailable");
+  if (tokenRefusal !== undefined) {
+    const detail =
+      `The identity has an account already, and the access token that was sent does not count (${tokenRefusal}): ` +
+      "a further chain needs one of a full session of this account";
+    return new AppError("AccountExists", { detail });
+  }
+  const detail =
+    token === undefined
+      ? "The identity has an account already: sign in instead, on a new device through POST /auth/v1/signin/2fa"
+      : "The identity has an account already: a further chain needs a full session of this account and that session's own keys";
+  return new AppError("AccountExists", { detail });
+}
 
 /** Whether a further chain may be asked for from this session: with that session's own keys, both of them. */
 export const isOwnFurtherChain = (

@@ -17,6 +17,7 @@ export const signUpRpc =
         ...userKeyFrom(userKey),
         idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
         token: call.token,
+        tokenRefusal: call.tokenRefusal,
         requestId: call.requestId,
       },
       call.signal,

@@ -1,14 +1,29 @@
 import type { PublicKey } from "@countersign/keys";
-import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, type Clock, isUuid, uuidv4 } from "@countersign/service-kit";
-import { errors, importJWK, jwtVerify, SignJWT } from "jose";
+import {
+  ACCESS_TOKEN_AUDIENCE,
+  ACCESS_TOKEN_TYPE,
+  type Clock,
+  isUuid,
+  REFRESH_TOKEN_TYPE,
+  uuidv4,
+} from "@countersign/service-kit";
+import { decodeProtectedHeader, errors, importJWK, jwtVerify, SignJWT } from "jose";
 import type { App } from "../domain/login.ts";
 import type { RefreshTokenIds } from "../domain/refresh-token.ts";
 import { ACCESS_TOKEN_MS, type Credentials, type Session, type SessionScope } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
-const REFRESH_TOKEN_TYPE = "rt+jwt";
 const REFRESH_TOKEN_AUDIENCE = "countersign-refresh";
+
+/** Whether a token, unverified, says that it is an access token. */
+function looksLikeAccessToken(token: string): boolean {
+  try {
+    return decodeProtectedHeader(token).typ === ACCESS_TOKEN_TYPE;
+  } catch {
+    return false;
+  }
+}
 
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 
@@ -82,10 +97,10 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
       signAccessToken({ ...signIn, sessionId: id, accountKey, scope: { scope: "sign", two_factor: id } }),
 
     /**
-     * Returns the ids in a refresh token of ours, "expired" for one that was ours, and undefined for anything else. The session's
-     * row decides what the ids are worth.
+     * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what looks like an access
+     * token, and undefined for anything else. The session's row decides what the ids are worth.
      */
-    async readRefreshToken(token: string): Promise<RefreshTokenIds | "expired" | undefined> {
+    async readRefreshToken(token: string): Promise<RefreshTokenIds | "expired" | "access-token" | undefined> {
       try {
         const { payload } = await jwtVerify(
           token,
@@ -109,7 +124,8 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
           : undefined;
       } catch (error) {
         // jose checks the signature and every other claim before it looks at `exp`.
-        return error instanceof errors.JWTExpired && error.claim === "exp" ? "expired" : undefined;
+        if (error instanceof errors.JWTExpired && error.claim === "exp") return "expired";
+        return looksLikeAccessToken(token) ? "access-token" : undefined;
       }
     },
   };

@@ -1,0 +1,14 @@
+import { AppError } from "@countersign/errors";
+import type { TokenScope } from "../peers.ts";
+
+const NAMES: Record<TokenScope, string> = {
+  full: "the access token of a full session",
+  sign: "an ephemeral token",
+  recover: "the access token of a recovery session",
+};
+
+/** InsufficientScope with a detail that names the kinds of token that an operation takes, and the one that was sent. */
+export function insufficientScope(allowed: readonly TokenScope[], sent: TokenScope): AppError {
+  const kinds = allowed.map((scope) => NAMES[scope]).join(" or ");
+  return new AppError("InsufficientScope", { detail: `This operation takes ${kinds}; ${NAMES[sent]} was sent` });
+}
