@@ -97,7 +97,7 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
         if (hostile === null) {
           const absent = await attack(route, { sample, body: replaced(sample.body, pointer, undefined) });
           expect([answer.status, answer.body?.error]).toEqual([absent.status, absent.body?.error]);
-          if (answer.body?.error !== "InvalidRequest") continue;
+          continue;
         }
         const what = `${pointer}: ${name}: ${answer.status} ${answer.text}`;
         // Long hex is hex: what it means is judged further on.

@@ -20,7 +20,7 @@ export interface Input<P, Q, B> {
 }
 
 /** The limit that guards a route; the services count, the table says which. */
-export type LimitName = "sign-up" | "challenge" | "two-factor" | "signatures" | "messages";
+export type LimitName = "sign-up" | "challenge" | "respond" | "two-factor" | "refresh" | "signatures" | "messages";
 
 interface RouteBase {
   method: Method;

@@ -79,6 +79,7 @@ export function authRoutes({ signUp, sessions }: AuthClients): Route[] {
       operationId: "refreshToken",
       summary: "Exchanges a refresh token for the next pair of tokens",
       token: "none",
+      limit: "refresh",
       request: { body: z.object({ refreshToken: requiredText(8_192), proof: hexBytes(256).optional() }) },
       response: z.object({ credentials: credentialsSchema }),
       errors: ["InvalidRefreshToken", "SessionEnded", "RefreshTokenReused", "RefreshProofRequired", "InvalidSignature"],

@@ -99,6 +99,7 @@ export function signInRoutes(
       operationId: "respondChallenge",
       summary: "Answers a challenge and opens a session",
       token: "none",
+      limit: "respond",
       request: { body: respondBody },
       response: signedInSchema,
       errors: [

@@ -42,6 +42,12 @@ const schema = sharedEnv.extend({
   AUTH_LIMIT_SIGN_UP_PER_MINUTE: perMinute.default(10),
   AUTH_LIMIT_CHALLENGE_PER_MINUTE: perMinute.default(30),
   AUTH_LIMIT_TWO_FACTOR_PER_MINUTE: perMinute.default(30),
+  /** Five answers for each challenge. */
+  AUTH_LIMIT_RESPOND_PER_MINUTE: perMinute.default(150),
+  /** Thousands of phones may share an address, and each refreshes four times an hour. */
+  AUTH_LIMIT_REFRESH_PER_MINUTE: perMinute.default(600),
+  /** How many times as many requests an IPv6 /48 may send as one of its /64s. */
+  AUTH_LIMIT_IPV6_48_FACTOR: z.coerce.number().min(1).default(10),
   /** Multiplies the limits; for development. */
   AUTH_LIMIT_SCALE: z.coerce.number().positive().default(1),
   CS_DEVICE_ADDRESS: dialAddress,
@@ -61,7 +67,10 @@ function encryptionKey(file: string): Buffer {
 /** Auth's settings; secrets stand apart. Errors: ConfigError. */
 export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "AUTH_" });
-  const scaled = (limit: number) => Math.max(1, Math.round(limit * settings.AUTH_LIMIT_SCALE));
+  const scaled = (limit: number) => ({
+    perMinute: Math.max(1, Math.round(limit * settings.AUTH_LIMIT_SCALE)),
+    wideFactor: settings.AUTH_LIMIT_IPV6_48_FACTOR,
+  });
   return {
     listen: settings.AUTH_LISTEN,
     httpListen: settings.AUTH_HTTP_LISTEN,
@@ -77,6 +86,8 @@ export function loadConfig(env: Env) {
       signUp: scaled(settings.AUTH_LIMIT_SIGN_UP_PER_MINUTE),
       challenge: scaled(settings.AUTH_LIMIT_CHALLENGE_PER_MINUTE),
       twoFactor: scaled(settings.AUTH_LIMIT_TWO_FACTOR_PER_MINUTE),
+      respond: scaled(settings.AUTH_LIMIT_RESPOND_PER_MINUTE),
+      refresh: scaled(settings.AUTH_LIMIT_REFRESH_PER_MINUTE),
     },
     addresses: {
       device: settings.CS_DEVICE_ADDRESS,

@@ -232,6 +232,7 @@ async function start(service: ServiceProcess) {
         }),
         accounts,
         signIns.additionOf,
+        createLimit(limiters, "respond", config.limits.respond),
       ),
       requestTwoFactor: requestTwoFactorRpc(
         requestTwoFactor({
@@ -260,7 +261,10 @@ async function start(service: ServiceProcess) {
       ),
     })
     .add(SessionsService, {
-      refreshToken: refreshTokenRpc(refreshToken({ sessions, clock, read: readRefreshToken, issue })),
+      refreshToken: refreshTokenRpc(
+        refreshToken({ sessions, clock, read: readRefreshToken, issue }),
+        createLimit(limiters, "refresh", config.limits.refresh),
+      ),
       signOut: signOutRpc(signOut({ sessions, clock })),
       listSessions: listSessionsRpc(sessions, clock),
       endSession: endSessionRpc(endSession({ sessions, clock })),

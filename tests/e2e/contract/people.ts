@@ -69,7 +69,10 @@ export const approve = async (by: Person, { id, message }: Pick<Asker, "id" | "m
   exchange("approveTwoFactor", { token: tokenOf(by), name: id, body: { signature: await signed(by, message) } });
 
 /** Does `work` while the requests per minute of this address are used up. */
-export async function exhausted<T>(limit: "sign-up" | "challenge" | "two-factor", work: () => Promise<T>): Promise<T> {
+export async function exhausted<T>(
+  limit: "sign-up" | "challenge" | "respond" | "two-factor" | "refresh",
+  work: () => Promise<T>,
+): Promise<T> {
   const key = `${limit}:127.0.0.1`;
   await query(
     "auth",

@@ -1,6 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isAppError } from "@countersign/errors";
 import type { CallContext, PostgresPool } from "@countersign/service-kit";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
+import { networksOf } from "./client-networks.ts";
 
 export type Limit = (call: Pick<CallContext, "clientIp">) => Promise<void>;
 
@@ -61,10 +62,48 @@ function createLimiter(pool: PostgresPool, name: string, points: number, seconds
     });
 }
 
-/** A limit per client address and minute. Errors: RateLimited. */
-export function createLimit(pool: PostgresPool, name: string, perMinute: number): Limit {
-  const consume = createLimiter(pool, name, perMinute, 60);
-  return ({ clientIp = "unknown" }) => consume(clientIp);
+/** Refused /48s that a process remembers, so that their next requests write nothing. */
+const MAX_REFUSED = 10_000;
+
+export interface AddressLimit {
+  /** Requests per minute of an IPv4 address, or of an IPv6 /64. */
+  readonly perMinute: number;
+  /** How many times as many a whole IPv6 /48 may send. */
+  readonly wideFactor: number;
+}
+
+/**
+ * Limits requests by client address. An IPv6 address counts in its /64, and what that may send also counts in its /48: so
+ * one /64 cannot use up a /48 that others share, and a client with a whole /48 does not get a limit for each of its 65,536 /64s.
+ * Errors: RateLimited.
+ */
+export function createLimit(pool: PostgresPool, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
+  const consumeOwn = createLimiter(pool, name, perMinute, 60);
+  const consumeWide = createLimiter(pool, name, Math.ceil(perMinute * wideFactor), 60);
+  const refusedUntil = new Map<string, number>();
+
+  function remember(wide: string, seconds: number): void {
+    if (refusedUntil.size >= MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value as string);
+    refusedUntil.set(wide, Date.now() + seconds * 1000);
+  }
+
+  /** Before a row is written: else each of its /64s would get one. */
+  function requireNotRefused(wide: string): void {
+    const leftMs = (refusedUntil.get(wide) ?? 0) - Date.now();
+    if (leftMs > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(leftMs / 1000) });
+    refusedUntil.delete(wide);
+  }
+
+  return async ({ clientIp }) => {
+    const { own, wide } = networksOf(clientIp);
+    if (wide === undefined) return consumeOwn(own);
+    requireNotRefused(wide);
+    await consumeOwn(own);
+    await consumeWide(wide).catch((error: unknown) => {
+      if (isAppError(error, "RateLimited")) remember(wide, error.retryAfterSeconds ?? 1);
+      throw error;
+    });
+  };
 }
 
 /** Once a second for each id. Errors: RateLimited. */

@@ -4,6 +4,7 @@ import { ChallengeType, type RespondChallengeRequest, type SignInService } from 
 import type { Handler, RpcClient } from "@countersign/service-kit";
 import type { Answer, respondChallenge } from "../domain/respond-challenge.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
+import type { Limit } from "./limits.ts";
 
 /** DER of a P-256 signature has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -14,8 +15,10 @@ export const respondChallengeRpc =
     command: ReturnType<typeof respondChallenge>,
     accounts: Pick<RpcClient<AccountsService>, "getAccount">,
     additionOf: TwoFactorSignInStore["additionOf"],
+    limit: Limit,
   ): Handler<SignInService["respondChallenge"]> =>
   async ({ challengeData, ...proof }, call) => {
+    await limit(call);
     const { accountId, chainName, accountKey, credentials } = await command({
       data: challengeData.toString("hex"),
       answer: answerFrom(proof),

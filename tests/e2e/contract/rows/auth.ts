@@ -118,6 +118,10 @@ export const auth: Rows = {
         await exchange("removeDevice", { token: tokenOf(owner), name: phone.deviceKey.publicKey });
         return respond(challengeData, { deviceKey: { signature: await signed(phone, challengeData) } });
       },
+      RateLimited: async () => {
+        const data = await issued();
+        return exhausted("respond", () => respond(data));
+      },
     },
   },
 };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { chainName, logIn, newPhone, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { once, signed, tokenOf } from "../people.ts";
+import { exhausted, once, signed, tokenOf } from "../people.ts";
 import { credentials, session } from "../resources.ts";
 import type { Rows } from "../rows.ts";
 
@@ -57,6 +57,10 @@ export const sessions: Rows = {
       InvalidSignature: async () => {
         const { refreshToken } = await newSession();
         return refresh(refreshToken, await signed(newPhone(), proofMessage(refreshToken)));
+      },
+      RateLimited: async () => {
+        const { refreshToken } = await newSession();
+        return exhausted("refresh", () => refresh(refreshToken));
       },
     },
   },
