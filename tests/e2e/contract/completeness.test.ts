@@ -28,7 +28,12 @@ const rows: Rows = {
 const CONTRACT: Record<string, Reason[]> = {
   "POST /auth/v1/signup": ["AccountExists", "IdempotencyKeyReused", "UnsupportedKey", "RateLimited"],
   "POST /auth/v1/signin/challenge": ["PleaseRegisterKey", "RateLimited"],
-  "POST /auth/v1/signin/challenge/respond": ["InvalidSignature", "UnknownChallenge", "ChallengeExpired"],
+  "POST /auth/v1/signin/challenge/respond": [
+    "InvalidSignature",
+    "UnknownChallenge",
+    "ChallengeExpired",
+    "RateLimited",
+  ],
   "POST /auth/v1/signin/2fa": [
     "AccountNotFound",
     "KeyAlreadyRegistered",
@@ -71,7 +76,7 @@ const CONTRACT: Record<string, Reason[]> = {
   "GET /sign/v1/cadence/templates": [],
   "POST /sign/v1/cadence/transaction": ["SigningRefused", "InvalidMessage", "AccountNotReady", "RateLimited"],
   "POST /sign/v1/cadence/paymaster": ["SigningRefused", "InvalidMessage", "AccountNotReady", "RateLimited"],
-  "POST /auth/v1/token/refresh": [],
+  "POST /auth/v1/token/refresh": ["RateLimited"],
   "POST /auth/v1/signout": [],
   "GET /auth/v1/sessions": [],
   "DELETE /auth/v1/sessions/{id}": [],
@@ -112,7 +117,7 @@ describe.each(Object.entries(rows))("%s", (operationId, row) => {
 
   it("documents the codes that the contract names", () => {
     const general: Reason[] =
-      operation.token === "none" ? [] : ["InvalidAccessToken", "AccessTokenExpired", "SessionEnded"];
+      operation.token === "required" ? ["InvalidAccessToken", "AccessTokenExpired", "SessionEnded"] : [];
     expect(operation.codes).toEqual(expect.arrayContaining([...general, ...(CONTRACT[nameOf(operation)] ?? [])]));
   });
 

@@ -27,11 +27,11 @@ export const keys: Rows = {
     success: async () => {
       const person = await owner();
       await register();
-      return exchange("listKeys", { token: tokenOf(person), query: "?include_revoked=true" });
+      return exchange("listKeys", { token: tokenOf(person), query: "?include_revoked=1" });
     },
     answer: z.strictObject({ keys: z.array(key).min(2) }),
     codes: {
-      InvalidRequest: async () => exchange("listKeys", { token: await nobodysToken(), query: "?include_revoked=1" }),
+      InvalidRequest: async () => exchange("listKeys", { token: await nobodysToken(), query: "?include_revoked=yes" }),
     },
   },
   registerRecoveryKey: {
