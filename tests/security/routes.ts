@@ -214,7 +214,6 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   {
     ...row("POST", "/account/v1/messages", "prepareMessage"),
     answers: [200],
-    nullable: ["/publicKey", "/algorithm", "/address"],
     sample: () => ({
       path: "/account/v1/messages",
       body: {
