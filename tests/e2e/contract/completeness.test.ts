@@ -28,12 +28,7 @@ const rows: Rows = {
 const CONTRACT: Record<string, Reason[]> = {
   "POST /auth/v1/signup": ["AccountExists", "IdempotencyKeyReused", "UnsupportedKey", "RateLimited"],
   "POST /auth/v1/signin/challenge": ["PleaseRegisterKey", "RateLimited"],
-  "POST /auth/v1/signin/challenge/respond": [
-    "InvalidSignature",
-    "UnknownChallenge",
-    "ChallengeExpired",
-    "RateLimited",
-  ],
+  "POST /auth/v1/signin/challenge/respond": ["InvalidSignature", "UnknownChallenge", "ChallengeExpired", "RateLimited"],
   "POST /auth/v1/signin/2fa": [
     "AccountNotFound",
     "KeyAlreadyRegistered",
