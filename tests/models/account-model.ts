@@ -122,6 +122,7 @@ const factsOf = (state: AccountState, requests?: Freeze["requests"]): FreezeFact
   freeze: freezeOf(state, requests),
   held: false,
   left: false,
+  recoveryLifts: undefined,
   memberSince: new Date(-1),
 });
 

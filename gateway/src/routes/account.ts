@@ -64,6 +64,7 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       summary: "Stops all signing for the account; again: joins the freeze and cancels requests to lift it",
       token: "user",
       recover: true,
+      errors: ["DelayContested"],
       handler: async (_input, call) => {
         await freezing.freezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;

@@ -21,7 +21,7 @@ export const twoFactorRequests = (
 ): TwoFactorRequests<TwoFactorAuth> => ({
   async open(
     { id, accountId, chainName, app, userKeyType, userKey, deviceKey, device, expiresAt },
-    { email, ip },
+    { email, ip, recovering },
     context,
   ) {
     const request = {
@@ -37,6 +37,7 @@ export const twoFactorRequests = (
       },
       signIn: { email, ip, location: "" },
       expiresAt,
+      recovering,
     };
     const { twoFactorAuth } = await requests.openTwoFactor(request, { ...context, idempotent: true });
     if (!twoFactorAuth) throw new Error("an opened request without its answer");

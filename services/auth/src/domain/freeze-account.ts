@@ -45,13 +45,15 @@ const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: s
 
 /**
  * Stops all signing for the token's account, and the enrollment of new devices. Where the account is frozen, the device joins the freeze and cancels
- * what others asked for; see decideFreeze. The same again changes nothing.
+ * what others asked for; see decideFreeze. The same again changes nothing. Errors: DelayContested.
  */
 export const freezeAccount =
   ({ freezes, clock }: FreezeOptions) =>
   async (token: VerifiedToken, requestId: string): Promise<void> => {
     const command = commandOf(token, requestId, clock);
-    await freezes.change(command, (facts) => decideFreeze(facts, command.by, command.now));
+    const decision = await freezes.change(command, (facts) => decideFreeze(facts, command.by, command.now));
+    const detail = "The recovery key has lifted this account's freezes for a month: no device freezes it for two days";
+    if (decision.type === "refuse") throw new AppError(decision.reason, { detail });
   };
 
 /**

@@ -17,6 +17,7 @@ const frozen = (change: Partial<FreezeFacts["freeze"]> = {}): FreezeFacts => ({
   freeze: { frozenAt: at(0), frozenBy: "first", joinedBy: [], requests: [], removed: [], ...change },
   held: false,
   left: false,
+  recoveryLifts: undefined,
   memberSince: at(-1),
 });
 const asked = (party: Party, ms: number) => ({
@@ -70,7 +71,8 @@ describe("lifting a freeze", () => {
 
   it("is possible for the recovery key alone when the freeze has lasted for its delay, whatever was cancelled", () => {
     expect(unfreeze(frozen(), RECOVERY, 4999)).toMatchObject({ type: "ask", request: { availableAt: at(5000) } });
-    expect(unfreeze(frozen(), RECOVERY, 5000)).toEqual({ type: "lift" });
+    const recoveryLifts = { since: at(5000), lastAt: at(5000) };
+    expect(unfreeze(frozen(), RECOVERY, 5000)).toEqual({ type: "lift", recoveryLifts });
   });
 
   it("is refused to devices that came later or were removed, to everybody while an operator has to look, and after leaving", () => {
@@ -98,6 +100,49 @@ describe("freezing a frozen account", () => {
   it("takes back only its own request where the recovery key does it, and does nothing where a younger device does", () => {
     expect(decideFreeze(frozen({ requests }), RECOVERY, at(1))).toEqual({ type: "join", cancels: [requests[1]] });
     expect(decideFreeze({ ...frozen({ requests }), memberSince: at(0) }, "young", at(1))).toEqual({ type: "nothing" });
+  });
+});
+
+describe("a stolen phone that freezes again whatever the recovery key lifts", () => {
+  const DAY = 24;
+  const lifted = (model: FreezeModel) => {
+    model.advance(DAY);
+    expect(model.unfreezeBy(RECOVERY)).toMatchObject({ type: "lift" });
+  };
+
+  it("is stopped after a month, for the two days that enrolling a device takes", () => {
+    const model = new FreezeModel(["stolen"]);
+    let days = 0;
+    while (model.freezeBy("stolen").type === "freeze") {
+      lifted(model);
+      days += 1;
+      expect(days).toBeLessThan(40);
+    }
+    expect(days).toBe(31);
+    model.advance(2 * DAY - 1);
+    expect(model.freezeBy("stolen")).toEqual({ type: "refuse", reason: "DelayContested" });
+    expect(model.freezeBy(RECOVERY)).toEqual({ type: "freeze" });
+    lifted(model);
+    model.advance(2 * DAY);
+    expect(model.freezeBy("stolen")).toEqual({ type: "freeze" });
+  });
+
+  it("begins its month again where a week was quiet, and not where another device has agreed", () => {
+    const model = new FreezeModel(["stolen", "other"]);
+    for (let days = 0; days < 29; days++) {
+      model.freezeBy("stolen");
+      lifted(model);
+    }
+    model.advance(7 * DAY);
+    for (let days = 0; days < 29; days++) {
+      expect(model.freezeBy("stolen")).toEqual({ type: "freeze" });
+      lifted(model);
+    }
+    for (let times = 0; times < 40; times++) {
+      expect(model.freezeBy("stolen")).toEqual({ type: "freeze" });
+      model.unfreezeBy("other");
+      expect(model.unfreezeBy(RECOVERY)).toEqual({ type: "lift" });
+    }
   });
 });
 

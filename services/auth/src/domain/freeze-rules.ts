@@ -28,6 +28,12 @@ export interface Freeze {
   readonly removed: readonly Party[];
 }
 
+/** The recovery key alone has lifted freezes, each within a week of the one before. */
+export interface RecoveryLifts {
+  readonly since: Date;
+  readonly lastAt: Date;
+}
+
 /** What a decision about an account's freeze depends on, as the database has it. */
 export interface FreezeFacts {
   /** Undefined where no device and no recovery key has frozen the account. */
@@ -36,6 +42,8 @@ export interface FreezeFacts {
   readonly held: boolean;
   /** Nothing is signed for the account any more. */
   readonly left: boolean;
+  /** Undefined where the recovery key alone has lifted none lately. */
+  readonly recoveryLifts: RecoveryLifts | undefined;
   /** When the asking device came to the account; undefined where it is not known, or the device was removed. */
   readonly memberSince: Date | undefined;
 }
@@ -55,11 +63,19 @@ export type FreezeDecision =
   | { readonly type: "join"; readonly cancels: readonly UnfreezeRequest[] }
   | { readonly type: "ask"; readonly request: UnfreezeRequest }
   | { readonly type: "wait"; readonly request: UnfreezeRequest }
-  | { readonly type: "lift" }
-  | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" };
+  /** `recoveryLifts`: where the recovery key did it alone. */
+  | { readonly type: "lift"; readonly recoveryLifts?: RecoveryLifts }
+  | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "DelayContested" };
 
 /** How long a request can be used once its delay is over. */
 export const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
+
+/** For how long devices freeze again what the recovery key alone has lifted. */
+export const CONTEST_MS = 30 * 24 * 3_600_000;
+/** Lifts belong together where one follows the other within this time. */
+const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
+/** After that devices leave the account alone for this time, in which the recovery key enrolls a device. */
+export const CONTEST_PAUSE_MS = 2 * 24 * 3_600_000;
 
 const isOpen = ({ lapsesAt }: UnfreezeRequest, now: Date): boolean => now < lapsesAt;
 
@@ -75,13 +91,21 @@ function isOlder(by: Party, { frozenAt, frozenBy }: Freeze, memberSince: Date | 
   return by === frozenBy || memberSince < frozenAt;
 }
 
+/** Whether devices have frozen for long enough what the recovery key lifts: one that was stolen must not keep it out for ever. */
+const isContested = ({ recoveryLifts }: FreezeFacts, now: Date): boolean =>
+  recoveryLifts !== undefined &&
+  recoveryLifts.lastAt.getTime() - recoveryLifts.since.getTime() >= CONTEST_MS &&
+  now.getTime() - recoveryLifts.lastAt.getTime() < CONTEST_PAUSE_MS;
+
 /**
  * Decides about freezing. Freezing a frozen account joins the freeze, so that devices lift it at once only if this party agrees too. An older device also
  * cancels what others asked for; the recovery key takes back only its own request, because whoever stole it must not keep the devices out for ever.
  */
-export function decideFreeze({ freeze, memberSince }: FreezeFacts, by: Party, now: Date): FreezeDecision {
-  if (!freeze) return { type: "freeze" };
+export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDecision {
+  const { freeze, memberSince } = facts;
   const isRecovery = by === RECOVERY_KEY;
+  if (!freeze && !isRecovery && isContested(facts, now)) return { type: "refuse", reason: "DelayContested" };
+  if (!freeze) return { type: "freeze" };
   if (!isRecovery && !isOlder(by, freeze, memberSince)) return { type: "nothing" };
   const open = requestsOf(freeze, now);
   const cancels = isRecovery ? open.filter(({ party }) => party === by) : open;
@@ -99,6 +123,11 @@ export function agree(freeze: Freeze, parties: ReadonlySet<Party>): boolean {
   if (parties.has(RECOVERY_KEY)) return true;
   return freezersOf(freeze).every((party) => parties.has(party));
 }
+
+const oneMore = (before: RecoveryLifts | undefined, now: Date): RecoveryLifts => {
+  const follows = before !== undefined && now.getTime() - before.lastAt.getTime() < CONTEST_GAP_MS;
+  return { since: follows ? before.since : now, lastAt: now };
+};
 
 /**
  * Decides about lifting a freeze: at once where enough parties agree, otherwise once the request of this party has waited for its delay. Asking is agreeing.
@@ -122,7 +151,10 @@ export function decideUnfreeze(
   const lapsesAt = new Date(Math.max(from, now.getTime()) + UNFREEZE_GOOD_FOR_MS);
   const request = own ?? { id, party: by, askedAt: now, availableAt, lapsesAt };
   const agreed = agree(freeze, new Set([by, ...open.map(({ party }) => party)]));
-  if (agreed || now >= request.availableAt) return { type: "lift" };
+  if (agreed) return { type: "lift" };
+  if (now >= request.availableAt) {
+    return { type: "lift", ...(isRecovery && { recoveryLifts: oneMore(facts.recoveryLifts, now) }) };
+  }
   return { type: own ? "wait" : "ask", request };
 }
 

@@ -57,6 +57,14 @@ describe("requestTwoFactor", () => {
     await expect(world.ask()).rejects.toEqual(refused("AccountFrozen"));
   });
 
+  it("says whether the account's recovery key has signed in", async () => {
+    await world.ask();
+    expect(world.requests.from).toMatchObject({ recovering: false });
+    world.store.recovering = true;
+    await world.ask();
+    expect(world.requests.from).toMatchObject({ recovering: true });
+  });
+
   it("passes on why the request was not opened", async () => {
     world.requests.refuse = new AppError("TwoFactorAuthClosed");
     await expect(world.ask()).rejects.toEqual(refused("TwoFactorAuthClosed"));

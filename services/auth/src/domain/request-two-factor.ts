@@ -115,8 +115,9 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     if (signIn.accountId !== accountId) throw new AppError("IdempotencyKeyReused");
     if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
     await faultPoint("request begun");
-    const asker = { email: profile.email, ip: command.ip };
-    const opened = await options.requests.open(signIn, asker, { requestId, signal });
+    const recovering = await signIns.isRecovering(accountId, now);
+    const from = { email: profile.email, ip: command.ip, recovering };
+    const opened = await options.requests.open(signIn, from, { requestId, signal });
     await faultPoint("request opened");
     return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
   };

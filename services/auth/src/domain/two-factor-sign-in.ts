@@ -49,6 +49,8 @@ export interface TwoFactorSignInStore {
   find(accountId: string, id: string): Promise<TwoFactorSignIn | undefined>;
   /** Whether a device with these keys may come in, as the database has it now. */
   mayAdmit(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
+  /** Whether a recovery key has a live session of the account. */
+  isRecovering(accountId: string, now: Date): Promise<boolean>;
   markAdmitted(id: string, transaction: ChainTransaction, now: Date): Promise<void>;
   /** Ends the ephemeral token of a request that is over; again changes nothing, and neither does another account's. */
   endToken(accountId: string, id: string): Promise<void>;
@@ -71,10 +73,19 @@ export interface Admission {
   readonly sealed: { readonly keyIndex: number; readonly transaction: ChainTransaction } | undefined;
 }
 
+/** Where a request for approval comes from. */
+export interface RequestSource {
+  readonly email: string;
+  /** Empty where it is not known. */
+  readonly ip: string;
+  /** The account's recovery key has signed in. */
+  readonly recovering: boolean;
+}
+
 /** The device service's part. `Opened` is its own message, passed on unread. */
 export interface TwoFactorRequests<Opened> {
   /** Errors: TwoFactorAuthClosed, RateLimited, AccountNotReady, UnsupportedKey, ChainUnavailable. */
-  open(signIn: TwoFactorSignIn, asker: { email: string; ip: string }, context: StepContext): Promise<Opened>;
+  open(signIn: TwoFactorSignIn, from: RequestSource, context: StepContext): Promise<Opened>;
   /** By the request's id or any of its request ids. Errors: TwoFactorAuthNotFound. */
   describe(accountId: string, id: string, context: StepContext): Promise<Admission>;
   /** Errors: TwoFactorAuthFinished and why else not. */

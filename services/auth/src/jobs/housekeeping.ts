@@ -27,6 +27,8 @@ export function startHousekeeping({
     await prisma.idempotencyClaim.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
     // Those that were let in stay: their sign-ins name the transaction that added the key.
     await prisma.twoFactorSignIn.deleteMany({ where: { admittedAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
+    // A lift counts for a week (domain/freeze-rules.ts).
+    await prisma.recoveryLift.deleteMany({ where: { lastAt: { lt: before(8 * DAY_MS) } } });
     await prisma.rateLimit.deleteMany({ where: { expire: { lt: now } } });
     // Longer than any cursor may be old: until then a watcher must hear that an entry was lifted.
     await prisma.tokenStateEntry.deleteMany({ where: { kind: { not: "account" }, until: { lt: before(HOUR_MS) } } });

@@ -1,6 +1,7 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
+import { CONTEST_MS } from "../domain/freeze-rules.ts";
 import { DELAYS, freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, eventsOf, prisma, times } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -165,6 +166,25 @@ describe("a freeze", () => {
     expect(await counts()).toMatchObject({ cancelled: 0 });
     await unfreeze(recovery);
     expect(await isFrozen()).toBe(false);
+  });
+
+  it("is not set by a device once it has been lifted by the recovery key for a month", async () => {
+    const [stolen, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
+    const liftedByRecovery = async () => {
+      await freeze(stolen);
+      clock.advance(DELAYS.recoveryMs);
+      await unfreeze(recovery);
+    };
+    await liftedByRecovery();
+    await prisma.recoveryLift.update({
+      where: { accountId },
+      data: { since: new Date(clock.now().getTime() - CONTEST_MS + DELAYS.recoveryMs) },
+    });
+    await liftedByRecovery();
+    await expect(freeze(stolen)).rejects.toMatchObject({ reason: "DelayContested" });
+    expect(await isFrozen()).toBe(false);
+    await freeze(recovery);
+    expect(await isFrozen()).toBe(true);
   });
 
   it("is lifted by nobody once the account has left", async () => {

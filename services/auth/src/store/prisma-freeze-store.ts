@@ -85,6 +85,7 @@ async function findFacts(tx: Tx, { accountId, by, key, now }: FreezeCommand): Pr
   const isRemoved = by !== RECOVERY_KEY && (await removedOf(tx, accountId, [by], now)).length > 0;
   return {
     freeze: await findFreeze(tx, accountId, now),
+    recoveryLifts: (await tx.recoveryLift.findUnique({ where: { accountId } })) ?? undefined,
     held: await isHeld(tx, accountId),
     left: (await tx.leftAccount.findUnique({ where: { accountId } })) !== null,
     memberSince: by === RECOVERY_KEY || isRemoved ? undefined : await memberSince(tx, accountId, key),
@@ -124,6 +125,14 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
       return;
     }
     case "lift":
+      if (decision.recoveryLifts) {
+        const { since, lastAt } = decision.recoveryLifts;
+        await tx.recoveryLift.upsert({
+          where: { accountId },
+          create: { accountId, since, lastAt },
+          update: { since, lastAt },
+        });
+      }
       await tx.frozenAccount.delete({ where: { accountId } });
       await tx.freezeParty.deleteMany({ where: { accountId } });
       await tellServices(tx, accountId, false, now);

@@ -148,6 +148,17 @@ describe("new devices that ask to be let in", () => {
   });
 });
 
+it("an account recovers while its recovery key has a live session", async () => {
+  const store = prismaTwoFactorSignInStore(prisma);
+  await phoneOf(accountId);
+  expect(await store.isRecovering(accountId, now)).toBe(false);
+  const recovery = await phoneOf(accountId, { scope: "recover" });
+  expect(await store.isRecovering(accountId, now)).toBe(true);
+  expect(await store.isRecovering(accountId, recovery.expiresAt)).toBe(false);
+  await prismaSessionStore(prisma).end(accountId, { id: recovery.id }, "signed-out", now, "");
+  expect(await store.isRecovering(accountId, now)).toBe(false);
+});
+
 it("a freeze keeps new devices out until it is lifted, and known ones not", async () => {
   const [first, second] = [await phoneOf(accountId), await phoneOf(accountId)];
   const store = prismaTwoFactorSignInStore(prisma);

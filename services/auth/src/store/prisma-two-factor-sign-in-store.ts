@@ -67,6 +67,11 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       return blocked ? "blocked" : "yes";
     },
 
+    async isRecovering(accountId, now) {
+      const live = { endedAt: null, expiresAt: { gt: now }, refreshExpiresAt: { gt: now } };
+      return (await prisma.session.findFirst({ where: { accountId, scope: "recover", ...live } })) !== null;
+    },
+
     async markAdmitted(id, transaction, admittedAt) {
       await prisma.twoFactorSignIn.updateMany({
         where: { id, admittedAt: null },

@@ -7,6 +7,7 @@ import {
   mayRemove,
   type Party,
   RECOVERY_KEY,
+  type RecoveryLifts,
   type UnfreezeDelays,
   type UnfreezeRequest,
 } from "../domain/freeze-rules.ts";
@@ -19,6 +20,7 @@ export class FreezeModel {
   #hours = 0;
   #ids = 0;
   #freeze: { frozenAt: Date; frozenBy: Party } | undefined;
+  #recoveryLifts: RecoveryLifts | undefined;
   readonly #joined = new Set<Party>();
   readonly #requests = new Map<Party, UnfreezeRequest>();
   readonly #removed = new Set<Party>();
@@ -76,7 +78,7 @@ export class FreezeModel {
 
   #facts(by: Party): FreezeFacts {
     const memberSince = this.has(by) ? this.#since.get(by) : undefined;
-    return { freeze: this.freeze, held: false, left: false, memberSince };
+    return { freeze: this.freeze, held: false, left: false, recoveryLifts: this.#recoveryLifts, memberSince };
   }
 
   #write(by: Party, decision: FreezeDecision): FreezeDecision {
@@ -87,6 +89,7 @@ export class FreezeModel {
       this.#joined.add(by);
     }
     if (decision.type === "lift") {
+      this.#recoveryLifts = decision.recoveryLifts ?? this.#recoveryLifts;
       this.#freeze = undefined;
       this.#joined.clear();
       this.#requests.clear();

@@ -12,6 +12,7 @@ import type {
   Admission,
   AdmissionSteps,
   BegunTwoFactor,
+  RequestSource,
   TwoFactorRequests,
   TwoFactorSignIn,
   TwoFactorSignInStore,
@@ -33,6 +34,7 @@ interface MemoryStore extends TwoFactorSignInStore {
   rows: Map<string, TwoFactorSignIn>;
   sessions: Session[];
   verdict: "yes" | "frozen" | "blocked";
+  recovering: boolean;
   endedTokens: Set<string>;
 }
 
@@ -52,6 +54,7 @@ function memoryStore(): MemoryStore {
     rows,
     sessions: [],
     verdict: "yes",
+    recovering: false,
     endedTokens: new Set(),
     replayOf: async (claim) => replay(claim),
     async begin(signIn, claim) {
@@ -63,6 +66,7 @@ function memoryStore(): MemoryStore {
     },
     find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
     mayAdmit: async () => store.verdict,
+    isRecovering: async () => store.recovering,
     async markAdmitted(id, _transaction, now) {
       rows.set(id, { ...rows.get(id)!, admittedAt: now });
     },
@@ -87,6 +91,8 @@ export interface FakeRequests extends TwoFactorRequests<{ id: string }> {
   /** Called before the request is marked as finished. */
   beforeFinish: () => Promise<void>;
   refuse: AppError | undefined;
+  /** What the last one was opened from. */
+  from: RequestSource | undefined;
 }
 
 /** The device service, by the contract of device.v1.TwoFactor. */
@@ -96,7 +102,9 @@ function fakeRequests(): FakeRequests {
     opened: 0,
     beforeFinish: async () => undefined,
     refuse: undefined,
-    async open({ id, accountId, chainName, userKey, deviceKey }) {
+    from: undefined,
+    async open({ id, accountId, chainName, userKey, deviceKey }, from) {
+      fake.from = from;
       if (fake.refuse) throw fake.refuse;
       if (!fake.all.has(id)) {
         fake.opened += 1;

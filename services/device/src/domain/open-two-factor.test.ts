@@ -117,6 +117,13 @@ describe("openTwoFactor", () => {
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
   });
 
+  it("is open to the recovery key's owner whatever a device rejects, within the limit of waiting requests", async () => {
+    for (let index = 0; index < 3; index++) await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    for (let index = 0; index < 5; index++) await expect(open({ recovering: true })).resolves.toBeDefined();
+    await expect(open({ recovering: true })).rejects.toMatchObject(refused("RateLimited"));
+  });
+
   it("is reopened by a device, until three more are rejected", async () => {
     for (let index = 0; index < 3; index++) await rejectOne();
     world.clock.advance(1000);

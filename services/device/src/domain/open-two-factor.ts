@@ -10,6 +10,8 @@ import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
 export interface OpenTwoFactor
   extends Pick<TwoFactor, "id" | "accountId" | "chainName" | "app" | "userKey" | "signIn" | "expiresAt"> {
+  /** The recovery key has signed in to the account: rejections do not close it. */
+  recovering: boolean;
   /** Of the call, for its events. */
   requestId: string;
 }
@@ -49,11 +51,11 @@ function requireSoon(expiresAt: Date, now: Date): void {
 export function openTwoFactor(options: OpenTwoFactorOptions) {
   const { requests, keyAdditions, clock } = options;
 
-  async function admit(account: AccountRequests, now: Date): Promise<void> {
+  async function admit(account: AccountRequests, now: Date, recovering: boolean): Promise<void> {
     const reopenedAt = await account.reopenedAt();
     const since = Math.max(now.getTime() - CLOSED_FOR_MS, reopenedAt?.getTime() ?? 0);
     const rejected = await account.countRejectedAfter(new Date(since));
-    if (rejected >= options.limits.rejections) throw new AppError("TwoFactorAuthClosed");
+    if (!recovering && rejected >= options.limits.rejections) throw new AppError("TwoFactorAuthClosed");
     const waiting = await account.pendingUntil(now);
     if (waiting.length < options.limits.pending) return;
     const seconds = Math.ceil((waiting[0]!.getTime() - now.getTime()) / 1000);
@@ -66,14 +68,14 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     pushTokens: { src: request.userKey.device.pushToken, dest: "" },
   });
 
-  return async ({ requestId: callId, ...wish }: OpenTwoFactor): Promise<TwoFactorView> => {
+  return async ({ requestId: callId, recovering, ...wish }: OpenTwoFactor): Promise<TwoFactorView> => {
     const { id, accountId, chainName, userKey } = wish;
     const present = await requests.find(accountId, id);
     if (present) return viewForOpener(await findTwoFactor(options, accountId, id, callId));
 
     requireSoon(wish.expiresAt, clock.now());
     // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
-    await requests.withAccount(accountId, (account) => admit(account, clock.now()));
+    await requests.withAccount(accountId, (account) => admit(account, clock.now(), recovering));
     const live = await options.devices.listLive(accountId);
     requireRoom(live, userKey.deviceKey, options.maxDevices);
     const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());
@@ -103,7 +105,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     };
     const opened = await requests.withAccount(accountId, async (account) => {
       if (await account.has(id)) return undefined; // the same call came twice, and the other was first
-      await admit(account, now);
+      await admit(account, now, recovering);
       if (await account.insert(request, { occurredAt: now, requestId: callId })) return request;
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
     });

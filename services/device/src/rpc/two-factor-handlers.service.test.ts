@@ -103,6 +103,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
       userKey: { type: UserKeyType.USER_KEY_TYPE_DEVICE, accountKey: key, deviceKey: key, device: someAttributes },
       signIn: { email: "ada@example.org", ip: "192.0.2.1", location: "" },
       expiresAt: new Date(clock.now().getTime() + LIFE_MS),
+      recovering: false,
       ...changes,
     };
   };

@@ -66,6 +66,7 @@ export const openTwoFactorShape = z.object({
     .transform(({ type, ...rest }): AskingKey => ({ type: types.get(type)!, ...rest })),
   signIn: z.object({ email: text(320), ip: text(), location: text() }),
   expiresAt: z.date(),
+  recovering: z.boolean(),
 });
 
 export const toWireUserKey = ({ type, accountKey, deviceKey, device }: AskingKey): WireUserKey => ({

@@ -92,6 +92,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
         userKey: { type: "device", accountKey: publicKey, deviceKey: publicKey, device: someAttributes },
         signIn: { email: "ada@example.org", ip: "192.0.2.1", location: "" },
         expiresAt: new Date(clock.now().getTime() + LIFE_MS),
+        recovering: false,
         requestId,
         ...changes,
       };

@@ -82,7 +82,17 @@ export const accounts: Rows = {
   },
   freezeAccount: {
     success: async () => exchange("freezeAccount", { token: tokenOf(await freezer()) }),
-    codes: {},
+    codes: {
+      DelayContested: async () => {
+        const person = await signUpPerson();
+        await query(
+          "auth",
+          "INSERT INTO recovery_lift (account_id, since, last_at) VALUES ($1, now() - interval '31 days', now())",
+          [accountIdOf(person)],
+        );
+        return exchange("freezeAccount", { token: tokenOf(person) });
+      },
+    },
   },
   unfreezeAccount: {
     // Nothing to lift: changes nothing.
