@@ -79,7 +79,7 @@ export interface AuditLogOptions {
   writer: { readonly certificate: SignedText; sign(text: Uint8Array): Promise<Uint8Array> };
   clock: Clock;
   logger: Logger;
-  /** Signatures per minute and account, over all replicas. */
+  /** Signatures per minute and account (see AuditEntry.countedAs), over all replicas. */
   signaturesPerMinute: number;
   /** Told of each signature that a budget refuses. */
   onBudgetExceeded?: (window: BudgetWindow) => void;
@@ -95,10 +95,10 @@ export interface AuditReceipt {
 }
 
 export interface AuditLog {
-  /** Rejects early, without a record, an account that was over the limit in this minute already. Errors: RateLimited. */
-  admit(accountId: string): void;
-  /** Counts a refusal against the account's limit of signatures per minute, whether it is recorded or not. */
-  noteRefusal(accountId: string): void;
+  /** Rejects early, without a record, what was over its limit in this minute already. Errors: RateLimited. */
+  admit(countedAs: string): void;
+  /** Counts a refusal in a limit of signatures per minute, whether it is recorded or not. */
+  noteRefusal(countedAs: string): void;
   /**
    * Resolves once the record and the reservation are durable. Errors: RateLimited where the account has its most signatures, SigningRefused (BudgetExceeded), Unavailable
    * where nothing could be written. `keepsRefusal` is asked where a budget refuses: whether that is recorded; without it, it is.
@@ -128,6 +128,8 @@ const MINUTE_MS = 60_000;
 /** Older decisions are not written: the verifier takes records that are much older than their checkpoint for forged. */
 const MAX_ENTRY_AGE_MS = 20_000;
 
+const countedAs = ({ accountId, countedAs: id = accountId }: AuditEntry): string => id;
+
 /**
  * One chain of records for this process. Records that arrive while a commit is under way share the next one, so that durability costs one flush per batch
  * and not one per signature. After a commit that failed the chain is given up and a new one begun: what the database has of the old one stays provable.
@@ -137,10 +139,16 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   const queue: Waiting[] = [];
   let head: AuditHead | undefined;
   let running = false;
-  /** Accounts over the limit, and until when. */
+  /** Who is over the limit, by AuditEntry.countedAs, and until when. */
   const overLimit = new Map<string, number>();
-  /** Refusals of this process in the minute that begins then, by account. */
+  /** Refusals of this process in the minute that begins then, by AuditEntry.countedAs. */
   let refusals = { minute: 0, counts: new Map<string, number>() };
+
+  /** Sessions come and go: those whose minute is over are forgotten. */
+  function rejectUntil(id: string, until: number): void {
+    for (const [other, end] of overLimit) if (end < until) overLimit.delete(other);
+    overLimit.set(id, until);
+  }
 
   async function begin(): Promise<AuditHead> {
     const chainId = uuidv7(clock);
@@ -160,9 +168,10 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   async function write(current: AuditHead, batch: readonly Waiting[], minute: Date): Promise<Written> {
     const counts = new Map<string, number>();
     // Refusals count as well: they cost as much, and a script that is refused costs the most.
-    const limited = ({ accountId }: AuditEntry) => accountId !== "";
-    for (const { entry } of batch)
-      if (limited(entry)) counts.set(entry.accountId, (counts.get(entry.accountId) ?? 0) + 1);
+    for (const { entry } of batch) {
+      const id = countedAs(entry);
+      if (id !== "") counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
     const counted = { minute, counts, limit: signaturesPerMinute };
     const reservations = mergeReservations(batch.flatMap(({ reservation }) => reservation ?? []));
     const entries = batch.map(({ entry }) => entry);
@@ -174,9 +183,10 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     await store.commitJudged(current, { counted, reservations }, async (reached, state) => {
       const before = new Map([...counts].map(([id, count]) => [id, (reached.get(id) ?? count) - count]));
       const within = batch.filter(({ entry }) => {
-        if (!limited(entry)) return true;
-        const count = before.get(entry.accountId)! + 1;
-        before.set(entry.accountId, count);
+        const id = countedAs(entry);
+        if (id === "") return true;
+        const count = before.get(id)! + 1;
+        before.set(id, count);
         return count <= signaturesPerMinute;
       });
       const requested = mergeReservations(within.flatMap(({ reservation }) => reservation ?? []));
@@ -204,7 +214,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   function refusal({ entry, reservation }: Waiting, verdict: string, minute: Date, { full }: Written): AppError {
     if (verdict === "RateLimited") {
       const until = minute.getTime() + MINUTE_MS;
-      overLimit.set(entry.accountId, until);
+      rejectUntil(countedAs(entry), until);
       const left = Math.ceil((until - clock.now().getTime()) / 1000);
       return new AppError("RateLimited", { retryAfterSeconds: Math.max(1, left) });
     }
@@ -265,20 +275,20 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   }
 
   return {
-    admit(accountId) {
-      const until = overLimit.get(accountId);
+    admit(id) {
+      const until = overLimit.get(id);
       if (until === undefined) return;
       const left = until - clock.now().getTime();
       if (left > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(left / 1000) });
-      overLimit.delete(accountId);
+      overLimit.delete(id);
     },
-    noteRefusal(accountId) {
-      if (accountId === "") return;
+    noteRefusal(id) {
+      if (id === "") return;
       const minute = Math.floor(clock.now().getTime() / MINUTE_MS) * MINUTE_MS;
       if (refusals.minute !== minute) refusals = { minute, counts: new Map() };
-      const count = (refusals.counts.get(accountId) ?? 0) + 1;
-      refusals.counts.set(accountId, count);
-      if (count >= signaturesPerMinute) overLimit.set(accountId, minute + MINUTE_MS);
+      const count = (refusals.counts.get(id) ?? 0) + 1;
+      refusals.counts.set(id, count);
+      if (count >= signaturesPerMinute) rejectUntil(id, minute + MINUTE_MS);
     },
     append: (entry, reservation, keepsRefusal) =>
       new Promise((resolve, reject) => {

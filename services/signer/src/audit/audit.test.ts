@@ -49,7 +49,7 @@ describe("a chain of records", () => {
 
 describe("a record's hash", () => {
   const of = (change: Partial<AuditEntry>) => chainRecords(start, [entry(change)])[0]!.hash;
-  const changes: Required<{ [field in keyof AuditEntry]: AuditEntry[field] }> = {
+  const changes: Omit<AuditEntry, "countedAs"> = {
     time: new Date("2026-11-20T10:00:00.001Z"),
     caller: "shop",
     accountId: "b",

@@ -21,6 +21,8 @@ export interface AuditEntry {
   readonly verdict: string;
   readonly policyVersion: string;
   readonly keyVersion: number;
+  /** Not in the record: whose limit of signatures per minute it counts in, a UUID; empty: nobody's. Default: the account's. */
+  readonly countedAs?: string;
 }
 
 /** A decision in its place. */

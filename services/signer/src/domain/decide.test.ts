@@ -7,7 +7,9 @@ import { audit, chainName, policies, server, tx, vault } from "../testing/policy
 import { createDecide, type Permission } from "./decide.ts";
 
 const message = payloadMessage(tx());
-const asker = { caller: "gateway", accountId: server.accountId, sessionId: "01900000-0000-7000-8000-000000000002" };
+const { accountId } = server;
+const sessionId = "01900000-0000-7000-8000-000000000002";
+const asker = { caller: "gateway", accountId, sessionId, countedAs: accountId };
 const permission: Permission = { key: server, address: "01cf0e2f2f715450", keyId: 0 };
 const refuseAll = async () => {
   throw new AppError("SigningRefused", { metadata: { reason: "GasLimit" } });

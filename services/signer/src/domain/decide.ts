@@ -6,7 +6,7 @@ import {
   InvalidMessageError,
   payloadMessage,
 } from "@countersign/flow";
-import type { Clock } from "@countersign/service-kit";
+import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";
@@ -20,7 +20,20 @@ export interface Asker {
   /** Empty where no user stands behind the request. */
   readonly accountId: string;
   readonly sessionId: string;
+  /** Whose limit of signatures per minute this counts in: see AuditEntry. */
+  readonly countedAs: string;
 }
+
+/**
+ * Names who asks, by the token. Only a full session counts in the account's limit: an ephemeral token takes no more than
+ * a login, and its refusals must not stop the account's devices.
+ */
+export const askerOf = ({ accountId, sessionId, scope }: VerifiedToken, caller: string): Asker => ({
+  caller,
+  accountId,
+  sessionId,
+  countedAs: scope === "full" ? accountId : sessionId,
+});
 
 /** Refusals that the record keeps. */
 const RECORDED = [
@@ -119,7 +132,7 @@ export function createDecide(options: DecideOptions) {
       policyVersion: policy.version,
       keyVersion: 0,
     };
-    audit.admit(asker.accountId);
+    audit.admit(asker.countedAs);
     let scriptHash = "";
     let recorded = false;
     try {
@@ -141,7 +154,7 @@ export function createDecide(options: DecideOptions) {
       return { address, keyId, signature, receipt };
     } catch (error) {
       const refused = !recorded && isAppError(error, ...RECORDED);
-      if (refused) audit.noteRefusal(asker.accountId);
+      if (refused) audit.noteRefusal(asker.countedAs);
       if (refused && mayRecordRefusal(asker)) {
         const verdict = error.metadata.reason ?? error.reason;
         await audit.append({ ...entry, scriptHash, verdict });

@@ -35,7 +35,8 @@ export const signCreation =
   ({ decide, bindings, signedCreations, addedKeys, vault, clock, reserve, chain }: SignCreationOptions) =>
   ({ chainName, message, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
     const policy = chain(chainName);
-    return decide("creation", message, { caller, accountId: "", sessionId: "" }, async (decoded, deciding) => {
+    const asker = { caller, accountId: "", sessionId: "", countedAs: "" };
+    return decide("creation", message, asker, async (decoded, deciding) => {
       checkCreationAccounts(accountIds);
       const version = wantedServerKeyVersion(policy);
       const keysOf = (of: number) =>

@@ -12,7 +12,7 @@ import {
 import { addedUserKey, type Template } from "../policy/template.ts";
 import { checkTransaction, paymasterVersion, referenceSeconds } from "../policy/transaction.ts";
 import { type Approval, approversOf, recordAddition } from "./added-keys.ts";
-import type { SignedMessage } from "./decide.ts";
+import { askerOf, type SignedMessage } from "./decide.ts";
 import {
   checkFreeScript,
   checkHistory,
@@ -36,35 +36,30 @@ export interface SignPaymasterOptions extends SignOptions {
 export const signPaymaster = (options: SignPaymasterOptions) => {
   const { decide, bindings, chain, paymasters } = options;
   return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
-    decide(
-      "paymaster",
-      message,
-      { caller, accountId: token.accountId, sessionId: token.sessionId },
-      async (decoded, deciding) => {
-        options.checkBackend?.(caller, token);
-        if (chainName !== "") chain(chainName);
-        checkPaymasterKind(decoded);
-        checkPaymasterOnlyPays(decoded, paymasters);
-        const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
-        checkSignatures(options, decoded, account);
-        const policy = chain(account.chainName);
-        const template = templateFor(token, decoded, policy);
-        checkPaymasterPays(decoded, policy);
-        if (template) await checkRotation(options, template, decoded, account);
-        checkTransaction(decoded, account, policy, template, deciding.policy);
-        if (template) await checkTemplate(options, template, account, caller);
-        const approval = await checkApproval(options, decoded, account, token, template);
-        if (!template) await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
-        await checkHistory(options, decoded, template, token, account);
-        if (template) await recordAdditionOf(options, template, account, approval);
-        await countEphemeralUse(options, token, "paymaster");
-        const { address, keyId } = policy.paymaster;
-        const key = { role: "paymaster", chainName: account.chainName, version: paymasterVersion(policy) } as const;
-        const { chainName: name, accountId } = account;
-        const spender = { operation: "paymaster", chainName: name, accountId, appId: token.appId, caller } as const;
-        return { key, address, keyId, reservation: options.reserve(decoded, spender, deciding.policy) };
-      },
-    );
+    decide("paymaster", message, askerOf(token, caller), async (decoded, deciding) => {
+      options.checkBackend?.(caller, token);
+      if (chainName !== "") chain(chainName);
+      checkPaymasterKind(decoded);
+      checkPaymasterOnlyPays(decoded, paymasters);
+      const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
+      checkSignatures(options, decoded, account);
+      const policy = chain(account.chainName);
+      const template = templateFor(token, decoded, policy);
+      checkPaymasterPays(decoded, policy);
+      if (template) await checkRotation(options, template, decoded, account);
+      checkTransaction(decoded, account, policy, template, deciding.policy);
+      if (template) await checkTemplate(options, template, account, caller);
+      const approval = await checkApproval(options, decoded, account, token, template);
+      if (!template) await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
+      await checkHistory(options, decoded, template, token, account);
+      if (template) await recordAdditionOf(options, template, account, approval);
+      await countEphemeralUse(options, token, "paymaster");
+      const { address, keyId } = policy.paymaster;
+      const key = { role: "paymaster", chainName: account.chainName, version: paymasterVersion(policy) } as const;
+      const { chainName: name, accountId } = account;
+      const spender = { operation: "paymaster", chainName: name, accountId, appId: token.appId, caller } as const;
+      return { key, address, keyId, reservation: options.reserve(decoded, spender, deciding.policy) };
+    });
 };
 
 /**

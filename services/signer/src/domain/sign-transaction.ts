@@ -26,7 +26,7 @@ import {
 } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { AddedKeys } from "./added-keys.ts";
-import type { Decide, Deciding, SignedMessage } from "./decide.ts";
+import { askerOf, type Decide, type Deciding, type SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses, SignedTemplates } from "./ports.ts";
 import { checkNotBroughtBack, checkNotOwnKey, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
 import type { RecoveryKeys, requireDelay } from "./time-locks.ts";
@@ -66,36 +66,31 @@ export interface SignOptions {
 export const signTransaction = (options: SignOptions) => {
   const { decide, bindings, chain } = options;
   return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
-    decide(
-      "transaction",
-      message,
-      { caller, accountId: token.accountId, sessionId: token.sessionId },
-      async (decoded, deciding) => {
-        options.checkBackend?.(caller, token);
-        if (chainName !== "") chain(chainName);
-        const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
-        checkSignatures(options, decoded, account);
-        const own = chain(account.chainName);
-        const template = templateFor(token, decoded, own);
-        if (template) await checkRotation(options, template, decoded, account);
-        checkTransaction(decoded, account, own, template, deciding.policy);
-        checkPayerOfScope(token, decoded, account, template);
-        checkAuthorizerKind(decoded, account);
-        if (template) await checkTemplate(options, template, account, caller);
-        else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
-        await checkHistory(options, decoded, template, token, account);
-        if (template) await noteTemplate(options, decoded, account, own, token);
-        await countEphemeralUse(options, token, "transaction");
-        const { chainName: name, accountId } = account;
-        const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
-        const reservation = options.reserve(decoded, spender, deciding.policy);
-        if (template?.name === "rotate-server-key") {
-          await bindings.beginRotation(account, account.serverKeyVersion + 1, options.clock.now());
-          await faultPoint("rotation begun");
-        }
-        return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex, reservation };
-      },
-    );
+    decide("transaction", message, askerOf(token, caller), async (decoded, deciding) => {
+      options.checkBackend?.(caller, token);
+      if (chainName !== "") chain(chainName);
+      const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
+      checkSignatures(options, decoded, account);
+      const own = chain(account.chainName);
+      const template = templateFor(token, decoded, own);
+      if (template) await checkRotation(options, template, decoded, account);
+      checkTransaction(decoded, account, own, template, deciding.policy);
+      checkPayerOfScope(token, decoded, account, template);
+      checkAuthorizerKind(decoded, account);
+      if (template) await checkTemplate(options, template, account, caller);
+      else await checkFreeScript(options.scripts, decoded, deciding, token.accountId);
+      await checkHistory(options, decoded, template, token, account);
+      if (template) await noteTemplate(options, decoded, account, own, token);
+      await countEphemeralUse(options, token, "transaction");
+      const { chainName: name, accountId } = account;
+      const spender = { operation: "transaction", chainName: name, accountId, appId: token.appId, caller } as const;
+      const reservation = options.reserve(decoded, spender, deciding.policy);
+      if (template?.name === "rotate-server-key") {
+        await bindings.beginRotation(account, account.serverKeyVersion + 1, options.clock.now());
+        await faultPoint("rotation begun");
+      }
+      return { key: serverKeyOf(account), address: account.address, keyId: account.serverKeyIndex, reservation };
+    });
 };
 
 /** Rejects signatures that no transaction of the account may carry, whatever it does. */

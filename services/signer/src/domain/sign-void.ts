@@ -48,7 +48,8 @@ export const signVoid =
       proposalKey: { address, keyId, sequenceNumber },
       payer: paymaster.address,
     });
-    const asker = { caller, accountId, sessionId: "" };
+    // In nobody's limit: who has used up the account's would keep what was signed from being voided.
+    const asker = { caller, accountId, sessionId: "", countedAs: "" };
     try {
       const payload = await decide("transaction", payloadMessage(transaction), asker, async () => {
         if (!freezes.isFrozen(accountId)) refuse("NotFrozen", "the account is not frozen");

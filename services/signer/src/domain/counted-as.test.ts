@@ -1,0 +1,83 @@
+import { payloadMessage } from "@countersign/flow";
+import { createLogger } from "@countersign/service-kit";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createAuditLog } from "../audit/audit-log.ts";
+import { newWriter } from "../testing/audit-fixture.ts";
+import { addition, ephemeral } from "../testing/key-addition-fixture.ts";
+import {
+  account,
+  asked,
+  chain,
+  chainName,
+  clock,
+  policies,
+  signedTemplates,
+  signing,
+  store,
+  tx,
+  vault,
+} from "../testing/policy-fixture.ts";
+import { refusalOf } from "../testing/template-fixture.ts";
+import { createDecide } from "./decide.ts";
+import { signTransaction } from "./sign-transaction.ts";
+import { signVoid } from "./sign-void.ts";
+
+const LIMIT = 3;
+/** What the database counts, by id. */
+const counted = new Map<string, number>();
+const newDecide = () =>
+  createDecide({
+    vault,
+    clock,
+    policies,
+    audit: createAuditLog({
+      store: {
+        startChain: async () => undefined,
+        commit: async (_head, _batch, charge) => {
+          for (const [id, count] of charge?.counted.counts ?? []) counted.set(id, (counted.get(id) ?? 0) + count);
+          return true;
+        },
+        commitJudged: () => expect.unreachable("nothing is over a limit of the database"),
+      },
+      writer: newWriter(),
+      clock,
+      logger: createLogger({ name: "test", level: "silent" }),
+      signaturesPerMinute: LIMIT,
+    }),
+  });
+let decide: ReturnType<typeof createDecide>;
+beforeEach(() => {
+  counted.clear();
+  decide = newDecide();
+});
+/** A custom script, which only a full session may have signed. */
+const ordinary = payloadMessage(tx());
+const sign = (by: Parameters<typeof asked>[1], message = ordinary) =>
+  refusalOf(signTransaction({ ...signing, decide })(asked(message, by)));
+
+describe("the limit of signatures per minute", () => {
+  const sessionId = "01900000-0000-7000-8000-0000000000aa";
+  it.each([
+    ["an ephemeral token, which takes only a login", { ...ephemeral, sessionId }],
+    ["a recovery session", { scope: "recover", sessionId } as const],
+  ])("is its own for %s: its refusals do not stop the account's devices", async (_, thief) => {
+    for (let i = 0; i < LIMIT; i++) expect(await sign(thief)).toBe("OutsideEphemeralScope");
+    expect(await sign(thief)).toBe("RateLimited");
+    expect(await sign({})).toBe("signed");
+    expect(Object.fromEntries(counted)).toEqual({ [sessionId]: LIMIT, [account.accountId]: 1 });
+  });
+
+  it("does not hold up what a freeze voids: a thief who has used it up would win that minute", async () => {
+    const kept = addition();
+    const { sequenceNumber } = kept.proposalKey;
+    const open = { sessionId, most: 1, since: new Date(0) };
+    await signedTemplates.note({ ...account, serverKeyIndex: 0 }, sequenceNumber, clock.now(), open);
+    const refused = payloadMessage(tx({ gasLimit: 0n }));
+    for (let i = 0; i < LIMIT; i++) expect(await sign({}, refused)).toBe("GasLimit");
+    expect(await sign({})).toBe("RateLimited");
+    const freezes = { current: () => true, isFrozen: () => true };
+    const voiding = signVoid({ decide, bindings: store, signedTemplates, freezes, clock, chain });
+    const command = { accountId: account.accountId, chainName, referenceBlockId: "cd".repeat(32), sequenceNumber };
+    expect(await voiding({ ...command, caller: "account" })).toMatchObject({ payload: { keyId: 0 } });
+  });
+});
