@@ -38,12 +38,21 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],
-          exclude: [...exclude, "tests/{faults,models}/**"],
+          exclude: [...exclude, "tests/{answers,faults,models}/**"],
           globalSetup: ["dev/src/testing/stack-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // What the gateways of the e2e project answered, compared with what is documented.
+        test: {
+          name: "answers",
+          include: ["tests/answers/*.test.ts"],
+          exclude,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -56,7 +65,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

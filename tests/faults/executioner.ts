@@ -17,6 +17,8 @@ export interface Cell {
   victim: Program;
   /** What was killed, once it was. */
   killed?: string;
+  /** Whose way was under way at that moment. */
+  during?: readonly string[];
 }
 
 interface Place {
@@ -51,6 +53,7 @@ export function createExecutioner(
   publishers: readonly Program[],
   random: Random,
   told: (line: string) => void,
+  underWay: () => readonly string[] = () => [],
 ): Executioner {
   const open = new Set(cells);
   const standing = new Set<Standing>();
@@ -81,6 +84,7 @@ export function createExecutioner(
     if (!best || best.cells.length === 0) return false;
     for (const cell of best.cells) {
       cell.killed = best.name;
+      cell.during = underWay();
       open.delete(cell);
     }
     kills += 1;

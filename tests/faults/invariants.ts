@@ -152,8 +152,8 @@ export async function broken(
   newcomers: readonly Newcomer[] = [],
 ): Promise<string[]> {
   const books = await readBooks(stack, chain, after);
-  const note = ({ accountId, story }: Phone, lines: readonly string[]) =>
-    lines.map((line) => `${accountId}: ${line}\n    ${story.join("\n    ")}`);
+  const note = ({ email, accountId, story }: Phone, lines: readonly string[]) =>
+    lines.map((line) => `${email}, account ${accountId}: ${line}\n    ${story.join("\n    ")}`);
   const found = [
     ...persons.flatMap((phone) => {
       const letIn = newcomers.filter(({ host }) => host === phone).length;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { root } from "../paths.ts";
 import { type RunningStack, startStack } from "../stack.ts";
+import { keepGatewayLogs, noteStack, resetGatewayLogs } from "./gateway-logs.ts";
 import { removeState } from "./stack-template.ts";
 import "./provided.ts";
 
@@ -25,6 +26,7 @@ interface WorkerStack {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
+  resetGatewayLogs();
   const stacks = new Map<string, WorkerStack>();
   const endings: Promise<void>[] = [];
   let started = 0;
@@ -33,6 +35,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     if (found) return found;
     started += 1;
     const stateDir = join(directory, String(started));
+    noteStack(stateDir);
     const begun = { running: start(stateDir, worker), stateDir, users: 0 };
     begun.running.catch(() => undefined);
     stacks.set(worker, begun);
@@ -50,6 +53,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       ({ stop }) => stop(),
       () => undefined,
     );
+    keepGatewayLogs(stateDir);
     removeState(stateDir);
   };
   const server = createServer((socket) => {

@@ -135,7 +135,10 @@ function observeRequests(logger: Logger, observe: ObserveRequest): (request: Req
       observe({ method, route, status, seconds });
       const { requestId, trace } = response.locals as RequestIdentity;
       const { traceId } = trace;
-      logger.info({ requestId, traceId, method, route, status, durationMs: Math.round(seconds * 1e3) }, "request");
+      const durationMs = Math.round(seconds * 1e3);
+      // The stable code of a problem document; absent otherwise.
+      const error = response.locals.error as string | undefined;
+      logger.info({ requestId, traceId, method, route, status, error, durationMs }, "request");
     });
   };
 }

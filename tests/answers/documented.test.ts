@@ -1,0 +1,52 @@
+import { answeredProblems } from "@countersign/dev/testing/gateway-logs.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createOpenApi } from "../../gateway/src/openapi.ts";
+import { createRoutes } from "../../gateway/src/routes/index.ts";
+import { createFakeServices } from "../../gateway/src/testing/fake-services.ts";
+import { UNANSWERED, WHEN_BROKEN } from "./unanswered.ts";
+
+/** Answers of the router, before a row is found. */
+const OF_NO_ROW = ["RouteNotFound", "MethodNotAllowed"];
+/** Of requests that break HTTP itself, on any path. */
+const OF_ANY_REQUEST = ["InvalidRequest", "PayloadTooLarge", "UnsupportedMediaType"];
+
+const rows = createRoutes(createFakeServices().clients, { requireLoginToken: true });
+const document = createOpenApi(rows) as {
+  paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+};
+const documentedOf = ({ path, method }: { path: string; method: string }): string[] =>
+  Object.entries(document.paths[path]![method]!.responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([, { description }]) => description.split(", "));
+
+/** Codes by method and path, as the gateways of this run's e2e tests have answered them. */
+const answered = new Map<string, Set<string>>();
+beforeAll(() => {
+  for (const { method, route, error } of answeredProblems()) {
+    const key = `${method} ${route}`;
+    answered.set(key, (answered.get(key) ?? new Set()).add(error));
+  }
+  if (answered.size === 0) throw new Error("no answers: this runs after the e2e project, in one run with it");
+});
+
+describe.each(rows.map((row) => [`${row.method.toUpperCase()} ${row.path}`, row] as const))("%s", (name, row) => {
+  const excused = UNANSWERED[row.operationId] ?? {};
+  const codes = () => answered.get(name) ?? new Set<string>();
+
+  it("answered every code that is documented for it, but for those with a reason", () => {
+    const missing = documentedOf(row).filter(
+      (code) => !codes().has(code) && !Object.hasOwn(excused, code) && !Object.hasOwn(WHEN_BROKEN, code),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("answered no code that is not documented for it", () => {
+    const documented = [...documentedOf(row), ...OF_NO_ROW, ...OF_ANY_REQUEST];
+    expect([...codes()].filter((code) => !documented.includes(code))).toEqual([]);
+  });
+
+  it("has reasons only for documented codes that were not answered", () => {
+    const stale = Object.keys(excused).filter((code) => codes().has(code) || !documentedOf(row).includes(code));
+    expect(stale).toEqual([]);
+  });
+});
