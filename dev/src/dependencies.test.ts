@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { root } from "./paths.ts";
@@ -31,3 +32,25 @@ it.each(manifests)("%s declares only what its package imports", (manifest) => {
   };
   expect(declared.filter((name) => !isNamed(name))).toEqual([]);
 });
+
+const IMPORT =
+  /(?:^|[;}\s])(?:import|export)\s(?!type\b)(?:[^"';()]*?\sfrom\s*)?["']([^"'.][^"']*)["']|\bimport\(\s*["']([^"'.][^"']*)["']/g;
+const packageOf = (name: string): string =>
+  name
+    .split("/")
+    .slice(0, name.startsWith("@") ? 2 : 1)
+    .join("/");
+
+it.each(manifests.filter((manifest) => /^(packages|services|gateway|proto)\b/.test(manifest)))(
+  "%s declares what its production code imports, for production",
+  (manifest) => {
+    const folder = manifest.slice(0, -"package.json".length);
+    const { name: own, dependencies = {} } = JSON.parse(readFileSync(join(root, manifest), "utf8"));
+    const sources = git("ls-files", `${folder}*.ts`).filter((file) => !/\.test\.ts$|\/testing\//.test(file));
+    const imported = sources.flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(IMPORT)].map((match) => packageOf((match[1] ?? match[2])!)),
+    );
+    const missing = imported.filter((name) => !isBuiltin(name) && name !== own && !Object.hasOwn(dependencies, name));
+    expect([...new Set(missing)]).toEqual([]);
+  },
+);
