@@ -12,7 +12,7 @@ import type {
 } from "./two-factor-sign-in.ts";
 
 export interface AdmitDeviceOptions {
-  readonly signIns: Pick<TwoFactorSignInStore, "find" | "mayAdmit" | "markAdmitted">;
+  readonly signIns: Pick<TwoFactorSignInStore, "find" | "noteAddition" | "mayAdmit" | "markAdmitted">;
   readonly steps: AdmissionSteps;
   readonly clock: Clock;
 }
@@ -34,6 +34,7 @@ export const admitDevice =
     const { sealed, deviceId } = admission;
     if (!isSame(signIn, admission)) throw new Error("a request for approval is not the one that was opened");
     if (!sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
+    if (!signIn.admittedAt) await signIns.noteAddition(signIn, sealed.transaction);
     const verdict = await signIns.mayAdmit(signIn.accountId, [signIn.userKey, signIn.deviceKey]);
     if (verdict === "frozen") throw new AppError("AccountFrozen");
     if (verdict === "blocked") throw new AppError("PleaseRegisterKey");

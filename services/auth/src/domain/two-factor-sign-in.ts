@@ -51,6 +51,11 @@ export interface TwoFactorSignInStore {
   mayAdmit(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
   /** Whether a recovery key has a live session of the account. */
   isRecovering(accountId: string, now: Date): Promise<boolean>;
+  /**
+   * Notes the transaction that put the request's key on chain, the first one only. Where its device was removed from the
+   * account before, the key is blocked with it.
+   */
+  noteAddition(signIn: TwoFactorSignIn, transaction: ChainTransaction): Promise<void>;
   markAdmitted(id: string, transaction: ChainTransaction, now: Date): Promise<void>;
   /** Ends the ephemeral token of a request that is over; again changes nothing, and neither does another account's. */
   endToken(accountId: string, id: string): Promise<void>;

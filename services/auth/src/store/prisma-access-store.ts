@@ -7,7 +7,7 @@ import { blockedKeySubject, endSession, lockAccess } from "./prisma-session-stor
 import { toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
 
 /** Blocks a key of an account until that is lifted. */
-async function blockKey(tx: Prisma.TransactionClient, accountId: string, key: PublicKey): Promise<void> {
+export async function blockKey(tx: Prisma.TransactionClient, accountId: string, key: PublicKey): Promise<void> {
   const subject = blockedKeySubject(accountId, key);
   await tx.$executeRaw`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
@@ -64,14 +64,16 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         await lockAccess(tx, accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
         const rows = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
-        // A device that was let in may not have had a session yet.
-        const letIn = (await tx.twoFactorSignIn.findMany({ where: ofDevice })).map(toTwoFactorSignIn);
+        // An approved device may have had no session yet. Other requests name any keys, as many as somebody sends:
+        // blocked keys are kept for good, in every service, and the signer compares signatures with each.
+        const onChain = { ...ofDevice, transactionId: { not: null } };
+        const added = (await tx.twoFactorSignIn.findMany({ where: onChain })).map(toTwoFactorSignIn);
         const sagas = (await tx.signUp.findMany({ where: ofDevice })).map(toSaga);
         const sessions = rows.map((row) => ({ ...toSession(row), live: row.endedAt === null }));
         const keys = [
           deviceKey,
           ...sessions.map((each) => each.accountKey),
-          ...[...sagas, ...letIn].map((each) => each.userKey),
+          ...[...sagas, ...added].map((each) => each.userKey),
         ];
         for (const key of keys) await blockKey(tx, accountId, key);
         for (const session of sessions) {

@@ -123,6 +123,7 @@ describe("new devices that ask to be let in", () => {
     const identity = generateKeyPair("EdDSA").publicKey;
     const signIn = signInOf({ deviceKey: identity });
     await store().begin(signIn, undefined);
+    await store().noteAddition(signIn, transaction);
     expect(await store().mayAdmit(accountId, [signIn.userKey])).toBe("yes");
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
     expect(await store().mayAdmit(accountId, [signIn.userKey])).toBe("blocked");
@@ -132,6 +133,21 @@ describe("new devices that ask to be let in", () => {
     expect((await store().find(accountId, signIn.id))?.finishedAt).toBeUndefined();
     const challenged = prismaSessionStore(prisma).begin(sessionOf(signIn), "");
     await expect(challenged).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+  });
+
+  it("lose with their device no keys that were never on chain: each request names one, and nothing would bound them", async () => {
+    const identity = generateKeyPair("EdDSA").publicKey;
+    const requests = [1, 2, 3].map(() => signInOf({ deviceKey: identity }));
+    for (const request of requests) await store().begin(request, undefined);
+    const [approved, late, ...never] = requests as [TwoFactorSignIn, TwoFactorSignIn, TwoFactorSignIn];
+    await store().noteAddition(approved, transaction);
+    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
+    const verdicts = () => Promise.all(requests.map(({ userKey }) => store().mayAdmit(accountId, [userKey])));
+    expect(await verdicts()).toEqual(["blocked", "yes", "yes"]);
+    // A key that comes to the chain after the removal is blocked then.
+    await store().noteAddition(late, transaction);
+    expect(await verdicts()).toEqual(["blocked", "blocked", "yes"]);
+    expect(await store().mayAdmit(accountId, [never[0]!.deviceKey])).toBe("blocked");
   });
 
   it("come in once through all of the domain, whatever the order of the event and the finishing", async () => {

@@ -2,8 +2,9 @@ import { AppError } from "@countersign/errors";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findClaim, insertClaim, lockIdempotency } from "./idempotency.ts";
+import { blockKey } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
-import { blockedKeySubject, insertSession } from "./prisma-session-store.ts";
+import { blockedKeySubject, insertSession, lockAccess } from "./prisma-session-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
@@ -71,6 +72,20 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       const live = { endedAt: null, expiresAt: { gt: now }, refreshExpiresAt: { gt: now } };
       return (await prisma.session.findFirst({ where: { accountId, scope: "recover", ...live } })) !== null;
     },
+
+    noteAddition: ({ id, accountId, userKey, deviceKey }, { id: transactionId, refUrl }) =>
+      prisma.$transaction(async (tx) => {
+        await lockAccess(tx, accountId);
+        const data = { transactionId, transactionRefUrl: refUrl };
+        await tx.twoFactorSignIn.updateMany({ where: { id, transactionId: null }, data });
+        const subject = blockedKeySubject(accountId, deviceKey);
+        const isRemoved = await tx.tokenStateEntry.findFirst({
+          where: { kind: "key", subject, active: true, until: null },
+        });
+        if (!isRemoved) return;
+        await blockKey(tx, accountId, userKey);
+        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+      }),
 
     async markAdmitted(id, transaction, admittedAt) {
       await prisma.twoFactorSignIn.updateMany({

@@ -67,6 +67,7 @@ function memoryStore(): MemoryStore {
     find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
     mayAdmit: async () => store.verdict,
     isRecovering: async () => store.recovering,
+    noteAddition: async () => undefined,
     async markAdmitted(id, _transaction, now) {
       rows.set(id, { ...rows.get(id)!, admittedAt: now });
     },
