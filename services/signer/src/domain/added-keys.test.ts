@@ -124,7 +124,7 @@ describe("a young device", () => {
       await addKey(kept.publicKey);
     }
     expect(await revoking(device, kept)).toBe("DelayRequired");
-  });
+  }, 60_000);
 
   it("cannot make an older device count as young by having its key signed for once more", async () => {
     clock.advance(DAY);
