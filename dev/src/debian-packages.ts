@@ -14,8 +14,8 @@ const canInstall = (): boolean =>
   spawnSync("apt-get", ["--version"], { stdio: "ignore" }).status === 0 && rootPrefix() !== undefined;
 
 /**
- * Installs Debian's (or Ubuntu's) packages where this process may. Returns what kept it from doing so, or "" after
- * success.
+ * Installs Debian's (or Ubuntu's) packages where this process may. Returns what kept it from doing so, or ""
+ * after success.
  */
 export async function installDebianPackages(packages: string[], say: (line: string) => void): Promise<string> {
   if (!canInstall()) return "apt-get needs root or a sudo without a password";

@@ -21,7 +21,9 @@ const GENERATED = ["proto/gen", "services/signer/cadence-parser/dist"].concat(
 /** Texts, lists and objects change messages and test data more than rules. */
 const EXCLUDED = ["StringLiteral", "ObjectLiteral", "ArrayDeclaration", "Regex"];
 
-/** The folder's files, as they are now, in a directory that Stryker may write to; packages are those of this checkout. */
+/**
+ * Copies the folder's present files to a directory that Stryker may write to; packages stay this checkout's.
+ */
 async function copyCheckout(): Promise<string> {
   const copy = mkdtempSync(join(tmpdir(), "countersign-mutate-"));
   const listed = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
@@ -56,7 +58,9 @@ async function installStryker(directory: string): Promise<string> {
   return modules;
 }
 
-/** Fixtures with hooks register them once for a worker: then each test file needs one of its own, which takes longer. */
+/**
+ * Fixtures register hooks once per worker, so here each test file needs its own worker, which takes longer.
+ */
 const NEEDS_ISOLATION = /^services\/(signer|account)\//;
 
 const vitestConfig = (folder: string) => `import { defineConfig } from "vitest/config";
@@ -97,8 +101,8 @@ function survivorsOf(report: string): string[] {
 }
 
 /**
- * `npm run mutate [folder or file]…`: changes one expression after the other and runs the unit tests of the folder that
- * reach it; prints the changes that no test notices. See docs/mutation-testing.md.
+ * `npm run mutate [folder or file]…`: changes one expression after the other and runs the unit tests of the
+ * folder that reach it; prints the changes that no test notices. See docs/mutation-testing.md.
  */
 export async function mutate(targets: string[]): Promise<void> {
   const copy = await copyCheckout();

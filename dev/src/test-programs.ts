@@ -29,8 +29,8 @@ const programs = [
 ];
 
 /**
- * Finds or installs the programs that some tests run. Where one is missing and cannot be installed, its tests are
- * skipped on a developer's machine; in CI that is a Failure.
+ * Finds or installs the programs that some tests run. Where one is missing and cannot be installed, its tests
+ * are skipped on a developer's machine; in CI that is a Failure.
  */
 export async function ensureTestPrograms(say: (line: string) => void, isCi = Boolean(process.env.CI)): Promise<void> {
   for (const { name, tests, packages, isThere } of programs) {

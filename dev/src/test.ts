@@ -30,7 +30,7 @@ export async function test(args: string[]): Promise<void> {
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }
 
-/** In CI a skipped test fails the run, whatever else reports it. */
+/** In CI a skipped test fails the run. */
 function reporters(args: readonly string[]): string[] {
   if (!process.env.CI) return [];
   const named = args.some((arg) => arg.startsWith("--reporter"));

@@ -47,7 +47,7 @@ export async function goToLogin({ issuer, clientId }: LoginConfig, request: Logi
     nonce: request.nonce,
     code_challenge: bytesToBase64url(new Uint8Array(digest)),
     code_challenge_method: "S256",
-    // The provider asks whom it has not asked for five minutes, and says when: changes of the recovery key need that.
+    // The login is at most five minutes old and says when it was: changes of the recovery key need that.
     max_age: "300",
     ...(request.prompt && { prompt: request.prompt }),
   }).toString();
@@ -62,8 +62,8 @@ export function returnedFrom(): Partial<Pending> | undefined {
 }
 
 /**
- * The login that the browser has brought back. Errors: the provider refused, or its answer belongs to no
- * login of ours.
+ * Returns the login with which the provider sent the browser here. Errors: the provider refused, or its
+ * answer belongs to no login of ours.
  */
 export async function returnedLogin({ issuer, clientId }: LoginConfig) {
   const answer = new URLSearchParams(location.search);

@@ -15,7 +15,7 @@ import {
 } from "./person.ts";
 
 const NOTHING = "transaction { prepare(a: &Account) {} }";
-const patience = { timeout: 20_000, interval: 100 };
+const pollOptions = { timeout: 20_000, interval: 100 };
 const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
   deviceKey,
   client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
@@ -27,7 +27,7 @@ const lastDevice = { status: 409, error: "LastDevice" };
 async function expectAtHome({ client }: Phone, { email }: Person): Promise<void> {
   await client.signIn({ login: await logIn(email), chainName });
   await expect
-    .poll(() => sendTransaction(client, { network, cadence: NOTHING }).then(() => "sealed", String), patience)
+    .poll(() => sendTransaction(client, { network, cadence: NOTHING }).then(() => "sealed", String), pollOptions)
     .toBe("sealed");
 }
 
@@ -72,7 +72,7 @@ describe("an account is not lost", () => {
         () => "lifted",
         ({ error }) => error,
       );
-    await expect.poll(lift, patience).toBe("lifted");
+    await expect.poll(lift, pollOptions).toBe("lifted");
     await expectAtHome(person, person);
   });
 

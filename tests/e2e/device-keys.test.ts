@@ -30,7 +30,7 @@ import {
 } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
-const patience = { timeout: 20_000, interval: 100 };
+const pollOptions = { timeout: 20_000, interval: 100 };
 const tokenOf = ({ client }: Phone): string => client.credentials!.accessToken;
 const ask = (operation: "transaction" | "paymaster", token: string, message: Uint8Array) =>
   call("POST", `/sign/v1/cadence/${operation}`, { token, body: { message: bytesToHex(message), chainName } });
@@ -93,7 +93,7 @@ describe("a thief's device that its owner has approved by mistake", () => {
     const { owner, thief: honest, lockOut } = await robbed();
     await addedAgo(owner, "1 day");
     await change(honest, lockOut);
-    await expect.poll(() => owner.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
+    await expect.poll(() => owner.client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
   });
 });
 
@@ -129,7 +129,7 @@ describe("a device that was removed", () => {
     };
     await owner.client.removeDevice(removed.deviceKey.publicKey);
     // The signer hears of the removal within two seconds.
-    await expect.poll(async () => (await ask("transaction", tokenOf(removed), message)).status, patience).toBe(401);
+    await expect.poll(async () => (await ask("transaction", tokenOf(removed), message)).status, pollOptions).toBe(401);
 
     expect(await access.accountKey(owner.address, keyId), "still on chain").toMatchObject({ revoked: false });
     const signature = bytesToHex(await removed.deviceKey.sign(message));

@@ -111,13 +111,14 @@ describe("a freeze", () => {
     const person = await signUpPerson();
     const second = await secondPhone(person);
     const before = await sequenceOf(person);
-    // The number before stays free: voiding stops there, and the owner's next change of keys would be followed by this.
+    // The number before stays free: voiding stops there, and the owner's next change of keys would be
+    // followed by this.
     await kept(person, adding(), 1n);
     await person.client.freeze();
     expect(await problemOf(second.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
     await person.client.unfreeze();
 
-    // A signer that starts after the freeze, and takes reference blocks to be good for as long as those of mainnet.
+    // A signer that starts after the freeze, with reference blocks that are valid for as long as on mainnet.
     const signer = await startExtraSigner({ CS_NETWORKS_FILE: networksWith({ referenceSeconds: 900 }) });
     try {
       const token = person.client.credentials!.accessToken;

@@ -96,7 +96,7 @@ describe("a code with the original's three fields", () => {
     const email = newEmail();
     const first = await login();
     expect(Object.keys(first)).toEqual(["method", "token"]);
-    // As the original's clients do it: a challenge first, and the same code again where there is no account yet.
+    // As the original's clients do it: a challenge first, then the same code where there is no account yet.
     expect(await challenge(phone, first)).toMatchObject({ status: 400, body: { error: "PleaseRegisterKey" } });
     const signedUp = await signUp(phone, first);
     expect(signedUp.status, JSON.stringify(signedUp.body)).toBe(200);

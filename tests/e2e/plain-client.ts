@@ -1,6 +1,6 @@
 /*
- * A client as somebody would write it in Swift or Kotlin: it knows the HTTP API, the REST API of Flow's access nodes, RLP and
- * JSON-Cadence, and imports nothing of this project.
+ * A client as somebody would write it in Swift or Kotlin: it knows the HTTP API, the REST API of Flow's
+ * access nodes, RLP and JSON-Cadence, and imports nothing of this project.
  */
 
 type Rlp = Buffer | Rlp[];
@@ -216,7 +216,8 @@ export class PlainClient {
       { addr: address, keyId: Number(device.index), signature: raw },
       await this.#cosign("transaction", message),
     ];
-    // Signers by their place in proposer, payer, authorizers: the account proposes. Of one signer the lower key comes first.
+    // Signers by their place in proposer, payer, authorizers: the account proposes. Of one signer the lower
+    // key comes first.
     payloadSignatures.sort((a, b) => a.keyId - b.keyId);
     const signed: Rlp = payloadSignatures.map(({ keyId, signature }) => [
       bigEndian(0),

@@ -158,7 +158,8 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
     );
   }, LIMIT_MS + 180_000);
 
-  // Several persons are under way at each kill, and one of them may meet several: a problem is shown by each of its cells.
+  // Several persons are under way at each kill, and one of them may meet several: a problem is shown by each
+  // of its cells.
   it.each(cells)("at $point, $victim is killed, and nothing is wrong with anybody who was under way", (cell) => {
     expect(cell.killed).toBeDefined();
     const found = [...problems, ...wrong].filter((line) => cell.during?.some((email) => line.startsWith(email)));

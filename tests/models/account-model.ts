@@ -18,7 +18,7 @@ import { checkNotOwnKey } from "../../services/signer/src/domain/revoked-keys.ts
 /** A device: not there yet; its key on chain, but not registered; the account's; removed. */
 type Place = "free" | "unfinished" | "live" | "removed";
 
-/** An account as all services together have it. Time is left out: what waits is asked for again when its delay is over. */
+/** An account across all services. Time is left out: a delayed request is repeated after its delay. */
 export interface AccountState {
   readonly devices: readonly { readonly place: Place; readonly key: "none" | "active" | "revoked" }[];
   /** reported: not on chain. unreported: on chain, and unknown to the service. */
@@ -31,7 +31,7 @@ export interface AccountState {
 /** Who acts: a device by its number, or the recovery key. */
 export type Actor = number | "recovery";
 
-/** The rules that keep an account reachable, as the services have them; a test takes one out to see what it is for. */
+/** The rules of the services that keep an account reachable; a test takes one out to show what it is for. */
 export const RULES = { isLastDevice, checkNotOwnKey, decideUnfreeze, mayRemove, accessOf };
 export type Rules = typeof RULES;
 
@@ -100,7 +100,7 @@ const actorsOf = ({ devices }: AccountState): Actor[] => [...devices.keys(), "re
 export const signs = (state: AccountState, rules: Rules = RULES): boolean =>
   state.frozenBy === undefined && state.devices.some((_, device) => signsIn(state, device, rules));
 
-/** The model's devices are used up, which a real account's are not: the recovery key would enroll one more. */
+/** The model's devices are used up; a real account's are not: the recovery key would enroll one more. */
 export const isFull = ({ devices }: AccountState): boolean => devices.every(({ place }) => place !== "free");
 
 const change = (

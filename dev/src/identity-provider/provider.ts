@@ -51,7 +51,7 @@ export function createProvider(config: ProviderConfig): { provider: Provider; ac
       if (!account) return undefined;
       const { email, name } = account;
       const claims = { sub, email, email_verified: true, name, picture: `${config.issuer}/picture/${sub}.svg` };
-      // Confidential clients get what strict providers give them: the profile from the userinfo endpoint only.
+      // Confidential clients get the profile from the userinfo endpoint only, as strict providers do it.
       const isPublic = ctx.oidc.client?.clientAuthMethod === "none";
       return { accountId: sub, claims: (use) => (use === "id_token" && !isPublic ? { sub } : claims) };
     },

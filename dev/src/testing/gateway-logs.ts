@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join } from "node:path";
 import { root } from "../paths.ts";
 
-/** One file for each stack of the last run: the path of its state, or once that is removed, its gateways' log. */
+/** One file per stack of the last run: the path of its state, or once that is removed, its gateways' log. */
 const directory = join(root, ".local/gateway-logs");
 const pathFile = (stateDir: string) => join(directory, `${basename(stateDir)}.path`);
 

@@ -12,7 +12,7 @@ export interface TokenKeysUpstream {
   tls: TlsMaterial;
 }
 
-/** The public keys of access tokens as a JSON text (RFC 7517), and for how many more seconds it may be cached. */
+/** The public keys of access tokens as JSON text (RFC 7517), and for how many seconds it may be cached. */
 export interface TokenKeysDocument {
   text: string;
   maxAgeSeconds: number;
@@ -37,7 +37,7 @@ const MAX_BYTES = 64 * 1024;
 
 const jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())) });
 
-/** Fetches auth's token keys with requests of its own, one at a time, and keeps the last document in memory. */
+/** Fetches auth's token keys in its own requests, one at a time, and keeps the last document in memory. */
 export function createTokenKeysSource(
   upstream: TokenKeysUpstream,
   { clock, logger }: { clock: Clock; logger: Logger },

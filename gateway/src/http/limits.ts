@@ -66,7 +66,9 @@ const unsupported = (detail: string): AppError => new AppError("UnsupportedMedia
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Parses strict JSON of bounded depth from UTF-8; members that are null are left out. Errors: InvalidRequest. */
+/**
+ * Parses strict JSON of bounded depth from UTF-8; leaves out members that are null. Errors: InvalidRequest.
+ */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {

@@ -59,9 +59,9 @@ export function sendProblem(response: Response, error: AppError): void {
 }
 
 /**
- * Returns the WWW-Authenticate of a problem with the request's access token (RFC 6750, section 3), and undefined for any other
- * problem, also a 401: clients refresh their tokens because of this header. On a route that takes no access token, SessionEnded
- * is about a refresh token in the body.
+ * Returns the WWW-Authenticate of a problem with the request's access token (RFC 6750, section 3), and
+ * undefined for any other problem, also a 401: clients refresh their tokens because of this header. On a
+ * route that takes no access token, SessionEnded is about a refresh token in the body.
  */
 function bearerChallenge({ error, title }: Problem, takesToken: boolean): string | undefined {
   const realm = 'Bearer realm="countersign"';

@@ -2,12 +2,15 @@ import { AppError } from "@countersign/errors";
 import { insufficientScope, type VerifiedToken } from "@countersign/service-kit";
 
 /**
- * Which token opens a route: none at all; a full session's that may be left out, and that the service behind judges; a full
- * session's; or, for signing, an ephemeral one as well.
+ * Which token opens a route: none at all; a full session's that may be left out, and that the service behind
+ * judges; a full session's; or, for signing, an ephemeral one as well.
  */
 export type TokenKind = "none" | "optional" | "user" | "ephemeral";
 
-/** Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and Unavailable while it cannot know. */
+/**
+ * Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and Unavailable while
+ * it cannot know.
+ */
 export interface TokenVerifier {
   verify(raw: string): VerifiedToken;
 }

@@ -33,7 +33,10 @@ export interface TwoFactorClients {
   };
 }
 
-/** A request in a path: by its id, or by any id that it had with a message. Any other text names none: the service says so. */
+/**
+ * A request in a path: by its id, or by any id that it had with a message. Any other text names none: the
+ * service says so.
+ */
 const oneRequest = { params: z.object({ id: z.string().toLowerCase() }) };
 const answer = z.object({ twoFactorAuth: twoFactorAuthSchema });
 const notOpen: Reason[] = ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"];

@@ -53,7 +53,9 @@ export async function approveTwoFactor(
   }
 }
 
-/** Returns what the message adds, if this device may sign it. Rejects with KeyAdditionError and MatchingCodeError. */
+/**
+ * Returns what the message adds, if this device may sign it. Rejects: KeyAdditionError, MatchingCodeError.
+ */
 async function check(
   auth: TwoFactorAuth,
   account: Account,

@@ -34,14 +34,14 @@ export interface ClientOptions {
   fetch?: Fetch;
   /** Of an earlier session. */
   credentials?: Credentials;
-  /** Called with every new pair of tokens, to keep them safe; with undefined when they are of no use any more. */
+  /** Called with every new pair of tokens, to store them; with undefined when they are no longer of use. */
   onCredentials?: (credentials: Credentials | undefined) => void;
 }
 
 /**
- * One device's side of the API. It holds the session's tokens and refreshes an expired access token once, on its own.
- * Every method rejects with ProblemError when the server refuses, and with SessionEndedError when the session is over:
- * then its tokens are dropped.
+ * One device's side of the API. It holds the session's tokens and refreshes an expired access token once, on
+ * its own. Every method rejects with ProblemError when the server refuses, and with SessionEndedError when
+ * the session is over: then its tokens are dropped.
  */
 export class CountersignClient {
   readonly deviceKey: UserKey;
@@ -60,8 +60,8 @@ export class CountersignClient {
   }
 
   /**
-   * Derives the code to show while a request of this device is pending: the person types or compares it on the approving device.
-   * Takes about a tenth of a second, on purpose.
+   * Derives the code to show while a request of this device is pending: the person types or compares it on
+   * the approving device. Takes about a tenth of a second, on purpose.
    */
   matchingCode({ twoFactorAuth: { id, accountId } }: Pick<TwoFactorAsked, "twoFactorAuth">): Promise<string> {
     const { deviceKey } = this;
@@ -74,8 +74,8 @@ export class CountersignClient {
   }
 
   /**
-   * Deploys an account with this device's key as its first user key and opens a session. With a session already open,
-   * deploys the same account on a further chain.
+   * Deploys an account with this device's key as its first user key and opens a session. With a session
+   * already open, deploys the same account on a further chain.
    */
   async signUp(options: SignUpOptions): Promise<SignedIn> {
     const send = (accessToken?: string) => signUp(this.#transport, this.deviceKey, options, accessToken);
@@ -169,14 +169,17 @@ export class CountersignClient {
     return this.#session.send({ method: "POST", path: "/device/v1/2fa/reopen" });
   }
 
-  /** Stops all signing for the account. Where it is frozen, joins the freeze and cancels what others asked for to lift it. */
+  /**
+   * Stops all signing for the account. Where it is frozen, joins the freeze and cancels what others asked for
+   * to lift it.
+   */
   freeze(): Promise<void> {
     return this.#session.send({ method: "POST", path: "/account/v1/freeze" });
   }
 
   /**
-   * Lets the account sign again: at once if the device that froze it has asked too, or the recovery key has; otherwise DelayRequired, and the same
-   * device lifts the freeze by asking again from `availableAt` on.
+   * Lets the account sign again: at once if the device that froze it has asked too, or the recovery key has;
+   * otherwise DelayRequired, and the same device lifts the freeze by asking again from `availableAt` on.
    */
   unfreeze(): Promise<void> {
     return this.#session.send({ method: "POST", path: "/account/v1/unfreeze" });

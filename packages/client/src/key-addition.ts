@@ -57,8 +57,8 @@ export function readKeyAddition(message: string): KeyAddition {
 export type ShownTwoFactor = Pick<TwoFactorAuth, "id" | "accountId" | "request">;
 
 /**
- * Derives the matching code of a request as the approving device does: from the key in its message and the requesting device's
- * identity key. Rejects with KeyAdditionError where the message is something else.
+ * Derives the matching code of a request as the approving device does: from the key in its message and the
+ * requesting device's identity key. Rejects with KeyAdditionError where the message is something else.
  */
 export async function matchingCodeOf({ id, accountId, request }: ShownTwoFactor): Promise<string> {
   const { algorithm, publicKey } = request.srcDevice;
@@ -67,9 +67,9 @@ export async function matchingCodeOf({ id, accountId, request }: ShownTwoFactor)
 }
 
 /**
- * Describes in plain words what a person should read before approving: which device asks, what approving does, and what to
- * compare. Names that the requesting device gave itself are cut short and cleaned of characters that could disguise them. Rejects
- * with KeyAdditionError where the message is something else.
+ * Describes in plain words what a person should read before approving: which device asks, what approving
+ * does, and what to compare. Names that the requesting device gave itself are cut short and cleaned of
+ * characters that could disguise them. Rejects with KeyAdditionError where the message is something else.
  */
 export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string> {
   const { app, srcDevice, userOpInfo } = auth.request;

@@ -8,7 +8,7 @@ const LENGTH = 8;
 const BYTES = 5;
 /** Domain separation: the output of this derivation is a matching code and nothing else. */
 const DOMAIN = "countersign-matching-code-v2";
-/** PBKDF2-HMAC-SHA-256: about a tenth of a second in a browser or on a phone, and as much for each guess of an attacker. */
+/** PBKDF2-HMAC-SHA-256: about a tenth of a second in a browser or on a phone, and per guess of an attacker. */
 const ITERATIONS = 200_000;
 
 /** What a matching code is derived from. */
@@ -24,9 +24,10 @@ export interface MatchingCodeInput {
 }
 
 /**
- * Derives the code by which a person sees that the device in their hand is the requesting one. The requesting device derives it
- * from its own keys, the approving device from the key in the message that it is about to sign. `XXXX-XXXX`: 40 bits of
- * PBKDF2-HMAC-SHA-256 over the keys in canonical form, salted with account and request. Throws PublicKeyError for an invalid key.
+ * Derives the code by which a person sees that the device in their hand is the requesting one. The requesting
+ * device derives it from its own keys, the approving device from the key in the message that it is about to
+ * sign. `XXXX-XXXX`: 40 bits of PBKDF2-HMAC-SHA-256 over the keys in canonical form, salted with account and
+ * request. Throws PublicKeyError for an invalid key.
  */
 export async function matchingCode(input: MatchingCodeInput): Promise<string> {
   const password = lines([canonical(input.accountKey), canonical(input.deviceKey)]);
@@ -42,8 +43,8 @@ export async function matchingCode(input: MatchingCodeInput): Promise<string> {
 }
 
 /**
- * Returns whether two codes are the same to a person who reads or types them: case, hyphens and spaces aside, with O for 0 and
- * I or L for 1. False for anything that is not a code.
+ * Returns whether two codes are the same to a person who reads or types them: case, hyphens and spaces aside,
+ * with O for 0 and I or L for 1. False for anything that is not a code.
  */
 export function sameMatchingCode(a: string, b: string): boolean {
   const [first, second] = [normal(a), normal(b)];
@@ -52,7 +53,7 @@ export function sameMatchingCode(a: string, b: string): boolean {
 
 async function pbkdf2(password: Uint8Array<ArrayBuffer>, salt: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const subtle = globalThis.crypto?.subtle;
-  // Browsers hide WebCrypto from pages without TLS, and some runtimes of phones have none: the same, ten times as slow.
+  // Pages without TLS and some phone runtimes have no WebCrypto: the same in plain code, ten times as slow.
   if (!subtle) return pbkdf2Async(sha256, password, salt, { c: ITERATIONS, dkLen: BYTES });
   const key = await subtle.importKey("raw", password, "PBKDF2", false, ["deriveBits"]);
   const algorithm = { name: "PBKDF2", hash: "SHA-256", salt, iterations: ITERATIONS };

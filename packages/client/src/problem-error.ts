@@ -44,8 +44,8 @@ export class ProblemError extends Error {
 }
 
 /**
- * The session is over: it was ended, has expired, or its refresh token is of no use any more. The client has dropped the
- * tokens; only signing in opens another session.
+ * The session is over: it was ended, has expired, or its refresh token is of no use any more. The client has
+ * dropped the tokens; only signing in opens another session.
  */
 export class SessionEndedError extends ProblemError {
   override readonly name = "SessionEndedError";

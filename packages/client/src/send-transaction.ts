@@ -112,8 +112,8 @@ export interface WaitForTransactionOptions {
  * Waits for the seal of a transaction whose id is known, such as one that `onSubmitted` gave before an abort
  * or a crash.
  * Errors: TransactionFailedError where the chain refused it; the signal's reason when it aborts. A
- * transaction that never came to the chain is not told from one that is late, so that the wait ends with the
- * signal.
+ * transaction that never comes to the chain looks the same as one that is late, so the wait for it ends with
+ * the signal.
  */
 export async function waitForTransaction(
   id: string,

@@ -3,8 +3,8 @@ import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Credentials } from "./resources.ts";
 
 /**
- * The tokens of a session: kept, sent along, and exchanged for the next pair when the access token has expired.
- * Tokens of a session that the server calls ended are dropped; no other failure drops them.
+ * The tokens of a session: kept, sent along, and exchanged for the next pair when the access token has
+ * expired. Tokens of a session that the server calls ended are dropped; no other failure drops them.
  */
 export class ClientSession {
   readonly #transport: ApiTransport;
@@ -97,12 +97,12 @@ export class ClientSession {
       if (error instanceof SessionEndedError) throw this.#drop(used, error);
       throw error;
     }
-    // After a sign-out or a new sign-in meanwhile, the pair belongs to a session that is not this client's any more.
+    // After a sign-out or a new sign-in meanwhile, the pair belongs to another session than this client's.
     if (this.#credentials === used) this.keep(credentials);
     return credentials;
   }
 
-  /** Forgets the tokens of an ended session, unless another session has taken their place. Returns the error to throw. */
+  /** Drops an ended session's tokens, unless another session has replaced them. Returns the error to throw. */
   #drop(used: Credentials, error: SessionEndedError): SessionEndedError {
     if (this.#credentials === used) {
       this.keep(undefined);

@@ -5,8 +5,8 @@ import { readJsonFile } from "./config.ts";
 const peerName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a name such as demo-backend");
 
 /**
- * `service`: no user token. `optional`: a full session's where one is sent; one that is refused counts as none. `user`: a full session's. `ephemeral`: a full session's or
- * an ephemeral one.
+ * `service`: no user token. `optional`: a full session's where one is sent; one that is refused counts as
+ * none. `user`: a full session's. `ephemeral`: a full session's or an ephemeral one.
  */
 const tokenMode = z.enum(["service", "optional", "user", "ephemeral"]);
 const scope = z.enum(["full", "sign", "recover"]);

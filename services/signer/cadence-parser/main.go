@@ -51,8 +51,8 @@ func failure(reason any) string {
 	return string(text)
 }
 
-// notCadence says where the script's first syntax error is, and what the parser expected there. Lines count from 1,
-// columns from 0, as in the messages of Cadence's own tools.
+// notCadence says where the script's first syntax error is, and what the parser expected there. Lines count
+// from 1, columns from 0, as in the messages of Cadence's own tools.
 func notCadence(err error) string {
 	var parsed parser.Error
 	if !errors.As(err, &parsed) {

@@ -45,7 +45,7 @@ const schema = sharedEnv.extend({
     .int()
     .nonnegative()
     .default(24 * 3_600),
-  /** Seconds that a device's key must have been on the account before it revokes another one without a delay. */
+  /** Seconds that a device's key must be on the account before it revokes another one without a delay. */
   SIGNER_DELAY_YOUNG_DEVICE_SECONDS: z.coerce
     .number()
     .int()

@@ -29,7 +29,7 @@ const endedToken = once(async () => {
      VALUES ('session', $1, true, now() + interval '16 minutes', pg_current_xact_id()::text::bigint)`,
     [sid],
   );
-  // By a body that is not valid: else a service behind could be the one that refuses, before the gateway has heard of the end.
+  // The body is invalid: otherwise a service could refuse before the gateway has received the end.
   const ended = async () => (await exchange("signTransaction", { token, body: [] })).body.error;
   await expect.poll(ended, { timeout: 5_000, interval: 100 }).toBe("SessionEnded");
   return token;

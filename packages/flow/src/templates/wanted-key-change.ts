@@ -4,7 +4,7 @@ import { KEY_ROLES } from "./account-model.ts";
 import { TemplateError } from "./add-user-key.ts";
 import type { KeyChange } from "./key-templates.ts";
 
-/** A change of an account's keys without what its template must name of the keys on chain. `oldKey`: 128 hex digits. */
+/** A key change without the keys on chain that its template must also name. `oldKey`: 128 hex digits. */
 export type WantedKeyChange =
   | {
       readonly template: "add-user-key" | "add-recovery-key" | "replace-recovery-key";
@@ -19,7 +19,7 @@ export interface HeavyKeys {
   readonly recoveryKey: string | undefined;
 }
 
-/** Finds the account's active server key and recovery key: they weigh the same, and the hash tells them apart. */
+/** Finds the account's active server key and recovery key: they weigh the same and differ in their hash. */
 export function heavyKeys(
   keys: readonly Pick<ChainKey, "publicKey" | "weight" | "hashAlgorithm" | "revoked">[],
 ): HeavyKeys {
@@ -31,7 +31,7 @@ export function heavyKeys(
   };
 }
 
-/** Adds what a change's template must name of the keys on chain. Errors: TemplateError where the account lacks such a key. */
+/** Adds the keys on chain that the template must name. Errors: TemplateError where the account lacks one. */
 export function completeKeyChange(wanted: WantedKeyChange, { serverKey, recoveryKey }: HeavyKeys): KeyChange {
   const { template } = wanted;
   if (template === "add-user-key" || template === "revoke-user-key") return wanted as KeyChange;

@@ -14,7 +14,10 @@ const ANDROID = /^android:apk-key-hash(?:-sha256)?:[A-Za-z0-9_-]{43}$/;
 /** An app of iOS that goes by its own name; with the system's own passkeys the origin is `https://<rp id>`. */
 const IOS = /^ios:bundle-id:[A-Za-z0-9.-]{1,155}$/;
 
-/** Pages inside an app: Capacitor and Ionic on iOS, Tauri on macOS and Linux, and on Windows. Every such app has the same one. */
+/**
+ * Pages inside an app: Capacitor and Ionic on iOS, Tauri on macOS and Linux, and on Windows. Every such app
+ * has the same one.
+ */
 const WEB_VIEWS: readonly string[] = [
   "capacitor://localhost",
   "ionic://localhost",
@@ -29,8 +32,8 @@ export const isWebViewOrigin = (text: string): boolean => WEB_VIEWS.includes(tex
 export const isRpId = (text: string): boolean => DOMAIN.test(text) && !/^[\d.]+$/.test(text);
 
 /**
- * Whether a text can be an origin of `rpId`: `https` (plain `http` for localhost only) of that domain or one below it, or a form
- * of apps, which names no domain.
+ * Whether a text can be an origin of `rpId`: `https` (plain `http` for localhost only) of that domain or one
+ * below it, or a form of apps, which names no domain.
  */
 export function isOrigin(text: string, rpId: string): boolean {
   if (ANDROID.test(text) || IOS.test(text) || isWebViewOrigin(text)) return true;

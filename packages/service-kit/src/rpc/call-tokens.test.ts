@@ -50,7 +50,7 @@ describe("tokens", () => {
     expect(seen).toEqual([undefined, undefined, reason]);
   });
 
-  test("a token of the wrong kind is told which kinds the operation takes", async () => {
+  test("the error for a token of the wrong kind names the kinds that the operation takes", async () => {
     const detailOf = (work: Promise<unknown>) => work.catch(({ detail }) => detail);
     expect(await detailOf(world.accounts.getMe({} as never, { token: "a.sign" }))).toBe(
       "This operation takes the access token of a full session; an ephemeral token was sent",

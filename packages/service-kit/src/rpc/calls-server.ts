@@ -18,7 +18,7 @@ export interface UnaryMethod {
   handle(request: unknown, context: CallContext): Promise<unknown>;
 }
 
-/** What metrics and logs call a method that this server does not have: a caller's text would be a new series each time. */
+/** Name of an unknown method in metrics and logs: a caller's own text would be a new series each time. */
 const UNKNOWN = "unknown";
 
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;

@@ -7,7 +7,9 @@ const NAMES: Record<TokenScope, string> = {
   recover: "the access token of a recovery session",
 };
 
-/** InsufficientScope with a detail that names the kinds of token that an operation takes, and the one that was sent. */
+/**
+ * Returns InsufficientScope; its detail names the kinds of token that the operation takes and the one sent.
+ */
 export function insufficientScope(allowed: readonly TokenScope[], sent: TokenScope): AppError {
   const kinds = allowed.map((scope) => NAMES[scope]).join(" or ");
   return new AppError("InsufficientScope", { detail: `This operation takes ${kinds}; ${NAMES[sent]} was sent` });

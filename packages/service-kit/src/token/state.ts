@@ -38,7 +38,9 @@ export interface TokenStateOptions {
   onProblem?: (error: unknown) => void;
 }
 
-/** No signature from before a freeze is good for longer: a network's `referenceSeconds` are a day at the most. */
+/**
+ * No signature from before a freeze is valid for longer: a network's `referenceSeconds` are at most a day.
+ */
 const KEEP_UNFROZEN_MS = 25 * 3_600_000;
 
 /** A blocked key, and until when. */

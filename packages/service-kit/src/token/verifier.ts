@@ -27,7 +27,9 @@ export interface VerifiedToken {
 }
 
 export interface TokenVerifier {
-  /** Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and `staleReason` while the state is too old to know. */
+  /**
+   * Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded; `staleReason` while the state is too old.
+   */
   verify(raw: string): VerifiedToken;
 }
 

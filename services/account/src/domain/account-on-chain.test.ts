@@ -4,7 +4,7 @@ import { key, serverKeyAt } from "../testing/chain-account.ts";
 import { findServerKey, recoveryKeyOf, requireRoomForKey, serverKeyOf, userKeyOf } from "./account-on-chain.ts";
 
 const hex = (digit: string) => digit.repeat(128);
-// A recovery key weighs as much as the server key: only its hash tells them apart.
+// A recovery key weighs as much as the server key: they differ only in their hash.
 const recovery = (index: number, digits: string) => key(index, digits, { weight: 999 });
 
 describe("the server key of an account", () => {

@@ -54,10 +54,12 @@ export interface PrepareMessageOptions {
 }
 
 /**
- * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next sequence
- * number, paid by the paymaster, and in the one form that the signer signs. What the chain would certainly refuse is
- * refused here. Keeps nothing: asked again, it gives a message with a newer reference block.
- * Errors: UnknownChain, AccountNotFound, AccountNotReady, UnsupportedKey, KeyNotFound, KeyAlreadyRegistered, InvalidRequest.
+ * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next
+ * sequence number, paid by the paymaster, and in the one form that the signer signs. What the chain would
+ * certainly refuse is refused here. Keeps nothing: asked again, it gives a message with a newer reference
+ * block.
+ * Errors: UnknownChain, AccountNotFound, AccountNotReady, UnsupportedKey, KeyNotFound, KeyAlreadyRegistered,
+ * InvalidRequest.
  */
 export const prepareMessage =
   ({ accounts, chains }: PrepareMessageOptions) =>
@@ -111,7 +113,10 @@ function transactionOf(
   }
 }
 
-/** What the template's own conditions ask of the account's keys. Errors: UnsupportedKey, KeyNotFound, KeyAlreadyRegistered. */
+/**
+ * Checks the template's conditions on the account's keys. Errors: UnsupportedKey, KeyNotFound,
+ * KeyAlreadyRegistered.
+ */
 function requirePossible(
   change: Exclude<WantedKeyChange, { template: "add-user-key" }>,
   keys: readonly AccountKey[],

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/errors";
 import type { KeyAdditionChain } from "./key-addition.ts";
 
-/** Ids that one process remembers; beyond it the oldest are forgotten, and may be waited for from the beginning. */
+/** Ids that one process remembers; beyond it the oldest are forgotten, and their wait starts again. */
 const MAX_REMEMBERED = 10_000;
 
 /** Returns the error for a transaction that the chain does not know. */
@@ -12,9 +12,10 @@ export type UnknownTransaction = (
 ) => Promise<AppError>;
 
 /**
- * Distinguishes a transaction that may still come from one that never will. A client names a transaction when it has submitted it, so its
- * reference block is not younger than the first question about it: once the chain has gone on for longer than a reference block
- * lives, no block can take it any more. The heights are kept in memory, since forgetting them only makes a client wait longer.
+ * Distinguishes a transaction that may still come from one that never will. A client names a transaction when
+ * it has submitted it, so its reference block is not younger than the first question about it: once the chain
+ * has gone on for longer than a reference block lives, no block can take it any more. The heights are kept in
+ * memory, since forgetting them only makes a client wait longer.
  */
 export function createUnknownTransactions(maxRemembered = MAX_REMEMBERED): UnknownTransaction {
   const firstAsked = new Map<string, bigint>();

@@ -22,8 +22,9 @@ export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
 }
 
 /**
- * Whether a transaction that a client names added exactly that key to exactly that account, with weight 1 and SHA2-256, caused no other event of keys, contracts
- * or capabilities, and the key is there now. Gives its index. Errors: TransactionPending (it may still come), TransactionMismatch.
+ * Whether a transaction that a client names added exactly that key to exactly that account, with weight 1 and
+ * SHA2-256, caused no other event of keys, contracts or capabilities, and the key is there now. Gives its
+ * index. Errors: TransactionPending (it may still come), TransactionMismatch.
  */
 export const verifyKeyAddition =
   ({ accounts, chains, unknownTransaction }: VerifyKeyAdditionOptions) =>

@@ -4,8 +4,8 @@ import type { Clock } from "@countersign/service-kit";
 const MINUTE_MS = 60_000;
 
 /**
- * Counts an account's calls in each minute of this process. It keeps one number per account that called within the
- * minute. Errors: RateLimited.
+ * Counts an account's calls in each minute of this process. It keeps one number per account that called
+ * within the minute. Errors: RateLimited.
  */
 export function limitPerMinute(limit: number, clock: Clock): (accountId: string) => void {
   const counts = new Map<string, number>();

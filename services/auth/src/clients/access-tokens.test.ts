@@ -283,7 +283,7 @@ describe("one kind of token in the place of another", () => {
 describe("key binding", () => {
   const bound = () => verifier({}, [client({ keyBinding: "required" })]);
 
-  it("is not to be had with an access token, whatever comes along; the error says so", async () => {
+  it("rejects an access token, also one with the nonce of the keys; the error says so", async () => {
     const jwt = await accessToken({ nonce: publicKeyFingerprint(key) });
     for (const token of [OPAQUE, jwt]) {
       for (const keys of [[key], []]) {

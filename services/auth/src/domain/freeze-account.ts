@@ -24,7 +24,10 @@ export interface FreezeCommand {
 }
 
 export interface FreezeStore {
-  /** Decides on the facts of now, alone among all replicas for this account, and writes the decision with its events in one commit. */
+  /**
+   * Decides on the facts of now, alone among all replicas for this account, and writes the decision with its
+   * events in one commit.
+   */
   change(command: FreezeCommand, decide: (facts: FreezeFacts) => FreezeDecision): Promise<FreezeDecision>;
   /** The account's freeze as it is now. */
   find(accountId: string, now: Date): Promise<Freeze | undefined>;
@@ -44,8 +47,9 @@ const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: s
 });
 
 /**
- * Stops all signing for the token's account, and the enrollment of new devices. Where the account is frozen, the device joins the freeze and cancels
- * what others asked for; see decideFreeze. The same again changes nothing. Errors: DelayContested.
+ * Stops all signing for the token's account, and the enrollment of new devices. Where the account is frozen,
+ * the device joins the freeze and cancels what others asked for; see decideFreeze. The same again changes
+ * nothing. Errors: DelayContested.
  */
 export const freezeAccount =
   ({ freezes, clock }: FreezeOptions) =>
@@ -57,7 +61,8 @@ export const freezeAccount =
   };
 
 /**
- * Lifts the freeze, or starts the delay after which the same party lifts it; see decideUnfreeze. Lifting what is lifted changes nothing.
+ * Lifts the freeze, or starts the delay after which the same party lifts it; see decideUnfreeze. Lifting what
+ * is lifted changes nothing.
  * Errors: UnfreezeNotAllowed, AccountUnderReview, DelayRequired with `availableAt`.
  */
 export const unfreezeAccount =

@@ -69,7 +69,7 @@ describe("lifting a freeze", () => {
     });
   });
 
-  it("is possible for the recovery key alone when the freeze has lasted for its delay, whatever was cancelled", () => {
+  it("is possible for the recovery key alone when the freeze has lasted for its delay, also after cancelled requests", () => {
     expect(unfreeze(frozen(), RECOVERY, 4999)).toMatchObject({ type: "ask", request: { availableAt: at(5000) } });
     const recoveryLifts = { since: at(5000), lastAt: at(5000) };
     expect(unfreeze(frozen(), RECOVERY, 5000)).toEqual({ type: "lift", recoveryLifts });
@@ -103,7 +103,7 @@ describe("freezing a frozen account", () => {
   });
 });
 
-describe("a stolen phone that freezes again whatever the recovery key lifts", () => {
+describe("a stolen phone that freezes again after each lift by the recovery key", () => {
   const DAY = 24;
   const lifted = (model: FreezeModel) => {
     model.advance(DAY);
@@ -146,7 +146,10 @@ describe("a stolen phone that freezes again whatever the recovery key lifts", ()
   });
 });
 
-/** Two devices of the owner; one that was stolen, and one that the thief had enrolled with it; one enrolled during the freeze. */
+/**
+ * Two devices of the owner; one that was stolen, and one that the thief had enrolled with it; one enrolled
+ * during the freeze.
+ */
 const OWNERS = ["owner-1", "owner-2"];
 const THIEFS = ["stolen", "thief-2"];
 const YOUNG = "young";
@@ -174,7 +177,7 @@ describe("a thief with a stolen phone, and one more that it enrolled before", ()
   const thief = fc.oneof(freezing(all), unfreezing(all), removing(all, [...OWNERS, ...THIEFS]), pass);
   const owner = fc.oneof(freezing(OWNERS), removing(OWNERS, THIEFS));
 
-  it("lifts no freeze sooner than its delay after the owner has last frozen, whatever the interleaving", () => {
+  it("lifts no freeze sooner than its delay after the owner has last frozen, in any interleaving", () => {
     const property = fc.property(fc.array(fc.oneof(thief, thief, owner), { maxLength: 40 }), (moves) => {
       const model = start();
       model.freezeBy("owner-1");
@@ -252,7 +255,7 @@ describe("the owner", () => {
     fc.assert(property, RUNS);
   });
 
-  it("lifts a freeze with the recovery key a day after it was set, whatever devices do meanwhile", () => {
+  it("lifts a freeze with the recovery key a day after it was set, also if devices freeze or cancel meanwhile", () => {
     const property = fc.property(history, answers, (moves, meanwhile) => {
       const model = start();
       for (const move of moves) move(model);

@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 
-/** Who acts on a freeze: a device, named by its identity key, or the account's recovery key, whichever that is now. */
+/** A party of a freeze: a device, named by its identity key, or the account's current recovery key. */
 export type Party = string;
 export const RECOVERY_KEY: Party = "recovery-key";
 export const deviceParty = ({ algorithm, publicKey }: PublicKey): Party => `${algorithm}/${publicKey}`;
@@ -44,7 +44,9 @@ export interface FreezeFacts {
   readonly left: boolean;
   /** Undefined where the recovery key alone has lifted none lately. */
   readonly recoveryLifts: RecoveryLifts | undefined;
-  /** When the asking device came to the account; undefined where it is not known, or the device was removed. */
+  /**
+   * When the requesting device joined the account; undefined where that is unknown or the device was removed.
+   */
   readonly memberSince: Date | undefined;
 }
 
@@ -85,21 +87,22 @@ const freezersOf = ({ frozenBy, joinedBy }: Freeze): Party[] => [frozenBy, ...jo
 const requestsOf = ({ requests, removed }: Freeze, now: Date): UnfreezeRequest[] =>
   requests.filter((request) => isOpen(request, now) && !removed.includes(request.party));
 
-/** A device acts on a freeze only if it set it, or was the account's before it: nobody else can have come honestly. */
+/** A device acts on a freeze only if it set it or was on the account before it: no honest one joins later. */
 function isOlder(by: Party, { frozenAt, frozenBy }: Freeze, memberSince: Date | undefined): boolean {
   if (memberSince === undefined) return false;
   return by === frozenBy || memberSince < frozenAt;
 }
 
-/** Whether devices have frozen for long enough what the recovery key lifts: one that was stolen must not keep it out for ever. */
+/** Whether devices may not freeze for now: a stolen one must not undo the recovery key's lifts for ever. */
 const isContested = ({ recoveryLifts }: FreezeFacts, now: Date): boolean =>
   recoveryLifts !== undefined &&
   recoveryLifts.lastAt.getTime() - recoveryLifts.since.getTime() >= CONTEST_MS &&
   now.getTime() - recoveryLifts.lastAt.getTime() < CONTEST_PAUSE_MS;
 
 /**
- * Decides about freezing. Freezing a frozen account joins the freeze, so that devices lift it at once only if this party agrees too. An older device also
- * cancels what others asked for; the recovery key takes back only its own request, because whoever stole it must not keep the devices out for ever.
+ * Decides about freezing. Freezing a frozen account joins the freeze, so that devices lift it at once only if
+ * this party agrees too. An older device also cancels what others asked for; the recovery key takes back only
+ * its own request, because a thief of it must not keep the devices out for ever.
  */
 export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDecision {
   const { freeze, memberSince } = facts;
@@ -114,9 +117,10 @@ export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDe
 }
 
 /**
- * Whether parties that agree lift a freeze at once: the recovery key with any device, or all parties that froze, at least two in all. One party is never
- * enough, and neither are devices that did not freeze: they may all be one thief's. A device that froze and was removed since agrees no more, so that
- * removing it opens no way.
+ * Whether parties that agree lift a freeze at once: the recovery key with any device, or all parties that
+ * froze, at least two in all. One party is never enough, and neither are devices that did not freeze: they
+ * may all be one thief's. A device that froze and was removed since agrees no more, so that removing it opens
+ * no way.
  */
 export function agree(freeze: Freeze, parties: ReadonlySet<Party>): boolean {
   if (parties.size < 2) return false;
@@ -130,7 +134,8 @@ const oneMore = (before: RecoveryLifts | undefined, now: Date): RecoveryLifts =>
 };
 
 /**
- * Decides about lifting a freeze: at once where enough parties agree, otherwise once the request of this party has waited for its delay. Asking is agreeing.
+ * Decides about lifting a freeze: at once where enough parties agree, otherwise once the request of this
+ * party has waited for its delay. Asking is agreeing.
  */
 export function decideUnfreeze(
   facts: FreezeFacts,
@@ -159,8 +164,9 @@ export function decideUnfreeze(
 }
 
 /**
- * Whether one device may remove another while the account is frozen: not the one that set the freeze, for as long as a device waits to lift it. Otherwise a
- * thief's phone would remove the owner's at once. A thief who has set the freeze gains that time too, in which nothing is signed for anybody.
+ * Whether one device may remove another while the account is frozen: not the one that set the freeze, for as
+ * long as a device waits to lift it. Otherwise a thief's phone would remove the owner's at once. A thief who
+ * has set the freeze gains that time too, in which nothing is signed for anybody.
  */
 export function mayRemove(
   freeze: Freeze | undefined,

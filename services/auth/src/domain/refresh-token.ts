@@ -13,8 +13,8 @@ export interface RefreshTokenOptions {
   readonly sessions: SessionStore;
   readonly clock: Clock;
   /**
-   * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what looks like an access
-   * token, and undefined for anything else.
+   * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what
+   * looks like an access token, and undefined for anything else.
    */
   read(token: string): Promise<RefreshTokenIds | "expired" | "access-token" | undefined>;
   issue(session: Session): Promise<Credentials>;
@@ -29,9 +29,10 @@ type Verdict =
   | { error: "RefreshTokenReused" | "RefreshProofRequired" | "InvalidSignature" | "SessionEnded" };
 
 /**
- * Exchanges a refresh token for the next pair. A retry of the last used one gets the same successor for 30 seconds while that is
- * unused; any other reuse ends the session, and is answered RefreshTokenReused once. After that, and after any other end of the
- * session, its tokens are answered SessionEnded. Only the holder of a token that auth signed learns either.
+ * Exchanges a refresh token for the next pair. A retry of the last used one gets the same successor for 30
+ * seconds while that is unused; any other reuse ends the session, and is answered RefreshTokenReused once.
+ * After that, and after any other end of the session, its tokens are answered SessionEnded. Only the holder
+ * of a token that auth signed learns either.
  * Errors: InvalidRefreshToken, SessionEnded, RefreshTokenReused, RefreshProofRequired, InvalidSignature.
  */
 export const refreshToken =

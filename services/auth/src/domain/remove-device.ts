@@ -27,8 +27,8 @@ export interface RemoveDeviceOptions<Call, Access> {
   /** key.v1.Keys/DescribeAccess: what signs in to the account now. Errors: ChainUnavailable, Unavailable. */
   describeAccess(accountId: string, call: Call): Promise<Access>;
   /**
-   * device.v1.Devices/RemoveDevice: decides who may, and takes the device from the list. `access` where a device removes
-   * itself. Errors: DeviceNotFound, DeviceTooYoung, LastDevice.
+   * device.v1.Devices/RemoveDevice: decides who may, and takes the device from the list. `access` where a
+   * device removes itself. Errors: DeviceNotFound, DeviceTooYoung, LastDevice.
    */
   removeFromList(publicKey: Uint8Array, access: Access | undefined, call: Call): Promise<PublicKey>;
 }
@@ -37,9 +37,10 @@ const FROZE =
   "The device that froze the account cannot be removed yet: wait for the delay after which a device lifts a freeze";
 
 /**
- * Removes a device of the token's account. The list goes first, because it decides who may; should this process die in between, the event of the removal
- * does the rest (subscribers/device-removed.ts), and so does a repeated request. Errors: AccountFrozen where mayRemove
- * forbids it; those of describeAccess and removeFromList.
+ * Removes a device of the token's account. The list goes first, because it decides who may; should this
+ * process die in between, the event of the removal does the rest (subscribers/device-removed.ts), and so does
+ * a repeated request. Errors: AccountFrozen where mayRemove forbids it; those of describeAccess and
+ * removeFromList.
  */
 export const removeDevice =
   <Call extends { requestId: string }, Access>(options: RemoveDeviceOptions<Call, Access>) =>
@@ -53,7 +54,7 @@ export const removeDevice =
     const named = Buffer.from(publicKey).toString("hex");
     const device = freeze?.frozenBy.endsWith(`/${named}`) ? freeze.frozenBy : "";
     if (!mayRemove(freeze, { by, device, now, delays })) throw new AppError("AccountFrozen", { detail: FROZE });
-    // Only a device that removes itself may be the last one. A stolen one goes without asking any further service.
+    // Only a device that removes itself may be the last one. Removing a stolen one needs no further service.
     const left = sessionKey.publicKey === named ? await describeAccess(accountId, call) : undefined;
     const deviceKey = await removeFromList(publicKey, left, call);
     await access.cutOff({ accountId, deviceKey, removedAt: clock.now(), requestId: call.requestId });

@@ -23,7 +23,9 @@ export interface Session {
   readonly deviceKey: PublicKey;
   /** That device's key on chain. */
   readonly accountKey: PublicKey;
-  /** When the person logged in at the provider; refreshing does not change it. Undefined where the login did not say. */
+  /**
+   * When the person logged in at the provider, also after a refresh. Undefined where the login did not say.
+   */
   readonly authTime: Date | undefined;
   readonly createdAt: Date;
   readonly lastUsedAt: Date;

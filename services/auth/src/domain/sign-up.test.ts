@@ -39,7 +39,7 @@ async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | 
   return error as AppError;
 }
 
-it("an identity with an account is told what was wrong with the session that was sent", async () => {
+it("the error for an identity with an account says what was wrong with the session that was sent", async () => {
   const expired = await refused(undefined, "AccessTokenExpired");
   expect(expired).toMatchObject({ reason: "AccountExists" });
   expect(expired.detail).toContain("the access token that was sent does not count (AccessTokenExpired)");

@@ -20,7 +20,7 @@ export interface SignUp {
   readonly idempotencyKey: string;
   /** A full session, for a further chain of its account. */
   readonly token: VerifiedToken | undefined;
-  /** Why the access token that was sent does not count. The login alone decides unless the identity has an account. */
+  /** Why the access token sent does not count. The login alone decides unless the identity has an account. */
   readonly tokenRefusal: Reason | undefined;
   readonly requestId: string;
 }
@@ -110,7 +110,7 @@ export const signUp =
     return { deployment, credentials: await issue(session) };
   };
 
-/** The identity has an account, and no session allows a further chain. The detail says what was wrong with the session. */
+/** Returns the error for an identity with an account and no valid session; the detail says what was wrong. */
 function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">): AppError {
   // Whether the session holds cannot be known at the moment: the same request may be granted soon.
   if (tokenRefusal === "Unavailable") return new AppError("Unavailable");

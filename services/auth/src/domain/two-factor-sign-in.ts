@@ -52,8 +52,8 @@ export interface TwoFactorSignInStore {
   /** Whether a recovery key has a live session of the account. */
   isRecovering(accountId: string, now: Date): Promise<boolean>;
   /**
-   * Notes the transaction that put the request's key on chain, the first one only. Where its device was removed from the
-   * account before, the key is blocked with it.
+   * Notes the transaction that put the request's key on chain, the first one only. Where its device was
+   * removed from the account before, the key is blocked with it.
    */
   noteAddition(signIn: TwoFactorSignIn, transaction: ChainTransaction): Promise<void>;
   markAdmitted(id: string, transaction: ChainTransaction, now: Date): Promise<void>;

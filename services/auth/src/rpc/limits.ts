@@ -73,8 +73,9 @@ export interface AddressLimit {
 }
 
 /**
- * Limits requests by client address. An IPv6 address counts in its /64, and what that may send also counts in its /48: so
- * one /64 cannot use up a /48 that others share, and a client with a whole /48 does not get a limit for each of its 65,536 /64s.
+ * Limits requests by client address. An IPv6 address counts in its /64, and what that may send also counts in
+ * its /48: so one /64 cannot use up a /48 that others share, and a client with a whole /48 does not get a
+ * limit for each of its 65,536 /64s.
  * Errors: RateLimited.
  */
 export function createLimit(pool: PostgresPool, name: string, { perMinute, wideFactor }: AddressLimit): Limit {

@@ -39,8 +39,8 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
 const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The outbox row of the end of the session that `session` replaces. Only the statement that writes it knows the replaced session's
- * id, so the payload comes in two parts, with the id's 36 characters between them.
+ * The outbox row of the end of the session that `session` replaces. Only the statement that writes it knows
+ * the replaced session's id, so the payload comes in two parts, with the id's 36 characters between them.
  */
 export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, requestId: string) => {
   const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };

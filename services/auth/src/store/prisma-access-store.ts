@@ -64,8 +64,9 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         await lockAccess(tx, accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
         const rows = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
-        // An approved device may have had no session yet. Other requests name any keys, as many as somebody sends:
-        // blocked keys are kept for good, in every service, and the signer compares signatures with each.
+        // An approved device may have had no session yet. Other requests name any keys, as many as somebody
+        // sends: blocked keys are kept for good, in every service, and the signer compares signatures with
+        // each.
         const onChain = { ...ofDevice, transactionId: { not: null } };
         const added = (await tx.twoFactorSignIn.findMany({ where: onChain })).map(toTwoFactorSignIn);
         const sagas = (await tx.signUp.findMany({ where: ofDevice })).map(toSaga);

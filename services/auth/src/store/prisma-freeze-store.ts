@@ -48,7 +48,7 @@ async function removedOf(tx: Tx, accountId: string, parties: readonly Party[], n
   return blocked.map(({ subject }) => subjects.get(subject) as Party);
 }
 
-/** When a device came to the account, by what auth has seen of it; undefined for a device that was never there. */
+/** Returns when auth first saw a device on the account; undefined for a device that was never there. */
 async function memberSince(tx: Tx, accountId: string, { algorithm, publicKey }: PublicKey): Promise<Date | undefined> {
   const [row] = await tx.$queryRaw<{ since: Date | null }[]>`
     SELECT min(at) AS since FROM (

@@ -27,8 +27,9 @@ export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: P
   `${accountId}/${algorithm}/${publicKey}`;
 
 /**
- * Writes a session and its event, and ends the live session that the same device has of the same app. One statement after the
- * lock, in plain SQL: every sign-in passes here. Errors: PleaseRegisterKey where one of its keys was blocked meanwhile.
+ * Writes a session and its event, and ends the live session that the same device has of the same app. One
+ * statement after the lock, in plain SQL: every sign-in passes here. Errors: PleaseRegisterKey where one of
+ * its keys was blocked meanwhile.
  */
 export async function insertSession(tx: Tx, session: Session, requestId: string): Promise<void> {
   const { id, accountId, app, deviceKey, accountKey, authTime, createdAt, lastUsedAt, expiresAt } = session;

@@ -35,7 +35,7 @@ describe("the token state", () => {
     }
   });
 
-  it("says of a freeze that was lifted when that was, also to a watcher that begins anew", async () => {
+  it("says of a freeze that was lifted when that was, also to a watcher that begins again", async () => {
     const accountId = uuidv4();
     const store = prismaTokenStateStore(prisma);
     const ofAccount = async () =>

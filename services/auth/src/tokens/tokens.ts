@@ -97,8 +97,9 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
       signAccessToken({ ...signIn, sessionId: id, accountKey, scope: { scope: "sign", two_factor: id } }),
 
     /**
-     * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what looks like an access
-     * token, and undefined for anything else. The session's row decides what the ids are worth.
+     * Returns the ids in a refresh token of ours, "expired" for one that was ours, "access-token" for what
+     * looks like an access token, and undefined for anything else. The session's row decides what the ids are
+     * worth.
      */
     async readRefreshToken(token: string): Promise<RefreshTokenIds | "expired" | "access-token" | undefined> {
       try {

@@ -64,11 +64,13 @@ const NOTHING_SUBMITTED = [
 ] as const;
 
 /**
- * A registered device of the account, or its recovery key, lets a new one in. Exactly one concurrent decision wins; the device that
- * approved succeeds again with the same approval.
- * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature, TransactionMismatch, TransactionPending,
- * RateLimited, AccountFrozen, TooManyDevices, TooManyKeys, InsufficientScope (the asking device itself), SessionEnded (no registered device), DelayRequired and DelayCancelled (a recovery key), and what else
- * NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded where the outcome will show in the request.
+ * A registered device of the account, or its recovery key, enrolls a new one. Exactly one concurrent decision
+ * wins; the device that approved succeeds again with the same approval.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature,
+ * TransactionMismatch, TransactionPending, RateLimited, AccountFrozen, TooManyDevices, TooManyKeys,
+ * InsufficientScope (the asking device itself), SessionEnded (no registered device), DelayRequired and
+ * DelayCancelled (a recovery key), and what else NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded
+ * where the outcome will show in the request.
  */
 export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
@@ -103,7 +105,10 @@ async function approveOpen(
   }
 }
 
-/** Returns whether this device has approved the request, and says the same again: its own signature, or that transaction. */
+/**
+ * Returns whether this device has approved the request, and says the same again: its own signature, or that
+ * transaction.
+ */
 async function isApprovedAlready(
   ports: ApprovePorts,
   approver: ApproverId,

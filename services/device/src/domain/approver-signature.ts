@@ -44,7 +44,7 @@ export async function requireApproverSignature(
   throw await wrongApproval(ports, request, new AppError("InvalidSignature"));
 }
 
-/** Returns the signature as it goes on chain where it is the approver's over `message`; undefined for any other. */
+/** Returns the signature in its form on chain if it is the approver's over `message`; otherwise undefined. */
 export function approverSignature(
   passkeys: PasskeySettings,
   message: Uint8Array,

@@ -27,7 +27,10 @@ export interface CancelDelay {
   requestId: string;
 }
 
-/** Cancels what waits, from a registered device that was there before. Errors: DelayNotFound, DeviceTooYoung, DelayContested, SessionEnded. */
+/**
+ * Cancels what waits, from a registered device that was there before. Errors: DelayNotFound, DeviceTooYoung,
+ * DelayContested, SessionEnded.
+ */
 export function cancelDelay({ store, delays }: { store: Pick<DeviceStore, "listLive">; delays: Delays }) {
   return async ({ session: { accountId, sessionKey }, id, requestId }: CancelDelay): Promise<void> => {
     const device = (await store.listLive(accountId)).find(({ publicKey }) => samePublicKey(publicKey, sessionKey));

@@ -13,7 +13,10 @@ export interface ChainAccess {
 const isOpen = ({ deviceKeys, recoveryKey }: ChainAccess, devices: readonly PublicKey[]): boolean =>
   recoveryKey || deviceKeys.some((key) => devices.some((device) => samePublicKey(device, key)));
 
-/** Whether a chain's account would be lost for good with the device: somebody signs in there now, and nobody without it. */
+/**
+ * Whether a chain's account would be lost for good with the device: somebody signs in there now, and nobody
+ * without it.
+ */
 export const isLastDevice = (
   device: PublicKey,
   live: readonly PublicKey[],

@@ -117,7 +117,7 @@ describe("openTwoFactor", () => {
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
   });
 
-  it("is open to the recovery key's owner whatever a device rejects, within the limit of waiting requests", async () => {
+  it("is open to the recovery key's owner after any rejections by a device, within the limit of waiting requests", async () => {
     for (let index = 0; index < 3; index++) await rejectOne();
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
     for (let index = 0; index < 5; index++) await expect(open({ recovering: true })).resolves.toBeDefined();

@@ -62,7 +62,10 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
     throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
   }
 
-  /** The opener sees the push token that it sent, and none that the account has: nothing proves yet that its keys are its own. */
+  /**
+   * The opener sees the push token that it sent, and none that the account has: nothing proves yet that its
+   * keys are its own.
+   */
   const viewForOpener = async (request: TwoFactor): Promise<TwoFactorView> => ({
     ...(await viewTwoFactor(options, request)),
     pushTokens: { src: request.userKey.device.pushToken, dest: "" },

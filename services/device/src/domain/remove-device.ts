@@ -9,7 +9,7 @@ export interface RemoveDevice {
   session: Session;
   /** Identity key of the device to remove, canonical hex. */
   publicKey: string;
-  /** What signs in to the account; undefined where the key service was not asked. Needed where a device removes itself. */
+  /** What signs in to the account; needed where a device removes itself, otherwise it may be undefined. */
   access: readonly ChainAccess[] | undefined;
   requestId: string;
 }
@@ -18,10 +18,10 @@ export interface RemoveDevice {
 export const YOUNG_FOR_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Takes a device from the session's account and returns it; a repeated call returns the removed device again. A device
- * that removes itself must leave somebody who can sign in; one that removes another stays itself.
- * Errors: DeviceNotFound; DeviceTooYoung; LastDevice; Unavailable without `access` where it is needed; SessionEnded where
- * the asking device itself is not the account's any more.
+ * Takes a device from the session's account and returns it; a repeated call returns the removed device again.
+ * A device that removes itself must leave somebody who can sign in; one that removes another stays itself.
+ * Errors: DeviceNotFound; DeviceTooYoung; LastDevice; Unavailable without `access` where it is needed;
+ * SessionEnded where the asking device itself is not the account's any more.
  */
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>

@@ -12,7 +12,9 @@ export interface TwoFactorView {
   pushTokens: { src: string; dest: string };
 }
 
-/** Shows a request beside the account's live devices to the device with the identity key `viewer`; undefined: to no device. */
+/**
+ * Shows a request beside the account's live devices to the identity key `viewer`; undefined: to no device.
+ */
 export function viewIn(live: readonly Device[], request: TwoFactor, viewer: PublicKey | undefined): TwoFactorView {
   const destDevice = live.find(({ id }) => id === request.destDeviceId) ?? null;
   const isViewer = (key: PublicKey | undefined) => !!viewer && !!key && samePublicKey(key, viewer);

@@ -16,8 +16,8 @@ export function languageOf(lang: string): Language {
 }
 
 /**
- * Returns the language of an account's mails: that of the oldest device that states one. A device that was added
- * later, perhaps by a thief, does not change it.
+ * Returns the language of an account's mails: that of the oldest device that states one. A device that was
+ * added later, perhaps by a thief, does not change it.
  */
 export function accountLanguage(devices: readonly Pick<Device, "attributes" | "createdAt">[]): Language {
   const stating = devices.filter(({ attributes }) => attributes.lang !== "");

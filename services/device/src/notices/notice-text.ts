@@ -24,8 +24,8 @@ export interface NoticeText {
 const TEXTS: Readonly<Record<Language, NoticeTexts>> = { en, de };
 
 /**
- * Returns subject and plain text of a notice. No client wrote any of it: a device's name would let a stranger put
- * a sentence into our mail.
+ * Returns subject and plain text of a notice. No client wrote any of it: a device's name would allow anybody
+ * to put a sentence into our mail.
  */
 export function noticeText(kind: NoticeKind, occurredAt: Date, language: Language): NoticeText {
   const { time, notices } = TEXTS[language];

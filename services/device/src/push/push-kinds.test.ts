@@ -4,7 +4,7 @@ import { PUSH_KINDS } from "./push-kinds.ts";
 
 const docs = readFileSync(new URL("../../../../docs/events.md", import.meta.url), "utf8");
 
-/** The rows of docs/events.md whose first cell is a kind of push: the kind, and the events of the second cell. */
+/** The rows of docs/events.md whose first cell is a kind of push: kind, and events of the second cell. */
 const documented = docs
   .split("\n")
   .map((line) =>

@@ -4,8 +4,9 @@ import type { NoticeKind } from "../notices/ports.ts";
 type Kind = `two-factor.${Exclude<TwoFactorStatus, "pending"> | "requested"}` | `notice.${NoticeKind}`;
 
 /**
- * Every kind of push, with the events that cause it (`<service>.<event>`, as in their subjects). The list is closed:
- * apps carry a text for each kind. A new kind also belongs in docs/events.md; a test compares the two.
+ * Every kind of push, with the events that cause it (`<service>.<event>`, as in their subjects). The list is
+ * closed: apps carry a text for each kind. A new kind also belongs in docs/events.md; a test compares the
+ * two.
  */
 export const PUSH_KINDS = {
   "two-factor.requested": ["device.two-factor-changed"],

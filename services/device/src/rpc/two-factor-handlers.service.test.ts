@@ -145,7 +145,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const { twoFactorAuth: shown } = await gateway.getTwoFactor({ id }, token);
     const { twoFactorAuths } = await gateway.listTwoFactor({ status: 1 }, token);
     expect(twoFactorAuths).toEqual([shown]);
-    // A push token is for its own device and the push service: not for a thief who asks with a stolen login, say.
+    // A push token is for its own device and the push service, and not for a thief with a stolen login.
     const pushTokens = ({ request }: TwoFactorAuth) =>
       [request?.srcDevice, request?.destDevice].map((each) => each?.attributes?.pushToken);
     expect(pushTokens(opened!)).toEqual(["theirs", ""]);

@@ -39,7 +39,7 @@ describe("what signs in", () => {
     expect(chains({ revokedAt: new Date() })).toEqual([]);
   });
 
-  it("is told of each chain apart", () => {
+  it("is given for each chain separately", () => {
     const elsewhere = registration({ ...recovery, chainName: "flow-testnet" });
     expect(accessOf([registration(), elsewhere])).toEqual([
       { chainName, deviceKeys: [deviceKey], recoveryKey: false },

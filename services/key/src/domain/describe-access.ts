@@ -12,7 +12,10 @@ export interface ChainAccess {
   recoveryKey: boolean;
 }
 
-/** What signs in on each chain, by the account's registrations: reported recovery keys that the chain does not show do not. */
+/**
+ * What signs in on each chain, by the account's registrations: reported recovery keys that the chain does not
+ * show do not.
+ */
 export function accessOf(registrations: readonly Registration[]): ChainAccess[] {
   const signsIn = registrations.filter((each) => isActive(each) && SIGN_IN_ORIGINS.includes(each.origin));
   const byChain = new Map<string, ChainAccess>();
@@ -25,7 +28,10 @@ export function accessOf(registrations: readonly Registration[]): ChainAccess[] 
   return [...byChain.values()];
 }
 
-/** What signs in to an account, in step with its chains. Errors: those of followChain; an old answer could cost somebody the account. */
+/**
+ * What signs in to an account, in step with its chains. Errors: those of followChain; an old answer could
+ * cost somebody the account.
+ */
 export function describeAccess(options: { store: KeyStore; follow(command: FollowChain): Promise<void> }) {
   const { store, follow } = options;
   return async (command: Pick<FollowChain, "accountId" | "requestId">): Promise<ChainAccess[]> => {

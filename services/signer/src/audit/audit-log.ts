@@ -51,9 +51,9 @@ export interface Judged {
 export interface AuditStore {
   startChain(head: AuditHead, startedAt: Date, certificate: SignedText): Promise<void>;
   /**
-   * Commits counts, reservations, records and the new head, all or nothing. False, and nothing written, where a limit
-   * or a budget would be passed. Errors: AuditHeadMovedError, without records, where the chain has another head: what
-   * it counted and reserved may stay, as after a signature that never left.
+   * Commits counts, reservations, records and the new head, all or nothing. False, and nothing written, where
+   * a limit or a budget would be passed. Errors: AuditHeadMovedError, without records, where the chain has
+   * another head: what it counted and reserved may stay, as after a signature that never left.
    */
   commit(head: AuditHead, batch: SignedBatch, charge?: Charge): Promise<boolean>;
   /**
@@ -125,7 +125,7 @@ interface Written {
 /** Few enough that a busy signer decides about some requests while the records of others are flushed. */
 const BATCH = 64;
 const MINUTE_MS = 60_000;
-/** Older decisions are not written: the verifier takes records that are much older than their checkpoint for forged. */
+/** Older decisions are not written: to the verifier, records much older than their checkpoint are forged. */
 const MAX_ENTRY_AGE_MS = 20_000;
 
 const countedAs = ({ accountId, countedAs: id = accountId }: AuditEntry): string => id;

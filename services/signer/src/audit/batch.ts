@@ -4,8 +4,8 @@ import { verifySignature, verifySignatureInPool } from "@countersign/keys/node";
 import { z } from "zod";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 
-// Who writes to the database can compute hashes, but not these signatures: each process has a key of its own for its
-// batches of records, certified by the audit key when the process starts.
+// Who writes to the database can compute hashes, but not these signatures: each process has a key of its own
+// for its batches of records, certified by the audit key when the process starts.
 
 /** What the audit key certifies: a process of the signer and the key of its batches. */
 export interface WriterCertificate {
@@ -19,7 +19,10 @@ export interface WriterCertificate {
 const CERTIFICATE = "countersign-audit-writer-1";
 const BATCH = "countersign-audit-batch-1";
 
-/** A JSON array of format, writer id, start (ISO 8601), the audit key's version, and the writer's public key (x||y in hex). */
+/**
+ * A JSON array of format, writer id, start (ISO 8601), the audit key's version, and the writer's public key
+ * (x||y in hex).
+ */
 export const certificateText = ({ writerId, startedAt, keyVersion, publicKey }: WriterCertificate): string =>
   JSON.stringify([CERTIFICATE, writerId, startedAt.toISOString(), keyVersion, publicKey.publicKey]);
 
@@ -53,8 +56,9 @@ export interface BatchPlace {
 }
 
 /**
- * What a writer signs for records that commit together: a JSON array of format, chain id, first and last sequence
- * (decimal text), the hash of the record before, and the SHA-256 over the records' hashes, 32 bytes each, hex.
+ * What a writer signs for records that commit together: a JSON array of format, chain id, first and last
+ * sequence (decimal text), the hash of the record before, and the SHA-256 over the records' hashes, 32 bytes
+ * each, hex.
  */
 export const batchText = ({ chainId, first, last, previousHash }: BatchPlace, recordHashes: Uint8Array): Buffer =>
   Buffer.from(

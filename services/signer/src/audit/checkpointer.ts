@@ -54,8 +54,8 @@ export interface NewCheckpoint {
 
 export interface CheckpointStore {
   /**
-   * Calls `build` with one process at a time and commits what it gives, with the event; does nothing where nothing is
-   * new. False where another process holds the lock.
+   * Calls `build` with one process at a time and commits what it gives, with the event; does nothing where
+   * nothing is new. False where another process holds the lock.
    */
   write(build: (basis: CheckpointBasis) => Promise<NewCheckpoint | undefined>): Promise<boolean>;
   /** The first checkpoints behind a sequence, at most `limit`. */
@@ -81,7 +81,7 @@ export interface CheckpointerOptions {
   readonly file?: CheckpointFile;
   /** Milliseconds between the beginnings of two looks. */
   readonly intervalMs: number;
-  /** Milliseconds without a look that could make a checkpoint, after which that is an alarm. Default 150,000. */
+  /** Milliseconds without a run that could make a checkpoint until that is an alarm. Default 150,000. */
   readonly stalledMs?: number;
   /** Called for everything that shows a changed, forged or shortened log. */
   onAlarm?(): void;
@@ -90,7 +90,9 @@ export interface CheckpointerOptions {
 const PAGE = 1000;
 /** Records that the tree takes at once: a second of signatures in one go would hold those up that come meanwhile. */
 const LEAVES_AT_ONCE = 128;
-/** Alarms of one look that are logged one by one: who writes to the database can make as many chains as they like. */
+/**
+ * Alarms of one run that are logged one by one: an attacker in the database can make any number of chains.
+ */
 const MAX_LOGGED_ALARMS = 20;
 /** Longer than the transaction of a checkpoint over millions of records may take. */
 const STALLED_MS = 150_000;
@@ -108,8 +110,9 @@ async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tre
 }
 
 /**
- * Makes checkpoints while a process of the signer has written something new, and keeps the file at the database's state.
- * Who can write to the database can stop checkpoints, which raises an alarm, but not have one made of forged records.
+ * Makes checkpoints while a process of the signer has written something new, and keeps the file at the
+ * database's state. Who can write to the database can stop checkpoints, which raises an alarm, but not have
+ * one made of forged records.
  */
 export function startCheckpointer(options: CheckpointerOptions) {
   const { store, signer, clock, logger, ownHead, file, intervalMs, stalledMs = STALLED_MS } = options;
@@ -121,7 +124,9 @@ export function startCheckpointer(options: CheckpointerOptions) {
     else if (logged === MAX_LOGGED_ALARMS + 1) logger.error("more alarms of the audit log are counted, not logged");
   };
 
-  /** The hashes of the records behind those that are covered, as far as the chain's process has signed them. */
+  /**
+   * Returns the hashes of the records after the covered ones, as far as the chain's process has signed them.
+   */
   async function readSigned(basis: CheckpointBasis, chain: ChainState, from: number, to: number): Promise<Buffer[]> {
     const { chainId } = chain;
     const writer = readCertificate(chain.certificate, signer.keys);
@@ -145,7 +150,7 @@ export function startCheckpointer(options: CheckpointerOptions) {
     return hashes;
   }
 
-  /** The tree over what is covered of a chain, as the audit key has signed it; undefined where the database has lost it. */
+  /** Returns the tree over a chain's covered records as the audit key signed it; undefined if it is lost. */
   async function readCoveredTree(basis: CheckpointBasis, { chainId, covered }: ChainState): Promise<Tree | undefined> {
     if (!covered) return EMPTY_TREE;
     const { tree, checkpoint } = await basis.covered(chainId, covered.size);
@@ -231,8 +236,8 @@ export function startCheckpointer(options: CheckpointerOptions) {
   }
 
   /**
-   * The file takes what the database has beyond it, also what other processes signed, if it continues what the file has:
-   * up to the last one that the audit key has signed, which names all before by its hash.
+   * The file takes what the database has beyond it, also what other processes signed, if it continues what
+   * the file has: up to the last one that the audit key has signed, which names all before by its hash.
    */
   async function fillFile(): Promise<void> {
     if (!file) return;

@@ -21,7 +21,7 @@ export interface AuditEntry {
   readonly verdict: string;
   readonly policyVersion: string;
   readonly keyVersion: number;
-  /** Not in the record: whose limit of signatures per minute it counts in, a UUID; empty: nobody's. Default: the account's. */
+  /** Not in the record: UUID in whose limit of signatures per minute it counts (default: account); "": none. */
   readonly countedAs?: string;
 }
 

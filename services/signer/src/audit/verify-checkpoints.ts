@@ -26,8 +26,8 @@ export interface KnownCheckpoints {
 }
 
 /**
- * How much later than its first checkpoint, and how much earlier than the one before, a record's time may be: clocks of
- * replicas differ, and a decision waits for its commit (at most 20 s, and 10 s for the statement).
+ * How much later than its first checkpoint, and how much earlier than the one before, a record's time may be:
+ * clocks of replicas differ, and a decision waits for its commit (at most 20 s, and 10 s for the statement).
  */
 export const RECORD_TIME_TOLERANCE_MS = 60_000;
 
@@ -43,9 +43,10 @@ function stretches(numbers: readonly number[]): [number, number][] {
 }
 
 /**
- * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none missing, none
- * contradicting, each continuing the one before, the last signed by the audit key, which signs for all before it. What
- * the first place lacks and a later one has fills the row, and is a problem of its own: it was removed there.
+ * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none
+ * missing, none contradicting, each continuing the one before, the last signed by the audit key, which signs
+ * for all before it. What the first place lacks and a later one has fills the row, and is a problem of its
+ * own: it was removed there.
  */
 export function verifyCheckpoints(
   places: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[],

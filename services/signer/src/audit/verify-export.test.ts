@@ -106,7 +106,9 @@ describe("an export", () => {
   describe("shows times of records that do not fit their checkpoints", () => {
     const after = (ms: number) => new Date(time.getTime() + ms);
     const HOUR_MS = 3_600_000;
-    /** A record of `recordMs`, first covered by the second of two checkpoints, an hour and two hours after the start. */
+    /**
+     * A record of `recordMs`, covered by the second of two checkpoints, one and two hours after the start.
+     */
     const problemsAt = (recordMs: number, { isCovered = true } = {}) => {
       const timed = auditWorld();
       timed.write(1, 1, () => ({ time: after(HOUR_MS) }));

@@ -34,8 +34,8 @@ export function amountsOf(
 }
 
 /**
- * What a signature reserves: in the budgets of the account, its app, the service and a backend that asks, and among the
- * account's open fees.
+ * What a signature reserves: in the budgets of the account, its app, the service and a backend that asks, and
+ * among the account's open fees.
  */
 export function createReserve(backend: (caller: string) => Backend | undefined, clock: Clock) {
   const windowsNow = rememberWindows();

@@ -30,8 +30,8 @@ function give(returned: Returned, windowIds: readonly string[], computation: num
 export type Floor = Pick<Amounts, "computation" | "fees">;
 
 /**
- * Returns the settled proposals and what each window gets back: what was reserved less what the chain took, which counts
- * as at least `floor` and at most what was reserved. An account's open fees get all of it back.
+ * Returns the settled proposals and what each window gets back: what was reserved less what the chain took,
+ * which counts as at least `floor` and at most what was reserved. An account's open fees get all of it back.
  */
 export function settle(
   open: readonly OpenReservation[],

@@ -49,7 +49,7 @@ const negated = ({ publicKey, algorithm }: PublicKey): PublicKey => ({
 describe("a young device", () => {
   beforeEach(() => addKey(young.publicKey));
 
-  it("revokes an older one's key only once its own is a day old, and all devices are told", async () => {
+  it("revokes an older one's key only once its own is a day old, and all devices are notified", async () => {
     const payload = changeOf({ template: "revoke-user-key", oldKey: device.publicKey.publicKey });
     clock.advance(HOUR);
     const error = await transaction(asked(payloadMessage(payload), sessionOf(young))).catch((thrown) => thrown);

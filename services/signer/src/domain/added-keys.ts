@@ -8,7 +8,9 @@ import type { RecoveryKeys } from "./time-locks.ts";
 
 type OfAccount = Pick<Binding, "accountId" | "chainName">;
 
-/** What put a user key on its account: its creation, the approval of a device, or a recovery key after its delay. */
+/**
+ * What put a user key on its account: its creation, a device's approval, or a recovery key after its delay.
+ */
 export type KeySource = "creation" | "device" | "recovery";
 
 /** A user key that came to an account with the signer's signature. */
@@ -26,7 +28,7 @@ export interface KeyAddition {
   readonly key: PublicKey;
   readonly source: "device" | "recovery";
   readonly now: Date;
-  /** An addition that was first signed after this moment may still be waiting to run: signing it again renews it. */
+  /** An addition first signed after this moment may still be waiting to run: signing it again renews it. */
   readonly renewableSince: Date;
   /** When the approving key came to the account; undefined where that is not known. */
   readonly approverSince: Date | undefined;
@@ -34,12 +36,14 @@ export interface KeyAddition {
 
 /** User keys by account and chain; a key and its negation are one. Never forgotten. */
 export interface AddedKeys {
-  /** Records the user keys of accounts whose creation is signed; a key that is known already stays as it is. */
+  /**
+   * Records the user keys of accounts whose creation is signed; a key that is known already stays unchanged.
+   */
   recordCreation(chainName: string, keys: readonly { accountId: string; key: PublicKey }[], now: Date): Promise<void>;
   /**
-   * Records an addition. Signed again, the key counts as added now, but keeps the source `creation` or `recovery`.
-   * Returns false, and changes nothing, where a known key is neither renewable nor approved by an older key or by a
-   * recovery key: a young device could make an older one count as young.
+   * Records an addition. Signed again, the key counts as added now, but keeps the source `creation` or
+   * `recovery`. Returns false, and changes nothing, where a known key is neither renewable nor approved by an
+   * older key or by a recovery key: a young device could make an older one count as young.
    */
   record(account: OfAccount, addition: KeyAddition): Promise<boolean>;
   of(account: OfAccount): Promise<AddedKey[]>;
@@ -50,8 +54,9 @@ export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKe
   keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
 
 /**
- * Returns for how many milliseconds a key has been on its account: Infinity for a key of the creation, which found
- * nothing older there, and for one that a recovery key approved after its delay; 0 for a key that is not known.
+ * Returns for how many milliseconds a key has been on its account: Infinity for a key of the creation, which
+ * found nothing older there, and for one that a recovery key approved after its delay; 0 for a key that is
+ * not known.
  */
 export function ageOfKey(added: AddedKey | undefined, now: Date): number {
   if (!added) return 0;
@@ -66,9 +71,9 @@ export interface Approval {
 }
 
 /**
- * Records the addition of a user key before the paymaster's signature leaves. The authorizer's signature alone adds
- * nothing, since a new user key is always paid for by the paymaster (see checkPayerOfScope); and only the paymaster
- * sees who approved. Errors: SigningRefused (BadTemplateArguments).
+ * Records the addition of a user key before the paymaster's signature leaves. The authorizer's signature
+ * alone adds nothing, since a new user key is always paid for by the paymaster (see checkPayerOfScope); and
+ * only the paymaster sees who approved. Errors: SigningRefused (BadTemplateArguments).
  */
 export async function recordAddition(
   addedKeys: AddedKeys,
@@ -97,9 +102,10 @@ export interface ApproverSources {
 const MAX_APPROVERS = 100;
 
 /**
- * Returns the keys that may approve an addition with an ephemeral token: those that the signer has helped onto the
- * account, user keys and recovery keys, but not blocked or revoked ones, nor the new key itself. The oldest come
- * first. A key whose revocation was signed and never ran is none of them: its device approves with its own session.
+ * Returns the keys that may approve an addition with an ephemeral token: those that the signer has helped
+ * onto the account, user keys and recovery keys, but not blocked or revoked ones, nor the new key itself. The
+ * oldest come first. A key whose revocation was signed and never ran is none of them: its device approves
+ * with its own session.
  */
 export async function approversOf(
   { addedKeys, recoveryKeys, revokedKeys, blockedKeys }: ApproverSources,

@@ -25,10 +25,10 @@ export interface Asker {
 }
 
 /**
- * Names who asks, by the token. Only a full session counts in the account's limit: an ephemeral token takes no more than
- * a login, and its refusals must not stop the account's devices.
+ * Names who asks, by the token. Only a full session counts in the account's limit: an ephemeral token takes
+ * no more than a login, and its refusals must not stop the account's devices.
  */
-export const askerOf = ({ accountId, sessionId, scope }: VerifiedToken, caller: string): Asker => ({
+export const requesterOf = ({ accountId, sessionId, scope }: VerifiedToken, caller: string): Asker => ({
   caller,
   accountId,
   sessionId,

@@ -36,8 +36,9 @@ export interface EphemeralUses {
 /** Sequence numbers of server keys for which something was signed. */
 export interface SignedTemplates {
   /**
-   * Remembers a number as this session's, before the signature leaves. False, and nothing remembered, where `most` other numbers of this key were signed for last by this session, since then, and are not
-   * known to be used up; over all replicas. `unfrozenAt`: what was signed up to then stays known as signed before the
+   * Remembers a number as this session's, before the signature leaves. False, and nothing remembered, where
+   * `most` other numbers of this key were signed for last by this session, since then, and are not known to
+   * be used up; over all replicas. `unfrozenAt`: what was signed up to then stays known as signed before the
    * account's last freeze.
    */
   note(
@@ -51,7 +52,9 @@ export interface SignedTemplates {
       readonly unfrozenAt?: Date | undefined;
     },
   ): Promise<boolean>;
-  /** When a later number was last signed for before the account's freeze was lifted; undefined: not since then. */
+  /**
+   * When a later number was last signed before the account's freeze was lifted; undefined: not since then.
+   */
   laterKeptAt(
     account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">,
     number: bigint,

@@ -34,8 +34,9 @@ export async function checkNotBroughtBack(
 }
 
 /**
- * A session does not revoke the key that it signs with: the key of another device does. So a revocation never takes the last key that
- * the service still accepts: the chain counts keys of removed devices too. Errors: SigningRefused (BadTemplateArguments).
+ * A session does not revoke the key that it signs with: the key of another device does. So a revocation never
+ * takes the last key that the service still accepts: the chain counts keys of removed devices too. Errors:
+ * SigningRefused (BadTemplateArguments).
  */
 export function checkNotOwnKey({ change }: Template, token: Pick<VerifiedToken, "accountKey">): void {
   if (change.template !== "revoke-user-key" || !sameHolder(token.accountKey.publicKey, change.oldKey)) return;

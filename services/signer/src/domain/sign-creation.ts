@@ -53,7 +53,7 @@ export const signCreation =
       ]);
       const [bound] = await bindings.bound(chainName, accountIds);
       if (bound) refuse("BadCreation", "an account that is deployed already");
-      // Before the signature leaves: only what was signed here is bound, and its user keys are the first ones.
+      // Before the signature leaves: only a creation signed here is bound, and its user keys are the first.
       const now = clock.now();
       const keys = accountIds.map((accountId, i) => ({ accountId, key: userKeys[i]! }));
       await Promise.all([

@@ -12,7 +12,7 @@ import {
 import { addedUserKey, type Template } from "../policy/template.ts";
 import { checkTransaction, paymasterVersion, referenceSeconds } from "../policy/transaction.ts";
 import { type Approval, approversOf, recordAddition } from "./added-keys.ts";
-import { askerOf, type SignedMessage } from "./decide.ts";
+import { requesterOf, type SignedMessage } from "./decide.ts";
 import {
   checkFreeScript,
   checkHistory,
@@ -36,7 +36,7 @@ export interface SignPaymasterOptions extends SignOptions {
 export const signPaymaster = (options: SignPaymasterOptions) => {
   const { decide, bindings, chain, paymasters } = options;
   return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
-    decide("paymaster", message, askerOf(token, caller), async (decoded, deciding) => {
+    decide("paymaster", message, requesterOf(token, caller), async (decoded, deciding) => {
       options.checkBackend?.(caller, token);
       if (chainName !== "") chain(chainName);
       checkPaymasterKind(decoded);
@@ -63,8 +63,8 @@ export const signPaymaster = (options: SignPaymasterOptions) => {
 };
 
 /**
- * Returns which key of the account approves the message: the session's own, or for an ephemeral token, whose key is
- * not on the account yet, one that the signer knows; then the server key must have signed as well.
+ * Returns which key of the account approves the message: the session's own, or for an ephemeral token, whose
+ * key is not on the account yet, one that the signer knows; then the server key must have signed as well.
  */
 async function checkApproval(
   options: SignPaymasterOptions,

@@ -26,7 +26,7 @@ import {
 } from "../policy/transaction.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { AddedKeys } from "./added-keys.ts";
-import { askerOf, type Decide, type Deciding, type SignedMessage } from "./decide.ts";
+import { type Decide, type Deciding, requesterOf, type SignedMessage } from "./decide.ts";
 import type { BindingStore, EphemeralUses, SignedTemplates } from "./ports.ts";
 import { checkNotBroughtBack, checkNotOwnKey, noteRevocation, type RevokedKeys } from "./revoked-keys.ts";
 import type { RecoveryKeys, requireDelay } from "./time-locks.ts";
@@ -66,7 +66,7 @@ export interface SignOptions {
 export const signTransaction = (options: SignOptions) => {
   const { decide, bindings, chain } = options;
   return ({ message, chainName, token, caller }: SignCommand): Promise<SignedMessage> =>
-    decide("transaction", message, askerOf(token, caller), async (decoded, deciding) => {
+    decide("transaction", message, requesterOf(token, caller), async (decoded, deciding) => {
       options.checkBackend?.(caller, token);
       if (chainName !== "") chain(chainName);
       const account = requireOwnAccount(decoded, await bindings.find(token.accountId), chainName);
@@ -93,7 +93,7 @@ export const signTransaction = (options: SignOptions) => {
     });
 };
 
-/** Rejects signatures that no transaction of the account may carry, whatever it does. */
+/** Rejects signatures that no transaction of the account may carry. */
 export function checkSignatures(
   { blockedKeys }: Pick<SignOptions, "blockedKeys">,
   decoded: DecodedMessage,
@@ -149,14 +149,17 @@ async function noteTemplate(
   if (!noted) refuse("TooManyOpenTemplates", `${OPEN_TEMPLATES} sequence numbers of the server key are signed for`);
 }
 
-/** A replica that had not yet received the freeze, or whose clock is ahead, may have signed until this much later. */
+/**
+ * A replica that received the freeze late, or whose clock is ahead, may have signed until this much later.
+ */
 const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
   unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS);
 
 /**
- * Rejects a template while a later number of the same key was signed for before a freeze and may still run: voiding
- * stops at a number that nothing was signed for, and this one's execution would make a kept template the next. After
- * no freeze it costs nothing, otherwise one read. Errors: SigningRefused (LaterNumberOpen) with Retry-After.
+ * Rejects a template while a later number of the same key was signed for before a freeze and may still run:
+ * voiding stops at a number that nothing was signed for, and this one's execution would make a kept template
+ * the next. After no freeze it costs nothing, otherwise one read. Errors: SigningRefused (LaterNumberOpen)
+ * with Retry-After.
  */
 export async function checkNoLaterKept(
   {
@@ -201,8 +204,8 @@ export async function checkTemplate(
 }
 
 /**
- * Checks that depend on the signing history: templates kept from before a freeze, keys that were revoked, delays that
- * are over. Records what is to be signed now.
+ * Checks that depend on the signing history: templates kept from before a freeze, keys that were revoked,
+ * delays that are over. Records what is to be signed now.
  */
 export async function checkHistory(
   options: Pick<SignOptions, "revokedKeys" | "delay" | "clock" | "signedTemplates" | "unfrozenAt" | "chain">,

@@ -32,8 +32,8 @@ export interface ParserPoolOptions {
 
 export interface ParserPool {
   /**
-   * Reads a script. Requesters take turns, one script of each at a time. Errors: RateLimited when too many scripts wait,
-   * or for `pauseMs` after a script of this requester cost a worker.
+   * Reads a script. Requesters take turns, one script of each at a time. Errors: RateLimited when too many
+   * scripts wait, or for `pauseMs` after a script of this requester cost a worker.
    */
   facts(script: string, requester: string): Promise<ScriptFacts>;
   /** Workers that run or start. */
@@ -65,7 +65,7 @@ const IDLE_MS = 60_000;
 const PAUSE_MS = 60_000;
 const TOO_SLOW = "the script takes too long to understand";
 
-/** Jobs in turns of their requesters: one of each is under way at a time, and nobody waits behind all of another's. */
+/** Runs jobs in turns of their requesters, one of each at a time: nobody waits behind all of another's. */
 function createFairQueue() {
   /** In the order of their turns. */
   const waiting = new Map<string, Job[]>();

@@ -50,9 +50,10 @@ export function checkCreationVersion({ arguments: [named] }: DecodedMessage, oth
 }
 
 /**
- * The message is exactly the creation template: the creator alone proposes, authorizes and pays; account i gets `serverKeys[i]`, the key that
- * the vault derives for its id, and one user key, which is none of ours (`ownKeys`: creator, paymaster, server keys of
- * other versions). Arguments are compared byte for byte with our own encoding of what they say. Returns the user keys.
+ * The message is exactly the creation template: the creator alone proposes, authorizes and pays; account i
+ * gets `serverKeys[i]`, the key that the vault derives for its id, and one user key, which is none of ours
+ * (`ownKeys`: creator, paymaster, server keys of other versions). Arguments are compared byte for byte with
+ * our own encoding of what they say. Returns the user keys.
  */
 export function checkCreation(
   message: DecodedMessage,

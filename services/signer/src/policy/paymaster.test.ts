@@ -18,7 +18,7 @@ describe("the approver's signature beside an ephemeral token", () => {
   const check = (message: ReturnType<typeof decoded>, approvers = [other.publicKey, device.publicKey]) =>
     checkApproverSignature(message, account, approvers, []);
 
-  it("is one of the keys that may approve, which is told", async () => {
+  it("is one of the keys that may approve, and is returned", async () => {
     expect(await check(decoded(byDevice()))).toBe(device.publicKey);
     expect(await check(plain(byDevice({}, other)))).toBe(other.publicKey);
   });

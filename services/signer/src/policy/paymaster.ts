@@ -67,9 +67,9 @@ export function checkServerSignature(message: DecodedMessage, account: Binding, 
 }
 
 /**
- * Returns the key that approves what an ephemeral token asks for: beside the server key's, the payload must carry
- * exactly one signature, a valid one of a key in `approvers`. The chain would not take another one, and we would pay
- * for nothing. Errors: SigningRefused (UserSignatureMissing, UserSignatureInvalid).
+ * Returns the key that approves what an ephemeral token asks for: beside the server key's, the payload must
+ * carry exactly one signature, a valid one of a key in `approvers`. The chain would not take another one, and
+ * we would pay for nothing. Errors: SigningRefused (UserSignatureMissing, UserSignatureInvalid).
  */
 export async function checkApproverSignature(
   message: DecodedMessage,

@@ -11,8 +11,8 @@ import { verifySignature } from "@countersign/keys/node";
 import { refuse } from "./refusal.ts";
 
 /**
- * Returns the bytes that a key signs to write this signature: the payload, or what a passkey makes of it; undefined
- * where the extension data is of no known form.
+ * Returns the bytes that a key signs to write this signature: the payload, or what a passkey makes of it;
+ * undefined where the extension data is of no known form.
  */
 function signedBytes(payload: Uint8Array, { signature, extensionData }: TransactionSignature): Uint8Array | undefined {
   if (extensionData === undefined) return payload;
@@ -26,8 +26,8 @@ function signedBytes(payload: Uint8Array, { signature, extensionData }: Transact
 }
 
 /**
- * Returns whether one of the keys has signed the payload, or may have: any holder of a key can write a passkey's
- * assertion as the chain takes it, and a signature of an unknown form counts as one of each key.
+ * Returns whether one of the keys has signed the payload, or may have: any holder of a key can write a
+ * passkey's assertion as the chain takes it, and a signature of an unknown form counts as one of each key.
  */
 export function hasSigned(message: DecodedMessage, keys: readonly PublicKey[]): boolean {
   if (keys.length === 0 || message.payloadSignatures.length === 0) return false;
@@ -38,7 +38,7 @@ export function hasSigned(message: DecodedMessage, keys: readonly PublicKey[]): 
   });
 }
 
-/** A transaction of one account carries a device's signature and the server key's; verifying thousands takes seconds. */
+/** A transaction carries a device's signature and the server key's; verifying thousands takes seconds. */
 const MAX_PAYLOAD_SIGNATURES = 8;
 
 /** Rejects a message with more payload signatures than a transaction of one account can need. */
@@ -49,8 +49,8 @@ export function checkSignatureCount({ payloadSignatures: { length } }: DecodedMe
 }
 
 /**
- * Rejects a message that a blocked key of the account has signed: the key of a removed device may still be on chain.
- * Envelope signatures come after the signer's own, and no message shows them.
+ * Rejects a message that a blocked key of the account has signed: the key of a removed device may still be on
+ * chain. Envelope signatures come after the signer's own, and no message shows them.
  */
 export function checkNotByBlockedKey(message: DecodedMessage, blocked: readonly PublicKey[]): void {
   if (hasSigned(message, blocked)) refuse("BlockedKey", "a key that is blocked has signed the payload");

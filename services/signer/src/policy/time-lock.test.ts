@@ -33,7 +33,7 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
     expect(await refusalOf(transaction(asked(await message(), loggedIn(login))))).toBe(outcome);
   });
 
-  it("needs a session that says when its person logged in, whatever the account's age", async () => {
+  it("needs a session that says when its person logged in, at any age of the account", async () => {
     for (const age of [0, 8760 * HOUR]) {
       ageIs(age);
       const refused = transaction(asked(await message()));

@@ -51,14 +51,16 @@ export interface Delay {
 export interface Requester {
   readonly scope: VerifiedToken["scope"];
   readonly recoveryKeySigned: boolean;
-  /** Milliseconds that the session's key has been on the account; asked only where another user key is revoked. */
+  /**
+   * Milliseconds that the session's key has been on the account; used only where another user key is revoked.
+   */
   readonly keyAgeMs?: number | undefined;
 }
 
 /**
- * Returns the delay that a template needs; undefined where it needs none. An unlocked phone in a thief's hand, a cloud
- * account that holds both login and recovery key, or an owner who approves a thief's device, must not be enough for
- * good. `accountAgeMs`: undefined where it is not known, which counts as old.
+ * Returns the delay that a template needs; undefined where it needs none. An unlocked phone in a thief's
+ * hand, a cloud account that holds both login and recovery key, or an owner who approves a thief's device,
+ * must not be enough for good. `accountAgeMs`: undefined where it is not known, which counts as old.
  */
 export function delayOf(
   template: Template | undefined,

@@ -84,7 +84,7 @@ it("records that were rows of their own are, byte for byte, texts of batches aft
     const hashes = await readRecordHashes(prisma, chains[0]![0]!.chainId, from, to);
     expect(hashes.map((hash) => hash.toString("hex"))).toEqual(chains[0]!.slice(from, to).map(({ hash }) => hash));
   }
-  // They were written before batches were signed: nobody can tell them from forged ones any more.
+  // They were written before batches were signed: they cannot be distinguished from forged ones.
   const report = await verifyExport(chunksOf(await exported()), { keys: auditKeys });
   expect(report).toMatchObject({
     problems: byPlace

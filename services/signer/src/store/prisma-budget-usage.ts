@@ -28,8 +28,8 @@ export async function commonBudgetUse(prisma: PrismaClient, now: Date): Promise<
 }
 
 /**
- * Deletes windows that ended before this time, open fees of accounts that have none, and reservations that are neither
- * open nor younger: until then, the same signature again reserves nothing.
+ * Deletes windows that ended before this time, open fees of accounts that have none, and reservations that
+ * are neither open nor younger: until then, the same signature again reserves nothing.
  */
 export async function pruneBudgets(prisma: PrismaClient, before: Date): Promise<void> {
   await prisma.budgetUsage.deleteMany({ where: { endsAt: { lt: before } } });

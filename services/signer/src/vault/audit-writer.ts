@@ -2,7 +2,7 @@ import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair, signMessageInPool } from "@countersign/keys/node";
 import type { Vault } from "./vault.ts";
 
-/** Signs the audit records of this process. The private key stays in this module and ends with the process. */
+/** Signs the audit records of this process. The private key stays in this module, in memory only. */
 export interface AuditWriter {
   /** Names the public key, signed by the vault's audit key; r||s in hex. */
   readonly certificate: { readonly text: string; readonly signature: string };
@@ -11,8 +11,8 @@ export interface AuditWriter {
 }
 
 /**
- * Makes a P-256 key pair and has the audit key certify it, once for a process: a key service could not sign each
- * batch of records in time. Errors: KeystoreError, KeyHolderError, Unavailable.
+ * Makes a P-256 key pair and has the audit key certify it, once for a process: a key service could not sign
+ * each batch of records in time. Errors: KeystoreError, KeyHolderError, Unavailable.
  */
 export async function createAuditWriter(
   vault: Vault,

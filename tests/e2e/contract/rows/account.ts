@@ -98,7 +98,7 @@ export const accounts: Rows = {
     // Nothing to lift: changes nothing.
     success: () => asOwner("unfreezeAccount"),
     codes: {
-      // Every device of the stack's accounts is older than their freeze, and no other is enrolled while it lasts.
+      // Every device of the stack's accounts is older than their freeze; none is enrolled while it lasts.
       UnfreezeNotAllowed: async () => {
         const person = await signUpPerson();
         const token = tokenOf(person);

@@ -10,8 +10,8 @@ import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 import type { SyntaxNode } from "./syntax.ts";
 
 /**
- * Bytes of JSON that a worker sends and the cache keeps; honest scripts have one or two thousand. Facts are never cut:
- * the harm may be in what is left out.
+ * Bytes of JSON that a worker sends and the cache keeps; honest scripts have one or two thousand. Facts are
+ * never cut: the harm may be in what is left out.
  */
 const MAX_FACTS_LENGTH = 16 * 1024;
 

@@ -20,13 +20,13 @@ export interface KnownScriptsOptions {
   readonly perRequester?: number;
 }
 
-/** Requester: an account, or "explain" for whatever is only explained. */
+/** Requester: an account, or "explain" for scripts that are only explained. */
 export interface KnownScripts {
   /** What is known already; the way of every signature but the first of its script. */
   known(scriptHash: string, requester: string): ScriptFacts | undefined;
   /**
-   * Reads the script, once for all who ask meanwhile. Errors: RateLimited when too many new scripts of the requester, or
-   * of everybody, wait.
+   * Reads the script, once for all who ask meanwhile. Errors: RateLimited when too many new scripts of the
+   * requester, or of everybody, wait.
    */
   learn(scriptHash: string, script: string, requester: string): Promise<ScriptFacts>;
   readonly size: number;
@@ -51,8 +51,8 @@ function touch<K, V>(map: Map<K, V>, key: K, value: V): void {
 /**
  * What syntax trees say, by SHA-256 of the script. Facts only: what is allowed is decided each time.
  *
- * A script that a single requester has used is in a small part of its own, where each requester has a few places: no
- * number of new scripts that one account sends makes the signer forget what others use.
+ * A script that a single requester has used is in a small part of its own, where each requester has a few
+ * places: no number of new scripts that one account sends makes the signer forget what others use.
  */
 export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
   const { reader, clock, capacity = 768, ownCapacity = 256, ownPerRequester = 8, perRequester = 4 } = options;

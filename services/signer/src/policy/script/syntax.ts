@@ -28,8 +28,8 @@ export function text(node: SyntaxNode | undefined, name: string): string {
 }
 
 /**
- * Every node of the tree in the order of the source, each with its ancestors, the nearest last. The list of ancestors is
- * valid until the next step. Takes time in proportion to the number of nodes.
+ * Every node of the tree in the order of the source, each with its ancestors, the nearest last. The list of
+ * ancestors is valid until the next step. Takes time in proportion to the number of nodes.
  */
 export function* walk(root: SyntaxNode): Generator<[node: SyntaxNode, ancestors: readonly SyntaxNode[]]> {
   const ancestors: SyntaxNode[] = [];

@@ -37,9 +37,9 @@ const callsForEachController = (node: SyntaxNode): boolean =>
   node.node === "InvocationExpression" && text(child(node, "InvokedExpression"), "Identifier") === "forEachController";
 
 /**
- * Names bound to controllers, or to lists of them, by `let`, `if let`, `for` and `forEachController`, directly or by way
- * of other names. Each declaration is looked at once: a script of names that are bound to names must not take longer
- * than others.
+ * Names bound to controllers, or to lists of them, by `let`, `if let`, `for` and `forEachController`,
+ * directly or by way of other names. Each declaration is looked at once: a script of names that are bound to
+ * names must not take longer than others.
  */
 function controllerNames(program: SyntaxNode): Set<string> {
   const boundTo = new Map<string, string[]>();

@@ -167,7 +167,7 @@ transaction {
         )
     }
 }
-//# AccountEscapes: a controller is given away under a name that is bound by way of several others, declared before it
+//# AccountEscapes: a controller given away under a name bound by way of several others, declared before it
 import Evil from 0x01cf0e2f2f715450
 transaction(id: UInt64) {
     prepare(account: auth(GetStorageCapabilityController) &Account) {
