@@ -124,6 +124,11 @@ describe("a code with the original's three fields", () => {
         pointer,
         detail: expect.stringContaining("send the login's redirectUri"),
       });
+      expect(answer.body.errors[1]).toEqual({
+        pointer: pointer.replace("redirectUri", "codeVerifier"),
+        detail: "Required if the login used PKCE",
+      });
+      expect(answer.body.detail).not.toContain(serverApp.clientId);
       expect(answer.headers.get("www-authenticate")).toBeNull();
     }
   });

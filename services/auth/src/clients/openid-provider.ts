@@ -12,7 +12,7 @@ import {
 } from "jose";
 import * as openid from "openid-client";
 import type { LoginProfile } from "../domain/login.ts";
-import { invalidLogin, quoted, tokenProblem } from "./login-errors.ts";
+import { invalidLogin, issuerOf, quoted, tokenProblem } from "./login-errors.ts";
 import { createProviderFetch, ProviderAnswerError } from "./provider-fetch.ts";
 import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
 
@@ -191,7 +191,15 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       // A key set that does not arrive, or is none, is thrown as the plain class: not the token's fault.
       const { code } = cause as { code?: string };
       const unreachable = code === jose.JOSEError.code || code === jose.JWKSTimeout.code || code === undefined;
-      throw unreachable ? unavailable(cause) : invalidLogin(tokenProblem(cause, kind, name), cause);
+      if (unreachable) throw unavailable(cause);
+      // Of another issuer's token the signature is wrong too, but the issuer is what the client can correct.
+      const tokenIssuer = issuerOf(token);
+      const isForeign = tokenIssuer !== undefined && tokenIssuer !== issuer;
+      const expected = `provider "${name}" has the issuer ${quoted(issuer)}`;
+      const problem = isForeign
+        ? `The ${kind} is of issuer ${quoted(tokenIssuer)}; ${expected}`
+        : tokenProblem(cause, kind, name);
+      throw invalidLogin(problem, cause);
     }
   }
 

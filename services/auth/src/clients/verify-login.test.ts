@@ -102,7 +102,7 @@ describe("ID tokens", () => {
     });
   });
 
-  it.each<[string, () => Promise<string>, string]>([
+  it.each<[string, () => Promise<string>, string | (() => string)]>([
     [
       "one that expired",
       () => provider.idToken({ iat: now - 500, exp: now - 100 }),
@@ -141,7 +141,28 @@ describe("ID tokens", () => {
     [
       "one of another issuer",
       () => provider.idToken({ iss: "https://evil.example" }),
-      'The ID token is of issuer "https://evil.example", not of provider "main"',
+      () => `The ID token is of issuer "https://evil.example"; provider "main" has the issuer "${provider.issuer}"`,
+    ],
+    [
+      "one that another issuer signed",
+      () => elsewhere.idToken(),
+      () => `The ID token is of issuer "${elsewhere.issuer}"; provider "main" has the issuer "${provider.issuer}"`,
+    ],
+    [
+      "an access token that another issuer signed",
+      () => elsewhere.idToken({ iss: "https://countersign.example" }, { typ: "at+jwt" }),
+      () =>
+        `The access token is of issuer "https://countersign.example"; provider "main" has the issuer "${provider.issuer}"`,
+    ],
+    [
+      "one of an endless issuer, cut inside of a surrogate pair",
+      () => elsewhere.idToken({ iss: `${"x".repeat(118)}😀${"x".repeat(5_000)}` }),
+      () => `The ID token is of issuer "${"x".repeat(118)}\ufffd…; provider "main" has the issuer "${provider.issuer}"`,
+    ],
+    [
+      "one of another provider without an issuer",
+      () => elsewhere.idToken({ iss: undefined }),
+      'The ID token\'s signature is of none of the keys of provider "main"',
     ],
     [
       "one with a signature of others",
@@ -152,7 +173,10 @@ describe("ID tokens", () => {
     ["an algorithm of nobody", hmac, "The ID token is signed with an algorithm that is not accepted"],
     ["garbage", async () => "not.a.token", "The token is neither a JWT nor an access token"],
   ])("says what is wrong with %s, and nothing of the token besides", async (_, token, detail) => {
-    await expect(verifier()(login({ token: await token() }), [key])).rejects.toMatchObject({ detail });
+    await expect(verifier()(login({ token: await token() }), [key])).rejects.toMatchObject({
+      reason: "InvalidLoginToken",
+      detail: typeof detail === "string" ? detail : detail(),
+    });
   });
 
   it("several audiences with our own azp are ours", async () => {
@@ -341,6 +365,20 @@ describe("authorization codes", () => {
         /^redirectUri is missing; client "wallet" has 2 redirect URIs/,
       ],
       [
+        "two clients, and a codeVerifier that may have been forgotten",
+        [client(), plain, { ...plain, clientId: "plain-2" }],
+        threeFields,
+        [REDIRECT_URI, "/login/codeVerifier"],
+        /^redirectUri is missing; provider "main" has 2 clients/,
+      ],
+      [
+        "two redirect URIs of the one client of several that takes such codes, which is not named",
+        [client(), { ...plain, redirectUris: twice }],
+        threeFields,
+        [REDIRECT_URI, "/login/codeVerifier"],
+        /^redirectUri is missing; the client that it implies has 2 redirect URIs/,
+      ],
+      [
         "two defaults",
         [other, client()].map((each) => ({ ...each, defaultRedirectUri: each.redirectUris[0] })),
         {},
@@ -366,9 +404,21 @@ describe("authorization codes", () => {
     it("a code that the provider refuses is 400 where the client was a guess, and 401 where it was not", async () => {
       exchanges = 1;
       const refused = (clients: ProviderClient[], change = {}) => verifier(clients, systemClock)(code(change), [key]);
+      // A client that the app never heard of is not named, and a forgotten codeVerifier is as likely.
+      const detail = "The provider refused the code, whose client could only be inferred; send the login's redirectUri";
       await expect(refused([client(), plain], threeFields)).rejects.toMatchObject({
         reason: "InvalidRequest",
-        fields: [{ pointer: REDIRECT_URI, detail: expect.stringContaining('"plain"') }],
+        detail: `${detail}, and its codeVerifier if the login used PKCE`,
+        fields: [
+          { pointer: REDIRECT_URI, detail },
+          { pointer: "/login/codeVerifier", detail: "Required if the login used PKCE" },
+        ],
+      });
+      const withDefault = client({ defaultRedirectUri: "https://wallet.example/callback" });
+      await expect(refused([withDefault, other])).rejects.toMatchObject({
+        reason: "InvalidRequest",
+        detail,
+        fields: [{ pointer: REDIRECT_URI, detail }],
       });
       await expect(refused([plain], threeFields)).rejects.toMatchObject({ reason: "InvalidLoginToken" });
       const named = { redirectUri: plain.redirectUris[0]!, codeVerifier: "" };

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@countersign/errors";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
-import { decodeJwt } from "jose";
 import type { Login, LoginProfile, VerifyLogin } from "../domain/login.ts";
-import { invalidLogin, quoted } from "./login-errors.ts";
+import { invalidLogin, issuerOf, quoted } from "./login-errors.ts";
 import type { OpenIdProvider, VerifiedLogin } from "./openid-provider.ts";
 import type { ProviderClient } from "./providers-file.ts";
 
@@ -25,8 +24,8 @@ export interface ExchangedCodeStore {
 interface CodeOrigin {
   readonly client: ProviderClient;
   readonly redirectUri: string;
-  /** The client is one of several, and the request does not name it by its redirect URI. */
-  readonly guessed: boolean;
+  /** The client is one of several and the request has no redirect URI. Errors do not name it. */
+  readonly inferred: boolean;
 }
 
 const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
@@ -35,12 +34,12 @@ const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.
 const badLogin = (detail: string, ...fields: { pointer: string; detail: string }[]) =>
   new AppError("InvalidRequest", { detail, fields });
 
-function issuerOf(token: string): string | undefined {
-  try {
-    return decodeJwt(token).iss;
-  } catch {
-    return undefined;
-  }
+/** The missing redirect URI, and the code verifier where it may be what was forgotten. */
+function badOrigin(detail: string, { codeVerifier }: Login): AppError {
+  const redirectUri = { pointer: "/login/redirectUri", detail };
+  if (codeVerifier !== "") return badLogin(detail, redirectUri);
+  const verifier = { pointer: "/login/codeVerifier", detail: "Required if the login used PKCE" };
+  return badLogin(`${detail}, and its codeVerifier if the login used PKCE`, redirectUri, verifier);
 }
 
 /**
@@ -55,7 +54,8 @@ const defaultRedirectUri = ({ defaultRedirectUri, redirectUris }: ProviderClient
  * or the only one that takes codes without a verifier where none comes along, or the only one with a
  * configured default. Errors: InvalidLoginToken, InvalidRequest.
  */
-function originOf({ config }: OpenIdProvider, { redirectUri, codeVerifier }: Login): CodeOrigin {
+function originOf({ config }: OpenIdProvider, login: Login): CodeOrigin {
+  const { redirectUri, codeVerifier } = login;
   const { name, clients } = config;
   if (redirectUri !== "") {
     const client = clients.find(({ redirectUris }) => redirectUris.includes(redirectUri));
@@ -63,7 +63,7 @@ function originOf({ config }: OpenIdProvider, { redirectUri, codeVerifier }: Log
     if (codeVerifier === "" && !client.allowCodeWithoutVerifier) {
       throw invalidLogin(`codeVerifier is missing; client "${client.clientId}" takes no code without it (RFC 7636)`);
     }
-    return { client, redirectUri, guessed: false };
+    return { client, redirectUri, inferred: false };
   }
   const possible = clients.filter((client) => codeVerifier !== "" || client.allowCodeWithoutVerifier);
   if (possible.length === 0) {
@@ -77,13 +77,16 @@ function originOf({ config }: OpenIdProvider, { redirectUri, codeVerifier }: Log
   const marked = possible.filter((client) => client.defaultRedirectUri !== undefined);
   const [client, ...others] = possible.length === 1 ? possible : marked;
   const implied = client && others.length === 0 ? defaultRedirectUri(client) : undefined;
-  if (client && implied !== undefined) return { client, redirectUri: implied, guessed: clients.length > 1 };
+  if (client && implied !== undefined) return { client, redirectUri: implied, inferred: clients.length > 1 };
+  const only = clients.length > 1 ? "the client that it implies" : `client "${possible[0]!.clientId}"`;
   const several =
     possible.length > 1
       ? `provider "${name}" has ${possible.length} clients`
-      : `client "${possible[0]!.clientId}" has ${possible[0]!.redirectUris.length} redirect URIs`;
-  const detail = `redirectUri is missing; ${several} that the code could belong to`;
-  throw badLogin(detail, { pointer: "/login/redirectUri", detail });
+      : `${only} has ${possible[0]!.redirectUris.length} redirect URIs`;
+  throw badOrigin(
+    `redirectUri is missing; ${several} that the code could belong to; send the login's redirectUri`,
+    login,
+  );
 }
 
 /** Verifies login tokens of the configured providers; see docs/sign-up.md. */
@@ -127,7 +130,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
   }
 
   async function verifyCode(provider: OpenIdProvider, login: Login, keys: readonly PublicKey[]): Promise<LoginProfile> {
-    const { client, redirectUri, guessed } = originOf(provider, login);
+    const { client, redirectUri, inferred } = originOf(provider, login);
     const used = {
       binding: sha256(client.clientId, redirectUri, login.codeVerifier),
       keys: keys.slice(0, 1).map(publicKeyFingerprint),
@@ -136,10 +139,10 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
       const { idToken, accessToken } = await provider
         .exchangeCode(client, login.token, redirectUri, login.codeVerifier)
         .catch((error) => {
-          if (!guessed || !isAppError(error, "InvalidLoginToken")) throw error;
-          // The guess may be what is wrong: the code of another client, or of another redirect URI.
-          const detail = `The provider refused the code as client "${client.clientId}"'s, which is meant where redirectUri is missing; send the login's redirectUri`;
-          throw badLogin(detail, { pointer: "/login/redirectUri", detail });
+          if (!inferred || !isAppError(error, "InvalidLoginToken")) throw error;
+          // The code may be of another client or redirect URI, or of a login with PKCE.
+          const problem = "The provider refused the code, whose client could only be inferred";
+          throw badOrigin(`${problem}; send the login's redirectUri`, login);
         });
       const verified = await provider.verifyIdToken(idToken);
       if (verified.client !== client) {
