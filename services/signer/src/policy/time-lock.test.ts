@@ -4,9 +4,34 @@ import { describe, expect, it } from "vitest";
 import { asked, clock, server, transaction, tx, vault } from "../testing/policy-fixture.ts";
 import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import type { Template } from "./template.ts";
-import { type DelayPolicy, delayOf, type Requester } from "./time-lock.ts";
+import { type DelayPolicy, delayOf, type Requester, requireFreshLogin } from "./time-lock.ts";
 
 const newDevice = generateKeyPair();
+
+describe("a login that is not fresh", () => {
+  const now = new Date("2026-11-20T10:00:00Z");
+  const advice =
+    "Log in again with max_age=300 and sign in with the ID token or the code, not with an access token: " +
+    "the time of the login is the ID token's auth_time";
+
+  it.each<[string, Date | undefined, string]>([
+    [
+      "without a time",
+      undefined,
+      "The login behind this session does not say when the person logged in: it was an access token, or an ID token without auth_time",
+    ],
+    [
+      "that is too old",
+      new Date(now.getTime() - 301_000),
+      "The login behind this session is of 2026-11-20T09:54:59.000Z, more than 300 seconds ago",
+    ],
+  ])("%s: the text holds for ID tokens and access tokens", (_, authTime, problem) => {
+    const policy = { loginMaxAgeMs: 300_000 } as DelayPolicy;
+    expect(() => requireFreshLogin(authTime, now, policy)).toThrowError(
+      expect.objectContaining({ reason: "LoginTooOld", detail: `${problem}. ${advice}` }),
+    );
+  });
+});
 
 describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"] as const)("%s", (template) => {
   const old = generateKeyPair().publicKey.publicKey;

@@ -26,11 +26,13 @@ const CLOCK_SKEW_MS = 30_000;
 /** Refuses a login that is older than the policy allows, unknown, or in the future. Errors: LoginTooOld. */
 export function requireFreshLogin(authTime: Date | undefined, now: Date, { loginMaxAgeMs }: DelayPolicy): void {
   const seconds = loginMaxAgeMs / 1000;
-  const advice = `Log in at the identity provider with max_age=${seconds} and sign in again with that login`;
+  const advice =
+    `Log in again with max_age=${seconds} and sign in with the ID token or the code, not with an access token: ` +
+    "the time of the login is the ID token's auth_time";
   const refuse = (problem: string) => new AppError("LoginTooOld", { detail: `${problem}. ${advice}` });
   if (authTime === undefined) {
     throw refuse(
-      "The login behind this session does not say when the person logged in (its ID token has no auth_time)",
+      "The login behind this session does not say when the person logged in: it was an access token, or an ID token without auth_time",
     );
   }
   const ageMs = now.getTime() - authTime.getTime();
