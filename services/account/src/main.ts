@@ -261,7 +261,11 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     .add(NetworksService, networkRpcs(config.networks))
     .add(
       MessagesService,
-      messageRpcs(prepareMessage({ accounts: remembered, chains }), limitPerMinute(config.messagesPerMinute, clock)),
+      messageRpcs(
+        prepareMessage({ accounts: remembered, chains }),
+        limitPerMinute(config.messagesPerMinute, clock),
+        chains,
+      ),
     )
     .add(AccountKeysService, {
       listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),

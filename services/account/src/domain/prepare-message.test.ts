@@ -92,7 +92,8 @@ describe("a prepared message", () => {
     const change = { template: "set-up-hybrid-custody", other } as const;
     await expect(prepare(change)).rejects.toMatchObject({
       reason: "InvalidRequest",
-      fields: [{ pointer: "/template" }],
+      detail: "Some fields are not valid",
+      fields: [{ pointer: "/template", detail: `${chainName} has no HybridCustody to link through` }],
     });
     chain = { ...chain, hybridCustody };
     expect(readTemplate(decodeMessage(await prepare(change)), hybridCustody)).toEqual(change);
@@ -141,7 +142,11 @@ describe("what the chain would refuse is refused at once", () => {
 
   it("a link of an account with itself, and an account without a server key", async () => {
     const self = prepare({ template: "publish-parent-link", other: address });
-    await expect(self).rejects.toMatchObject({ reason: "InvalidRequest", fields: [{ pointer: "/address" }] });
+    await expect(self).rejects.toMatchObject({
+      reason: "InvalidRequest",
+      detail: "Some fields are not valid",
+      fields: [{ pointer: "/address", detail: "Is the account's own address" }],
+    });
     keys = [key(1, deviceKey)];
     const left = prepare({ template: "publish-parent-link", other });
     await expect(left).rejects.toMatchObject({ reason: "AccountNotReady" });

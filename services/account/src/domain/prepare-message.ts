@@ -53,6 +53,10 @@ export interface PrepareMessageOptions {
   readonly chains: ReadonlyMap<string, MessageChain>;
 }
 
+/** The error of one member of the request, worded as the gateway's own. */
+export const invalidField = (pointer: string, detail: string): AppError =>
+  new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: [{ pointer, detail }] });
+
 /**
  * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next
  * sequence number, paid by the paymaster, and in the one form that the signer signs. What the chain would
@@ -67,7 +71,7 @@ export const prepareMessage =
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);
     if ("other" in change && change.other === address) {
-      throw invalid("/address", "is the account's own address");
+      throw invalidField("/address", "Is the account's own address");
     }
     const [keys, latest] = await Promise.all([chain.accountKeys(address, signal), chain.latestBlock(signal)]);
     const { index: keyId, sequenceNumber } = serverKeyOf(keys);
@@ -83,8 +87,6 @@ export const prepareMessage =
     });
   };
 
-const invalid = (pointer: string, detail: string) => new AppError("InvalidRequest", { fields: [{ pointer, detail }] });
-
 function transactionOf(
   change: WantedChange,
   keys: readonly AccountKey[],
@@ -99,7 +101,7 @@ function transactionOf(
     case "redeem-hybrid-custody":
     case "remove-hybrid-custody":
     case "end-hybrid-custody":
-      if (!hybridCustody) throw invalid("/template", `${chainName} has no HybridCustody to link through`);
+      if (!hybridCustody) throw invalidField("/template", `${chainName} has no HybridCustody to link through`);
       return {
         script: hybridCustodyScript(change.template, hybridCustody),
         values: hybridCustodyArguments(change, hybridCustody),

@@ -1,3 +1,4 @@
+import type { HybridCustodyNetwork } from "@countersign/flow";
 import type { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import type { Handlers, Network } from "@countersign/service-kit";
@@ -10,6 +11,12 @@ import { messageRpcs } from "./prepare-message.ts";
 type Call = Parameters<Handlers<MessagesService>["prepareMessage"]>[1];
 const call = { token: { accountId, scope: "full" }, signal } as Call;
 
+const hybridCustody = {} as HybridCustodyNetwork;
+const KNOWN =
+  "Expected one of add-recovery-key, replace-recovery-key, revoke-recovery-key, revoke-user-key, " +
+  "publish-parent-link, claim-parent-link, remove-parent-link";
+const HYBRID_CUSTODY = "set-up-hybrid-custody, redeem-hybrid-custody, remove-hybrid-custody, end-hybrid-custody";
+
 describe("PrepareMessage", () => {
   const commands: PrepareMessageCommand[] = [];
   let counted = 0;
@@ -21,6 +28,10 @@ describe("PrepareMessage", () => {
     () => {
       counted += 1;
     },
+    new Map([
+      [chainName, { chainName }],
+      ["linked", { chainName: "linked", hybridCustody }],
+    ]),
   );
   const ask = (change: object) =>
     prepareMessage({ chainName, template: "", publicKey: undefined, address: Buffer.alloc(0), ...change }, call);
@@ -34,15 +45,30 @@ describe("PrepareMessage", () => {
   });
 
   it.each([
-    [{ template: "constructor" }, "/template"],
-    [{ template: "add-user-key" }, "/template"],
-    [{ template: "rotate-server-key" }, "/template"],
-    [{ template: "add-recovery-key" }, "/publicKey"],
-    [{ template: "revoke-user-key" }, "/publicKey"],
-    [{ template: "claim-parent-link" }, "/address"],
-    [{ template: "claim-parent-link", address: Buffer.alloc(9) }, "/address"],
-  ])("is refused where something is missing or not offered: %j", async (change, pointer) => {
-    await expect(ask(change)).rejects.toMatchObject({ reason: "InvalidRequest", fields: [{ pointer }] });
+    [{ template: "constructor" }, "/template", KNOWN],
+    [{ template: "add-user-key" }, "/template", KNOWN],
+    [{ template: "rotate-server-key" }, "/template", KNOWN],
+    [{ template: "add-user-key", chainName: "linked" }, "/template", `${KNOWN}, ${HYBRID_CUSTODY}`],
+    [{ template: "add-recovery-key" }, "/publicKey", "Required for this template"],
+    [{ template: "revoke-user-key" }, "/publicKey", "Required for this template"],
+    [{ template: "claim-parent-link" }, "/address", "Required for this template: 16 hex digits"],
+    [
+      { template: "claim-parent-link", address: Buffer.alloc(9) },
+      "/address",
+      "Required for this template: 16 hex digits",
+    ],
+  ])("is refused where something is missing or not offered: %j", async (change, pointer, detail) => {
+    await expect(ask(change)).rejects.toMatchObject({
+      reason: "InvalidRequest",
+      detail: "Some fields are not valid",
+      fields: [{ pointer, detail }],
+    });
+  });
+
+  it("of an unknown template on an unknown chain names the chain", async () => {
+    await expect(ask({ template: "add-user-key", chainName: "nowhere" })).rejects.toMatchObject({
+      reason: "UnknownChain",
+    });
   });
 });
 

@@ -1,8 +1,14 @@
-import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
 import type { MessagesService, PrepareMessageRequest } from "@countersign/proto/account/v1/messages.ts";
 import { type Handlers, requireToken } from "@countersign/service-kit";
-import type { MessageTemplate, prepareMessage, WantedChange } from "../domain/prepare-message.ts";
+import { chainNamed } from "../domain/account-on-chain.ts";
+import {
+  invalidField,
+  type MessageChain,
+  type MessageTemplate,
+  type prepareMessage,
+  type WantedChange,
+} from "../domain/prepare-message.ts";
 import { fromChain } from "./from-chain.ts";
 import { keyFrom } from "./key-additions.ts";
 
@@ -23,15 +29,17 @@ const CHANGES: Readonly<Record<MessageTemplate, (request: PrepareMessageRequest)
 
 const isTemplate = (name: string): name is MessageTemplate => Object.hasOwn(CHANGES, name);
 
-const invalid = (pointer: string, detail: string) => new AppError("InvalidRequest", { fields: [{ pointer, detail }] });
+/** The templates that a chain has. */
+const templatesOf = ({ hybridCustody }: Pick<MessageChain, "hybridCustody">): string[] =>
+  Object.keys(CHANGES).filter((name) => hybridCustody !== undefined || !name.endsWith("-hybrid-custody"));
 
 function publicKeyOf({ publicKey }: PrepareMessageRequest): PublicKey {
-  if (publicKey === undefined) throw invalid("/publicKey", "required for this template");
+  if (publicKey === undefined) throw invalidField("/publicKey", "Required for this template");
   return keyFrom(publicKey, "/publicKey");
 }
 
 function addressOf({ address }: PrepareMessageRequest): string {
-  if (address.length !== 8) throw invalid("/address", "required for this template: 16 hex digits");
+  if (address.length !== 8) throw invalidField("/address", "Required for this template: 16 hex digits");
   return Buffer.from(address).toString("hex");
 }
 
@@ -39,11 +47,15 @@ function addressOf({ address }: PrepareMessageRequest): string {
 export const messageRpcs = (
   prepare: ReturnType<typeof prepareMessage>,
   count: (accountId: string) => void,
+  chains: ReadonlyMap<string, Pick<MessageChain, "chainName" | "hybridCustody">>,
 ): Handlers<MessagesService> => ({
   async prepareMessage(request, call) {
     const { accountId } = requireToken(call);
     const { template, chainName } = request;
-    if (!isTemplate(template)) throw invalid("/template", `one of ${Object.keys(CHANGES).join(", ")}`);
+    if (!isTemplate(template)) {
+      const templates = templatesOf(chainNamed(chains, chainName));
+      throw invalidField("/template", `Expected one of ${templates.join(", ")}`);
+    }
     const change = CHANGES[template](request);
     count(accountId);
     const message = await fromChain(prepare({ accountId, chainName, change }, call.signal));
