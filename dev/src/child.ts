@@ -23,7 +23,7 @@ export interface Child {
   name: string;
   pid: number;
   logFile: string;
-  /** Resolves when it has ended, with a phrase such as "exit code 1". */
+  /** Resolves when it has ended, with a phrase: "exit code 1" or "signal SIGKILL". */
   exited: Promise<string>;
   running(): boolean;
   /** Kills it and its group without a warning. */

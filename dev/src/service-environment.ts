@@ -11,7 +11,7 @@ export interface EnvironmentInput {
   /** The ports of each replica, the first one's first. */
   replicas: readonly Ports[];
   gateway: string;
-  /** Pages that may call the gateway. */
+  /** Origins of the stack's own pages, which may call the gateway. */
   allowedOrigins?: readonly string[];
   natsUrl: string;
   networksFile: string;
@@ -49,6 +49,12 @@ export function stateFiles(stateDir: string) {
 function ownPolicy(): Record<string, string> {
   const file = process.env.SIGNER_POLICY_FILE;
   return file ? { SIGNER_POLICY_FILE: resolve(file) } : {};
+}
+
+/** The stack's own origins and those of the developer's environment. */
+function allowedOrigins(own: readonly string[] = []): Record<string, string> {
+  const origins = [...own, process.env.GATEWAY_ALLOWED_ORIGINS].filter(Boolean);
+  return origins.length > 0 ? { GATEWAY_ALLOWED_ORIGINS: origins.join(",") } : {};
 }
 
 /** What only one process is told. */
@@ -165,9 +171,7 @@ export async function serviceEnvironment(
     ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
     ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
     AUTH_ISSUER: input.gateway,
-    ...(name === "gateway" && input.allowedOrigins?.length
-      ? { GATEWAY_ALLOWED_ORIGINS: input.allowedOrigins.join(",") }
-      : {}),
+    ...(name === "gateway" ? allowedOrigins(input.allowedOrigins) : {}),
     // One address only: a gateway's page of public keys bears auth's first replica being away.
     CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
     CS_NATS_URL: await routeUrl("nats", input.natsUrl),

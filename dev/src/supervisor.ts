@@ -1,6 +1,13 @@
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 import { Failure } from "./fail.ts";
 
+/** Says how a child ended, and where the reason stands: a process that SIGKILL ends writes nothing. */
+export function lineOfDeath({ name, pid, logFile }: Pick<Child, "name" | "pid" | "logFile">, how: string): string {
+  const signal = how.match(/^signal (\w+)$/)?.[1];
+  const ended = signal === undefined ? `ended with ${how}` : `was killed by ${signal}`;
+  return `${name} (pid ${pid}) ${ended}${signal === "SIGKILL" ? "." : `: see ${logFile}`}`;
+}
+
 /** Keeps the stack's processes in the order they came, says when one dies, and stops them newest first. */
 export class Supervisor {
   readonly #tiers: Child[][] = [];
@@ -49,7 +56,7 @@ export class Supervisor {
     this.#tiers[tier].push(child);
     child.exited.then((how) => {
       if (this.#stopping || this.#condemned.has(child)) return;
-      const line = `${child.name} (pid ${child.pid}) died with ${how}: ${child.logFile} says why.`;
+      const line = lineOfDeath(child, how);
       if (!this.#ready) return this.#failStart(new Failure(`${line}\n${logTail(child.logFile)}`));
       this.#say(line);
       this.#remove(child);

@@ -4,10 +4,10 @@ import { z } from "zod";
  * A string field of at most `max` UTF-16 units. Lone surrogates and NUL are refused here, since neither protobuf nor Postgres
  * keeps them as they came.
  */
-export const text = (max = 256) =>
+export const text = (max = 256, tooLong?: string) =>
   z
     .string()
-    .max(max)
+    .max(max, tooLong)
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "Contains NUL or half of a surrogate pair");
 
 /** As `text`, but not empty. */

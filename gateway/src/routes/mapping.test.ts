@@ -58,6 +58,16 @@ describe("keys", () => {
     expect(answer).toMatchObject({ status: 400, json: { error: "InvalidPublicKey", errors: [{ pointer }] } });
   });
 
+  it.each([
+    ["DER", `3059301306072a8648ce3d020106082a8648ce3d03010703420004${SAMPLE_KEYS.p256}`, "bare point"],
+    ["a digit too few", SAMPLE_KEYS.p256.slice(1), "127 digits"],
+    ["a long text", "a".repeat(300), "Too long"],
+  ])("say which lengths are taken: %s", async (_, publicKey, problem) => {
+    const answer = await signUp({ type: "device", device: {}, publicKey });
+    const detail = expect.stringMatching(new RegExp(`${problem}.*128 digits.*130.*66.*64`));
+    expect(answer).toMatchObject({ status: 400, json: { errors: [{ pointer: "/userKey/publicKey", detail }] } });
+  });
+
   it("in a path may be of either curve", async () => {
     const path = `/device/v1/devices/0x${SAMPLE_KEYS.secp256k1}`;
     expect(await gateway.send("PUT", path, { token: "full", body: {} })).toMatchObject({ status: 200 });

@@ -15,6 +15,7 @@ export { isOrigin, isRpId, isWebViewOrigin, type RelyingParty } from "./passkey/
 export {
   KEY_ALGORITHMS,
   type KeyAlgorithm,
+  PUBLIC_KEY_LENGTHS,
   type PublicKey,
   PublicKeyError,
   parsePublicKey,

@@ -1,4 +1,4 @@
-import { sign } from "node:crypto";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { p256 } from "@noble/curves/nist.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -35,6 +35,26 @@ describe("public keys", () => {
     ["a key of another curve", generateKeyPair("ES256K").publicKey.publicKey],
   ])("refuses %s", (_, text) => {
     expect(() => parsePublicKey(text)).toThrow(PublicKeyError);
+  });
+
+  const LENGTHS = /128 digits.*130.*66.*64/;
+  const spki = (curve: "prime256v1" | "secp256k1") =>
+    generateKeyPairSync("ec", { namedCurve: curve }).publicKey.export({ type: "spki", format: "der" }).toString("hex");
+  it.each([
+    ["no digits", "", "0 digits", LENGTHS],
+    ["63 bytes", "11".repeat(63), "126 digits", LENGTHS],
+    ["half a byte less", "1".repeat(127), "127 digits", LENGTHS],
+    ["DER of P-256", spki("prime256v1"), "DER", LENGTHS],
+    ["DER of P-256 with a prefix", `0x${spki("prime256v1").toUpperCase()}`, "bare point", LENGTHS],
+    ["DER of secp256k1", spki("secp256k1"), "bare point", LENGTHS],
+    ["DER of Ed25519", `302a300506032b6570032100${"11".repeat(32)}`, "bare point", LENGTHS],
+    ["a very long one", "11".repeat(100_000), "200000 digits", LENGTHS],
+    ["no hex", "-----BEGIN PUBLIC KEY-----", "not hex", LENGTHS],
+  ])("a refusal says what is taken: %s", (_, text, problem, lengths) => {
+    for (const algorithm of KEY_ALGORITHMS) {
+      expect(() => parsePublicKey(text, algorithm)).toThrow(problem);
+      expect(() => parsePublicKey(text, algorithm)).toThrow(lengths);
+    }
   });
 
   it("32 bytes are Ed25519 whatever algorithm is named", () => {

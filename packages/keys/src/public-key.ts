@@ -28,10 +28,8 @@ function canonicalPoint(bytes: Uint8Array, algorithm: "ES256" | "ES256K"): strin
     encoded = new Uint8Array(65);
     encoded[0] = 4;
     encoded.set(bytes, 1);
-  } else if (bytes.length === 65 ? bytes[0] !== 4 : bytes.length !== 33) {
-    throw new PublicKeyError(
-      "a key is 64 bytes x||y, 65 bytes uncompressed, 33 bytes compressed or 32 bytes of Ed25519",
-    );
+  } else if (bytes.length === 65 && bytes[0] !== 4) {
+    throw new PublicKeyError("a public key of 65 bytes starts with 04");
   }
   try {
     const point = CURVES[algorithm].Point.fromBytes(encoded);
@@ -55,15 +53,32 @@ function canonicalEd25519(bytes: Uint8Array): string {
   return bytesToHex(bytes);
 }
 
+/** The lengths that a public key may have, as a person must read them. */
+export const PUBLIC_KEY_LENGTHS =
+  "hex of 64 bytes x||y (128 digits), 65 uncompressed (130), 33 compressed (66) or 32 of Ed25519 (64)";
+const DIGITS: readonly number[] = [128, 130, 66, 64];
+
+/** Says what is wrong with a text that has a wrong length or is not hex. */
+function notAKey(text: string, digits: number): PublicKeyError {
+  if (!/^(?:0x)?[0-9a-fA-F]*$/.test(text)) return new PublicKeyError(`not hex; a public key is ${PUBLIC_KEY_LENGTHS}`);
+  // SEQUENCE { SEQUENCE …: the SubjectPublicKeyInfo (RFC 5280, 4.1) that most libraries export.
+  const der = /^(?:0x)?30[0-9a-fA-F]{2}30/.test(text);
+  const problem = der
+    ? "DER (SubjectPublicKeyInfo) is not taken; send the bare point at its end"
+    : `${digits} digits are not a public key`;
+  return new PublicKeyError(`${problem}: ${PUBLIC_KEY_LENGTHS}`);
+}
+
 /**
  * The canonical form of a public key as clients write it: hex of 64 bytes x||y, 65 uncompressed, 33 compressed, or 32 bytes of Ed25519
  * (whatever `algorithm` says, since nothing else has that length). Throws PublicKeyError.
  */
 export function parsePublicKey(text: string, algorithm: KeyAlgorithm = "ES256"): PublicKey {
-  if (text.length > 132 || !isHex(text)) throw new PublicKeyError("a public key is hex");
+  const digits = text.startsWith("0x") ? text.length - 2 : text.length;
+  if (!DIGITS.includes(digits) || !isHex(text)) throw notAKey(text, digits);
   const bytes = hexToBytes(text);
   if (bytes.length === 32) return { algorithm: "EdDSA", publicKey: canonicalEd25519(bytes) };
-  if (algorithm === "EdDSA") throw new PublicKeyError("a key of Ed25519 is 32 bytes");
+  if (algorithm === "EdDSA") throw new PublicKeyError("a key of Ed25519 is 32 bytes (64 digits)");
   return { algorithm, publicKey: canonicalPoint(bytes, algorithm) };
 }
 

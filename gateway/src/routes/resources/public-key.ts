@@ -1,12 +1,18 @@
 import { AppError } from "@countersign/errors";
-import { KEY_ALGORITHMS, type KeyAlgorithm, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import {
+  KEY_ALGORITHMS,
+  type KeyAlgorithm,
+  PUBLIC_KEY_LENGTHS,
+  PublicKeyError,
+  parsePublicKey,
+} from "@countersign/keys";
 import type { PublicKey } from "@countersign/proto/common/v1/types.ts";
 import { publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
 import { z } from "zod";
 import { text } from "../../http/validation.ts";
 
 /** A public key as text; what it means is `fromPublicKey`'s to say, with an error of its own. */
-export const publicKeySchema = text(256).min(1);
+export const publicKeySchema = text(256, `Too long: a public key is ${PUBLIC_KEY_LENGTHS}`).min(1);
 
 export const algorithmSchema = z.enum(KEY_ALGORITHMS);
 
