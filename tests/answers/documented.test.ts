@@ -22,9 +22,9 @@ const documentedOf = ({ path, method }: { path: string; method: string }): strin
 /** Codes by method and path, as the gateways of this run's e2e tests have answered them. */
 const answered = new Map<string, Set<string>>();
 beforeAll(() => {
-  for (const { method, route, error } of answeredProblems()) {
+  for (const { method, route, reason } of answeredProblems()) {
     const key = `${method} ${route}`;
-    answered.set(key, (answered.get(key) ?? new Set()).add(error));
+    answered.set(key, (answered.get(key) ?? new Set()).add(reason));
   }
   if (answered.size === 0) throw new Error("no answers: this runs after the e2e project, in one run with it");
 });

@@ -32,7 +32,7 @@ export interface AnsweredProblem {
   method: string;
   /** The path's pattern. */
   route: string;
-  error: string;
+  reason: string;
 }
 
 /** Every problem that gateways of the last run of the e2e project have answered. */
@@ -44,7 +44,7 @@ export function answeredProblems(): AnsweredProblem[] {
   });
   return texts
     .flatMap((text) => text.split("\n"))
-    .filter((line) => line.startsWith("{") && line.includes('"error":"'))
+    .filter((line) => line.startsWith("{") && line.includes('"reason":"'))
     .map((line) => JSON.parse(line) as Partial<AnsweredProblem> & { msg?: string })
-    .flatMap(({ method, route, error }) => (method && route && error ? [{ method, route, error }] : []));
+    .flatMap(({ method, route, reason }) => (method && route && reason ? [{ method, route, reason }] : []));
 }

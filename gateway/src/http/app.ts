@@ -136,9 +136,8 @@ function observeRequests(logger: Logger, observe: ObserveRequest): (request: Req
       const { requestId, trace } = response.locals as RequestIdentity;
       const { traceId } = trace;
       const durationMs = Math.round(seconds * 1e3);
-      // The stable code of a problem document; absent otherwise.
-      const error = response.locals.error as string | undefined;
-      logger.info({ requestId, traceId, method, route, status, error, durationMs }, "request");
+      const reason = response.locals.reason as string | undefined;
+      logger.info({ requestId, traceId, method, route, status, reason, durationMs }, "request");
     });
   };
 }

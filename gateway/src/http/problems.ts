@@ -49,7 +49,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
 export function sendProblem(response: Response, error: AppError): void {
   const problem = problemOf(error, response.locals.requestId as string);
   // For the log's line of this request.
-  response.locals.error = problem.error;
+  response.locals.reason = problem.error;
   if (error.retryAfterSeconds !== undefined)
     response.set("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
   else if (problem.status === 429) response.set("Retry-After", "1");

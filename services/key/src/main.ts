@@ -30,6 +30,9 @@ import { prismaKeyStore } from "./store/prisma-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
 import { onSessionCreated } from "./subscribers/session-created.ts";
 
+/** A recovery key's registration looks at the chain twice within its deadline of 8 s. */
+const REGISTRATION_LOOK_MS = 3_500;
+
 async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
   const config = loadConfig(env);
   const { natsUrl } = config;
@@ -73,9 +76,13 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     serverName: "account",
   });
   onClose("account", () => account.close());
-  const chain = chainDirectory(account);
   const newId = () => uuidv7(clock);
-  const follow = followChain({ store, chain, clock, newId, alertAfterMs: config.alertAfterMs });
+  const followOn = (chain: ReturnType<typeof chainDirectory>) =>
+    followChain({ store, chain, clock, newId, alertAfterMs: config.alertAfterMs });
+  const chain = chainDirectory(account);
+  const follow = followOn(chain);
+  const slowChain = chainDirectory(account, REGISTRATION_LOOK_MS);
+  const registration = { chain: slowChain, follow: followOn(slowChain) };
   const onProblem = (err: unknown) => logger.warn({ err }, "keys are answered without a look at the chain");
   const repair = repairOnRead({ follow, clock, onProblem });
   const changes = startConsumer({
@@ -99,9 +106,8 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     tokenVerifier: createTokenVerifier(tokenState, { issuer: config.tokenIssuer, clock }),
     logger,
     metrics,
-    // Looks at the chain before and after it.
     deadlines: { "key.v1.Keys/RegisterRecoveryKey": 8_000 },
-  }).add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair }));
+  }).add(KeysService, keysHandlers({ store, clock, newId, maxUserKeys, devices, chain, follow, repair, registration }));
   onClose("rpc", () => server.stop(drainMs));
   await untilCurrent(tokenState);
   await server.listen(config.listen);

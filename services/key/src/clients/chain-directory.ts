@@ -31,11 +31,14 @@ const toChainKeys = ({ chainName, height, keys }: WireChainKeys): ChainKeys => (
     })),
 });
 
-/** account.v1.AccountKeys, as far as it is key's to call. */
-export function chainDirectory(client: RpcClient<AccountKeysService>): ChainDirectory<CallContext> {
+/** account.v1.AccountKeys, as far as it is key's to call. `listMs`: how long a look at the chain may take. */
+export function chainDirectory(
+  client: RpcClient<AccountKeysService>,
+  listMs: number = LIST_MS,
+): ChainDirectory<CallContext> {
   return {
     async list(accountId) {
-      const { chains } = await client.listAccountKeys({ accountId }, { deadlineMs: LIST_MS, idempotent: true });
+      const { chains } = await client.listAccountKeys({ accountId }, { deadlineMs: listMs, idempotent: true });
       return chains.map(toChainKeys);
     },
     async verifyRevocation({ publicKey, ...revocation }, call) {

@@ -24,6 +24,8 @@ export type KeysOptions = RegisterKeyOptions & {
   /** See followChain and repairOnRead. */
   follow(command: FollowChain): Promise<void>;
   repair(command: FollowChain): Promise<void>;
+  /** Looks at the chain for registering a recovery key, which may take longer than those for a list of keys. */
+  registration?: Pick<KeysOptions, "chain" | "follow">;
 };
 
 /** The RPCs of key.v1.Keys over these ports. */
@@ -34,5 +36,8 @@ export const keysHandlers = (options: KeysOptions): Handlers<KeysService> => ({
   describeAccess: describeAccessRpc(describeAccess(options)),
   listKeys: listKeysRpc(listKeys(options)),
   reportRevocation: reportRevocationRpc(reportRevocation(options)),
-  registerRecoveryKey: registerRecoveryKeyRpc(registerRecoveryKey(options), listKeys(options)),
+  registerRecoveryKey: registerRecoveryKeyRpc(
+    registerRecoveryKey({ ...options, ...options.registration }),
+    listKeys(options),
+  ),
 });
