@@ -128,7 +128,7 @@ describe("a device that was removed", () => {
       return status === 200 ? "signed" : body.reason;
     };
     await owner.client.removeDevice(removed.deviceKey.publicKey);
-    // The signer hears of the removal within two seconds.
+    // The signer learns of the removal within two seconds.
     await expect.poll(async () => (await ask("transaction", tokenOf(removed), message)).status, pollOptions).toBe(401);
 
     expect(await access.accountKey(owner.address, keyId), "still on chain").toMatchObject({ revoked: false });

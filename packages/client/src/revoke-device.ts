@@ -52,7 +52,7 @@ export interface DeviceRevocation {
  * the service's template, co-signed and sponsored. May be called again at any time, also after a crash
  * between the two. Rejects where nothing is under way, or the session cannot go on: with ProblemError
  * (DeviceNotFound, LoginTooOld), SessionEndedError, and the signal's reason when it aborts. What became of
- * each key stands in the result.
+ * each key is in the result.
  */
 export async function revokeDevice(
   client: CountersignClient,

@@ -35,7 +35,7 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
   return eventRow("session-created", { accountId, requestId, now }, payload);
 };
 
-/** Stands for a session id until the statement that ends the session knows it; as long as every id. */
+/** Represents a session id until the statement that ends the session knows it; as long as every id. */
 const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
 
 /**
