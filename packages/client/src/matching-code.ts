@@ -8,7 +8,9 @@ const LENGTH = 8;
 const BYTES = 5;
 /** Domain separation: the output of this derivation is a matching code and nothing else. */
 const DOMAIN = "countersign-matching-code-v2";
-/** PBKDF2-HMAC-SHA-256: about a tenth of a second in a browser or on a phone, and per guess of an attacker. */
+/**
+ * PBKDF2-HMAC-SHA-256: about a tenth of a second in a browser or on a phone, and per guess of an attacker.
+ */
 const ITERATIONS = 200_000;
 
 /** What a matching code is derived from. */

@@ -102,7 +102,9 @@ export class ClientSession {
     return credentials;
   }
 
-  /** Drops an ended session's tokens, unless another session has replaced them. Returns the error to throw. */
+  /**
+   * Drops an ended session's tokens, unless another session has replaced them. Returns the error to throw.
+   */
   #drop(used: Credentials, error: SessionEndedError): SessionEndedError {
     if (this.#credentials === used) {
       this.keep(undefined);

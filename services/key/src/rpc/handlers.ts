@@ -24,7 +24,9 @@ export type KeysOptions = RegisterKeyOptions & {
   /** See followChain and repairOnRead. */
   follow(command: FollowChain): Promise<void>;
   repair(command: FollowChain): Promise<void>;
-  /** Looks at the chain for registering a recovery key, which may take longer than those for a list of keys. */
+  /**
+   * Looks at the chain for registering a recovery key, which may take longer than those for a list of keys.
+   */
   registration?: Pick<KeysOptions, "chain" | "follow">;
 };
 

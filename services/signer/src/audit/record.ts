@@ -21,7 +21,9 @@ export interface AuditEntry {
   readonly verdict: string;
   readonly policyVersion: string;
   readonly keyVersion: number;
-  /** Not in the record: UUID in whose limit of signatures per minute it counts (default: account); "": none. */
+  /**
+   * Not in the record: UUID in whose limit of signatures per minute it counts (default: account); "": none.
+   */
   readonly countedAs?: string;
 }
 
