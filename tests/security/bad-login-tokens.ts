@@ -36,7 +36,8 @@ beforeAll(async () => {
     response.end(JSON.stringify({ keys: [{ ...rsa.publicKey.export({ format: "jwk" }), kid: "evil", alg: "RS256" }] }));
   });
   await new Promise<void>((resolve) => trap.listen(0, "127.0.0.1", resolve));
-  trapUrl = `http://127.0.0.1:${(trap.address() as AddressInfo).port}`;
+  // A name and no address: an answer may quote the token's issuer, and no address of ours may be in one.
+  trapUrl = `http://localhost:${(trap.address() as AddressInfo).port}`;
 });
 afterAll(() => void trap.close());
 
