@@ -34,7 +34,7 @@ export default defineConfig({
         },
       },
       {
-        // Each worker has a stack: half of the time a file waits, for the chain or for a delay.
+        // Each worker has a stack: half of the time a file waits, for the chain or for a time lock.
         test: {
           name: "e2e",
           include: ["tests/**/*.test.ts"],

@@ -8,8 +8,8 @@ import { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
-import { DelaysService } from "@countersign/proto/device/v1/delays.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { InformationService } from "@countersign/proto/signer/v1/information.ts";
@@ -55,7 +55,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
   const sessions = connect(SessionsService, "auth");
   const access = connect(AccessService, "auth");
   const devices = connect(DevicesService, "device");
-  const delays = connect(DelaysService, "device");
+  const timeLocks = connect(TimeLocksService, "device");
   // A connection of its own: streams are many, and other calls must not wait for a place beside them.
   const accountEvents = connect(AccountEventsService, "device");
   const twoFactor = connect(TwoFactorService, "device");
@@ -110,7 +110,10 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
       // The account service gives what was committed, and signs nothing twice.
       rotateServerKey: repeatable(serverKeys.rotateServerKey),
     },
-    delays: { listDelays: repeatable(delays.listDelays), cancelDelay: repeatable(delays.cancelDelay) },
+    timeLocks: {
+      listTimeLocks: repeatable(timeLocks.listTimeLocks),
+      cancelTimeLock: repeatable(timeLocks.cancelTimeLock),
+    },
     signing: !coalesceCalls
       ? { signTransaction: once(signer.signTransaction), signPaymaster: once(signer.signPaymaster) }
       : {

@@ -135,5 +135,5 @@ const problemSchema = z.object({
   errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
   reason: z.string().optional(),
   availableAt: z.string().optional(),
-  delayId: z.string().optional(),
+  timeLockId: z.string().optional(),
 });

@@ -70,7 +70,7 @@ export const UNANSWERED: Readonly<Record<string, Partial<Record<Reason, string>>
   signTransaction: { MessageRenewed: ROTATION, SignerNotCurrent: TOKEN_STATE_AWAY },
   signPaymaster: {
     LoginTooOld: "answered to signTransaction, which comes first; services/signer/src/domain/time-locks.test.ts",
-    DelayCancelled: "answered to signTransaction, which comes first; services/signer/src/domain/time-locks.test.ts",
+    TimeLockCancelled: "answered to signTransaction, which comes first; services/signer/src/domain/time-locks.test.ts",
     MessageRenewed: ROTATION,
     SignerNotCurrent: TOKEN_STATE_AWAY,
   },

@@ -181,7 +181,7 @@ async function change({ client }: Person, wanted: WantedKeyChange): Promise<void
     try {
       return void (await sendKeyChange(client, { network, change: wanted }));
     } catch (error) {
-      if ((error as { error?: string }).error !== "DelayRequired" || attempt === 10) throw error;
+      if ((error as { error?: string }).error !== "TimeLockRequired" || attempt === 10) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   }

@@ -230,7 +230,9 @@ describe("revoking a device", () => {
     expect(await revoke()).toMatchObject({
       removed: false,
       refusal: { error: "DeviceTooYoung" },
-      keys: [{ state: "delayed", availableAt: expect.stringMatching(/Z$/), delayId: expect.stringMatching(/-/) }],
+      keys: [
+        { state: "time-locked", availableAt: expect.stringMatching(/Z$/), timeLockId: expect.stringMatching(/-/) },
+      ],
       done: false,
     });
     expect((await person.client.me()).id).toBe(person.signedUp.account.id);

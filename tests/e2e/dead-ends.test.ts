@@ -63,10 +63,10 @@ describe("an account is not lost", () => {
     await expectAtHome(person, person);
   });
 
-  it("by freezing it with its only device: the same device lifts that after a delay", async () => {
+  it("by freezing it with its only device: the same device lifts that after a time lock", async () => {
     const person = await signUpPerson();
     await person.client.freeze();
-    expect(await problemOf(person.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    expect(await problemOf(person.client.unfreeze())).toMatchObject({ error: "TimeLockRequired" });
     const lift = () =>
       person.client.unfreeze().then(
         () => "lifted",

@@ -61,8 +61,8 @@ describe("a thief's device that its owner has approved by mistake", () => {
 
   it("does not revoke its owner's key: that waits, the owner sees and cancels it, and revokes the thief's at once", async () => {
     const { owner, thief, lockOut } = await robbed();
-    expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "DelayRequired" });
-    const [lock] = await owner.client.delays();
+    expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "TimeLockRequired" });
+    const [lock] = await owner.client.timeLocks();
     expect(lock).toMatchObject({ operation: "revoke-user-key", chainName, cancelledAt: "" });
     await change(owner, { template: "revoke-user-key", oldKey: thief.deviceKey.publicKey });
     expect(await indexOf(owner, owner.deviceKey)).toBe(1);
@@ -77,16 +77,16 @@ describe("a thief's device that its owner has approved by mistake", () => {
     const signature = bytesToHex(await thief.deviceKey.sign(message));
     const keyId = await indexOf(owner, thief.deviceKey);
     const payloadSignatures = [{ address: owner.address, keyId, signature }];
-    const delayed = { status: 403, body: { error: "DelayRequired", availableAt: expect.stringMatching(/Z$/) } };
+    const delayed = { status: 403, body: { error: "TimeLockRequired", availableAt: expect.stringMatching(/Z$/) } };
     const token = tokenOf(thief);
     expect(await ask("transaction", token, message)).toMatchObject(delayed);
     expect(await ask("transaction", token, payloadMessage(own))).toMatchObject(delayed);
     expect(await ask("transaction", token, envelopeMessage({ ...own, payloadSignatures: [] }))).toMatchObject(delayed);
     expect(await ask("paymaster", token, envelopeMessage({ ...payload, payloadSignatures }))).toMatchObject(delayed);
 
-    const [lock] = await owner.client.delays();
-    await owner.client.cancelDelay(lock!.id);
-    expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "DelayCancelled" });
+    const [lock] = await owner.client.timeLocks();
+    await owner.client.cancelTimeLock(lock!.id);
+    expect(await problemOf(change(thief, lockOut))).toMatchObject({ status: 403, error: "TimeLockCancelled" });
   });
 
   it("an honest device does it once it is old enough", async () => {

@@ -39,13 +39,13 @@ function networksWith(change: object): string {
   return changed;
 }
 
-/** What is refused until its delay is over; `availableAt` was announced. */
-async function afterDelay(work: () => Promise<void>): Promise<void> {
+/** Repeats what is refused until its time lock has ended; `availableAt` was announced. */
+async function afterTimeLock(work: () => Promise<void>): Promise<void> {
   const { status, error, availableAt } = (await work().then(
     () => ({}),
     (problem) => problem,
   )) as ProblemError;
-  expect({ status, error }).toEqual({ status: 403, error: "DelayRequired" });
+  expect({ status, error }).toEqual({ status: 403, error: "TimeLockRequired" });
   await sleep(Math.max(0, new Date(availableAt).getTime() - Date.now()) + 300);
   return work();
 }
@@ -58,20 +58,20 @@ describe("a stolen phone", () => {
     const abort = new AbortController();
     void (async () => {
       for await (const { type, data } of owner.client.events({ signal: abort.signal }))
-        if (type.startsWith("delay.")) events.push(`${type} ${data.operation}`);
+        if (type.startsWith("time-lock.")) events.push(`${type} ${data.operation}`);
     })().catch(() => undefined);
     await owner.client.freeze();
     const asked = await stolen.client.unfreeze().then(
       () => undefined,
       (problem: ProblemError) => problem,
     );
-    expect(asked).toMatchObject({ status: 403, error: "DelayRequired" });
-    await expect.poll(() => events, { timeout: 20_000 }).toEqual(["delay.started unfreeze"]);
+    expect(asked).toMatchObject({ status: 403, error: "TimeLockRequired" });
+    await expect.poll(() => events, { timeout: 20_000 }).toEqual(["time-lock.started unfreeze"]);
     await owner.client.freeze();
-    await expect.poll(() => events).toEqual(["delay.started unfreeze", "delay.cancelled unfreeze"]);
+    await expect.poll(() => events).toEqual(["time-lock.started unfreeze", "time-lock.cancelled unfreeze"]);
     await sleep(Math.max(0, new Date(asked!.availableAt).getTime() - Date.now()) + 300);
     abort.abort();
-    expect(await problemOf(stolen.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    expect(await problemOf(stolen.client.unfreeze())).toMatchObject({ error: "TimeLockRequired" });
     expect(await problemOf(kept(owner, adding(), 0n))).toMatchObject({ error: "AccountFrozen" });
   });
 
@@ -86,7 +86,7 @@ describe("a stolen phone", () => {
     const removal = problemOf(stolen.client.removeDevice(owner.deviceKey.publicKey));
     expect(await removal).toMatchObject({ status: 403, error: "AccountFrozen" });
     await owner.client.removeDevice(stolen.deviceKey.publicKey);
-    await afterDelay(() => owner.client.unfreeze());
+    await afterTimeLock(() => owner.client.unfreeze());
     await expect
       .poll(() => kept(owner, adding(), 0n).then(outcomeOf, ({ error }) => error), { timeout: 20_000, interval: 250 })
       .toBe("");
@@ -115,7 +115,7 @@ describe("a freeze", () => {
     // followed by this.
     await kept(person, adding(), 1n);
     await person.client.freeze();
-    expect(await problemOf(second.client.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    expect(await problemOf(second.client.unfreeze())).toMatchObject({ error: "TimeLockRequired" });
     await person.client.unfreeze();
 
     // A signer that starts after the freeze, with reference blocks that are valid for as long as on mainnet.
@@ -155,7 +155,7 @@ describe("a freeze", () => {
     await person.client.freeze();
     const { deviceKey, client } = second;
     const other = new CountersignClient({ baseUrl: stack.gateway, deviceKey, credentials: client.credentials! });
-    expect(await problemOf(other.unfreeze())).toMatchObject({ error: "DelayRequired" });
+    expect(await problemOf(other.unfreeze())).toMatchObject({ error: "TimeLockRequired" });
     await person.client.unfreeze();
     await expect
       .poll(() => kept(person, adding(), 0n).then(outcomeOf, ({ error }) => error), { timeout: 20_000, interval: 250 })

@@ -162,7 +162,7 @@ it("a frozen account enrolls no device, until the device that froze it and anoth
     .poll(async () => (await call("POST", "/sign/v1/cadence/transaction", { token: second, body: message })).body.error)
     .toBe("AccountFrozen");
   const kept = await call("POST", "/account/v1/unfreeze", { token: first });
-  expect(kept).toMatchObject({ status: 403, body: { error: "DelayRequired" } });
+  expect(kept).toMatchObject({ status: 403, body: { error: "TimeLockRequired" } });
   expect((await call("POST", "/account/v1/unfreeze", { token: second })).status).toBe(204);
   expect((await call("POST", "/auth/v1/signin/2fa", { body })).status).toBe(200);
 });

@@ -19,7 +19,7 @@ async function run(client: PlainClient, make: () => Promise<string>): Promise<vo
       expect(error).toBe("");
       return;
     } catch (problem) {
-      if (!(problem instanceof PlainProblem) || problem.body.error !== "DelayRequired") throw problem;
+      if (!(problem instanceof PlainProblem) || problem.body.error !== "TimeLockRequired") throw problem;
       const waitMs = Date.parse(problem.body.availableAt!) - Date.now();
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitMs) + 200));
     }

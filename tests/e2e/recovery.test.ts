@@ -38,16 +38,16 @@ const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
   client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
 });
 
-/** What `work` gives once its delay is over; a delay must have been asked of it where `mustWait` says so. */
-async function afterDelay<T>(work: () => Promise<T>, { mustWait }: { mustWait: boolean }): Promise<T> {
+/** Returns what `work` gives once its time lock has ended; where `mustWait`, there must have been one. */
+async function afterTimeLock<T>(work: () => Promise<T>, { mustWait }: { mustWait: boolean }): Promise<T> {
   try {
     const done = await work();
-    expect(mustWait, "there was no delay").toBe(false);
+    expect(mustWait, "there was no time lock").toBe(false);
     return done;
   } catch (error) {
-    const { error: code, availableAt, delayId } = error as ProblemError;
-    if (code !== "DelayRequired") throw error;
-    expect(delayId).toMatch(/^[0-9a-f-]{36}$/);
+    const { error: code, availableAt, timeLockId } = error as ProblemError;
+    if (code !== "TimeLockRequired") throw error;
+    expect(timeLockId).toMatch(/^[0-9a-f-]{36}$/);
     await sleep(Math.max(0, new Date(availableAt).getTime() - Date.now()) + 300);
     return work();
   }
@@ -60,19 +60,21 @@ const freshly = async ({ client }: Phone, email: string) => client.signIn({ logi
 async function withRecoveryKey(): Promise<{ person: Person; backup: NodeDeviceKey }> {
   const person = await signUpPerson();
   const backup = generateDeviceKey();
-  await afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), { mustWait: false });
+  await afterTimeLock(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), {
+    mustWait: false,
+  });
   await person.client.registerRecoveryKey(plain(backup), "ada@cloud.example");
   return { person, backup };
 }
 
-/** Waits until the account is old enough for delays. */
+/** Waits until the account is old enough for time locks. */
 const grownUp = ({ signedUp }: Person) =>
   sleep(Math.max(0, new Date(signedUp.account.createdAt).getTime() + 17_000 - Date.now()));
 
 const recoveryKeysOf = async ({ client }: Phone) =>
   (await client.keys({ includeRevoked: true })).filter(({ type }) => type === "recover-key");
 
-// Most of the time each waits for a delay: together they wait once.
+// Most of the time each waits for a time lock: together they wait once.
 describe.concurrent("a recovery key", () => {
   it("is reported before the chain shows it, and listed with what the chain says then", async ({ expect }) => {
     const person = await signUpPerson();
@@ -92,7 +94,7 @@ describe.concurrent("a recovery key", () => {
     const login = await logIn(person.email);
     const early = problemOf(clientOf(backup).client.signIn({ login, chainName }));
     expect(await early).toMatchObject({ status: 400, error: "PleaseRegisterKey" });
-    await afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), {
+    await afterTimeLock(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), {
       mustWait: false,
     });
     await expect
@@ -100,7 +102,7 @@ describe.concurrent("a recovery key", () => {
       .toMatchObject([{ pending: false, keyIndex: 2, weight: 999, revokedAt: "" }]);
     const second = generateDeviceKey();
     await expect(
-      afterDelay(() => change(person, { template: "add-recovery-key", newKey: plain(second) }), { mustWait: false }),
+      afterTimeLock(() => change(person, { template: "add-recovery-key", newKey: plain(second) }), { mustWait: false }),
     ).rejects.toThrow("another heavy key is active");
   });
 
@@ -119,10 +121,10 @@ describe.concurrent("a recovery key", () => {
     expect(await problemOf(add())).toMatchObject(refused);
     await freshly(phone, email);
     await phone.client.refresh();
-    await afterDelay(add, { mustWait: false });
+    await afterTimeLock(add, { mustWait: false });
   });
 
-  it("brings somebody back who lost every device: after a delay, and the lost ones are out", async ({ expect }) => {
+  it("brings somebody back who lost every device: after a time lock, and the lost ones are out", async ({ expect }) => {
     const { person: lost, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, lost.email);
@@ -150,9 +152,9 @@ describe.concurrent("a recovery key", () => {
         chainName,
         signal: AbortSignal.timeout(30_000),
       });
-    const signedIn = await afterDelay(comeBack, { mustWait: true });
+    const signedIn = await afterTimeLock(comeBack, { mustWait: true });
     expect(signedIn.account.id).toBe(lost.signedUp.account.id);
-    await expect.poll(() => events, patience).toContain("delay.started");
+    await expect.poll(() => events, patience).toContain("time-lock.started");
     abort.abort();
     const { result } = await sendTransaction(fresh.client, { network, cadence: NOTHING });
     expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
@@ -171,21 +173,21 @@ describe.concurrent("a recovery key", () => {
     const thief = newPhone();
     const breakIn = async () =>
       recoverDevice({ recovery: recovery.client, device: thief.client, login: await logIn(person.email), chainName });
-    expect(await problemOf(breakIn())).toMatchObject({ status: 403, error: "DelayRequired" });
-    const [delay] = await person.client.delays();
-    expect(delay).toMatchObject({ operation: "add-user-key", chainName, cancelledAt: "" });
-    expect(await recovery.client.delays()).toEqual([delay]);
-    expect(await problemOf(recovery.client.cancelDelay(delay!.id))).toMatchObject({ error: "InsufficientScope" });
+    expect(await problemOf(breakIn())).toMatchObject({ status: 403, error: "TimeLockRequired" });
+    const [timeLock] = await person.client.timeLocks();
+    expect(timeLock).toMatchObject({ operation: "add-user-key", chainName, cancelledAt: "" });
+    expect(await recovery.client.timeLocks()).toEqual([timeLock]);
+    expect(await problemOf(recovery.client.cancelTimeLock(timeLock!.id))).toMatchObject({ error: "InsufficientScope" });
     const stranger = await signUpPerson();
-    expect(await problemOf(stranger.client.cancelDelay(delay!.id))).toMatchObject({ error: "DelayNotFound" });
-    await person.client.cancelDelay(delay!.id);
-    await person.client.cancelDelay(delay!.id);
-    expect(await person.client.delays()).toMatchObject([{ cancelledAt: expect.stringMatching(/Z$/) }]);
-    expect(await problemOf(breakIn())).toMatchObject({ status: 403, error: "DelayCancelled" });
+    expect(await problemOf(stranger.client.cancelTimeLock(timeLock!.id))).toMatchObject({ error: "TimeLockNotFound" });
+    await person.client.cancelTimeLock(timeLock!.id);
+    await person.client.cancelTimeLock(timeLock!.id);
+    expect(await person.client.timeLocks()).toMatchObject([{ cancelledAt: expect.stringMatching(/Z$/) }]);
+    expect(await problemOf(breakIn())).toMatchObject({ status: 403, error: "TimeLockCancelled" });
     expect(await person.client.keys()).toHaveLength(2);
   });
 
-  it("is replaced after a delay, with a login of now; the old one is out then", async ({ expect }) => {
+  it("is replaced after a time lock, with a login of now; the old one is out then", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const old = clientOf(backup);
     await freshly(old, person.email);
@@ -193,7 +195,7 @@ describe.concurrent("a recovery key", () => {
     await freshly(person, person.email);
     const next = generateDeviceKey();
     await person.client.registerRecoveryKey(plain(next), "ada@other.example");
-    await afterDelay(() => change(person, { template: "replace-recovery-key", newKey: plain(next) }), {
+    await afterTimeLock(() => change(person, { template: "replace-recovery-key", newKey: plain(next) }), {
       mustWait: true,
     });
     await expect
@@ -209,17 +211,17 @@ describe.concurrent("a recovery key", () => {
     expect((await freshly(now, person.email)).account.id).toBe(person.signedUp.account.id);
   });
 
-  it("lifts a freeze after its delay, and not before", async ({ expect }) => {
+  it("lifts a freeze after its time lock, and not before", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, person.email);
     await person.client.freeze();
-    await afterDelay(
+    await afterTimeLock(
       async () => {
         try {
           await recovery.client.unfreeze();
         } catch (error) {
-          throw Object.assign(error as object, { delayId: person.signedUp.account.id });
+          throw Object.assign(error as object, { timeLockId: person.signedUp.account.id });
         }
       },
       { mustWait: true },

@@ -162,7 +162,7 @@ describe("a frozen account", () => {
       .poll(() => problemOf(sendTransaction(newcomer.client, { network, cadence: NOTHING })), { timeout: 5_000 })
       .toEqual(frozen);
     expect(await problemOf(ask(owner))).toEqual(frozen);
-    expect(await problemOf(owner.client.unfreeze())).toMatchObject({ status: 403, error: "DelayRequired" });
+    expect(await problemOf(owner.client.unfreeze())).toMatchObject({ status: 403, error: "TimeLockRequired" });
     await newcomer.client.unfreeze();
     await expect
       .poll(

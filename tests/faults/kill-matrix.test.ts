@@ -13,7 +13,7 @@ import { seededRandom } from "./seed.ts";
 const CROWD_AT_LEAST = 8;
 const LIMIT_MS = 240_000;
 
-/** Changes on chain and delays have tests of their own: chain-keys.test.ts, time-locks.test.ts. */
+/** Changes on chain and time locks have tests of their own: chain-keys.test.ts, time-locks.test.ts. */
 type WithKills = LetInWay | "signUp";
 
 interface Part {

@@ -184,9 +184,9 @@ it("a server key changes while its account signs: nobody is refused, and recover
       chainName,
       signal: AbortSignal.timeout(60_000),
     });
-  await expect(comeBack()).rejects.toMatchObject({ error: "DelayRequired" });
-  const [delay] = await person.client.delays();
-  await sleep(Math.max(0, new Date(delay!.availableAt).getTime() - Date.now()) + 500);
+  await expect(comeBack()).rejects.toMatchObject({ error: "TimeLockRequired" });
+  const [timeLock] = await person.client.timeLocks();
+  await sleep(Math.max(0, new Date(timeLock!.availableAt).getTime() - Date.now()) + 500);
   await comeBack();
   await sendTransaction(device, { network, cadence: "transaction { prepare(account: &Account) {} }" });
 });

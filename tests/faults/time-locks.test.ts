@@ -11,7 +11,7 @@ import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts
 
 let stack: FaultStack;
 beforeAll(async () => {
-  // No account is too young for a delay, and what waits does not wait for long.
+  // No account is too young for a time lock, and time locks are short.
   const settings = { SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: "0", SIGNER_DELAY_RECOVERY_KEY_SECONDS: "4" };
   stack = await startFaultStack(settings);
 }, 180_000);
@@ -48,7 +48,7 @@ async function ask({ phone, change, told }: Asker): Promise<"signed" | "waits"> 
     return "signed";
   } catch (error) {
     const { error: code, availableAt } = error as ProblemError;
-    if (code !== "DelayRequired") throw error;
+    if (code !== "TimeLockRequired") throw error;
     told.add(String(availableAt));
     return "waits";
   }
@@ -64,8 +64,8 @@ const locksOf = ({ phone: { accountId } }: Asker) =>
     `SELECT available_at FROM time_lock WHERE account_id = '${accountId}'`,
   );
 
-/** One delay, told once and always as the same, and what it was for is known as a recovery key. */
-async function expectOneDelay(asker: Asker): Promise<void> {
+/** One time lock, with one event and always the same end, and its key is known as a recovery key. */
+async function expectOneTimeLock(asker: Asker): Promise<void> {
   const { accountId } = asker.phone;
   const locks = await locksOf(asker);
   expect(locks).toHaveLength(1);
@@ -77,16 +77,17 @@ async function expectOneDelay(asker: Asker): Promise<void> {
   );
   expect(keys).toEqual([{ public_key: (asker.change as { newKey: { publicKey: string } }).newKey.publicKey }]);
   const started = async () =>
-    (await readEvents(stack.stack)).filter(({ event }) => event.accountId === accountId && event.delayStarted).length;
+    (await readEvents(stack.stack)).filter(({ event }) => event.accountId === accountId && event.timeLockStarted)
+      .length;
   await expect.poll(started, { timeout: 20_000 }).toBe(1);
 }
 
-/** Places that only who asks again comes to: those askers have asked before, so that their delays end all at once. */
+/** Places that only a repeated request reaches: its first request was made before, so that all time locks end at once. */
 const AFTER_THE_DELAY = new Set(
   ["recovery key remembered", "signature made", "audit committed"].map((at) => `signer/${at}`),
 );
 
-describe("a delay is asked for, and the signer is killed", () => {
+describe("a time lock starts, and the signer is killed", () => {
   const points = faultPointsOf("timeLock");
   /** One for each test, all made before: those who come at once share creations. */
   let everybody: Asker[];
@@ -105,10 +106,10 @@ describe("a delay is asked for, and the signer is killed", () => {
     await signedInTheEnd(asker);
     await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual([...points].sort());
     stack.controller.judge = undefined;
-    await expectOneDelay(asker);
+    await expectOneTimeLock(asker);
   });
 
-  it.each(points)("at %s: asked again there is one delay, of the same end", async (point) => {
+  it.each(points)("at %s: asked again there is one time lock, with the same end", async (point) => {
     const asker = everybody.shift()!;
     const standing = Promise.withResolvers<string>();
     stack.controller.judge = (reached) => {
@@ -126,6 +127,6 @@ describe("a delay is asked for, and the signer is killed", () => {
     await stack.bounce(victim);
     await asked;
     await stack.allUp();
-    await expectOneDelay(asker);
+    await expectOneTimeLock(asker);
   });
 });

@@ -18,7 +18,7 @@ import { checkNotOwnKey } from "../../services/signer/src/domain/revoked-keys.ts
 /** A device: not there yet; its key on chain, but not registered; the account's; removed. */
 type Place = "free" | "unfinished" | "live" | "removed";
 
-/** An account across all services. Time is left out: a delayed request is repeated after its delay. */
+/** An account across all services. Time is left out: a delayed request is repeated after its time lock. */
 export interface AccountState {
   readonly devices: readonly { readonly place: Place; readonly key: "none" | "active" | "revoked" }[];
   /** reported: not on chain. unreported: on chain, and unknown to the service. */

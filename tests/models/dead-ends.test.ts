@@ -85,7 +85,7 @@ describe("without the rule that", () => {
     expect(lost?.way).toEqual(["0 reports a recovery key", "0 removes 0"]);
   });
 
-  it("lets the device that froze lift its own freeze after a delay, an account of one device would be lost by freezing it", () => {
+  it("lets the device that froze lift its own freeze after a time lock, an account of one device would be lost by freezing it", () => {
     const decideUnfreeze: Rules["decideUnfreeze"] = (facts, by, at) =>
       facts.freeze?.frozenBy === by
         ? { type: "refuse", reason: "UnfreezeNotAllowed" }

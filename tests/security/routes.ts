@@ -185,8 +185,8 @@ export const HOSTILE_ROUTES: readonly HostileRoute[] = [
     authenticatorData: "AAAA",
   }),
   plain(row("GET", "/device/v1/events", "watchEvents"), [200, "RateLimited"]),
-  plain(row("GET", "/account/v1/delays", "listDelays"), [200]),
-  plain(row("DELETE", "/account/v1/delays/{id}", "cancelDelay"), ["DelayNotFound"]),
+  plain(row("GET", "/account/v1/time-locks", "listTimeLocks"), [200]),
+  plain(row("DELETE", "/account/v1/time-locks/{id}", "cancelTimeLock"), ["TimeLockNotFound"]),
   {
     ...row("POST", "/key/v1/recovery", "registerRecoveryKey"),
     // The account's own device key: valid to the last field, and refused.

@@ -45,8 +45,8 @@ async function* answersOf(messages: AsyncIterable<{ answers: SignAnswer[] }>) {
 
 function refusedBecause(refusal: Refusal | undefined): AppError {
   if (refusal === undefined || !isReason(refusal.reason)) return new AppError("Internal");
-  const { reason, detail, rule, retryAfterSeconds, availableAt, delayId } = refusal;
-  const members = Object.entries({ reason: rule, availableAt, delayId }).filter(([, value]) => value !== "");
+  const { reason, detail, rule, retryAfterSeconds, availableAt, timeLockId } = refusal;
+  const members = Object.entries({ reason: rule, availableAt, timeLockId }).filter(([, value]) => value !== "");
   return new AppError(reason, {
     detail,
     metadata: Object.fromEntries(members),

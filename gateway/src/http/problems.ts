@@ -21,10 +21,10 @@ export interface Problem {
   errors?: FieldProblem[];
   /** For SigningRefused: the rule that refused. */
   reason?: string;
-  /** For delays: when the same request will be granted. */
+  /** When the same request will be granted, where a time lock holds it back. */
   availableAt?: string;
-  /** For delays: what cancels it by name. */
-  delayId?: string;
+  /** The time lock's id, which cancels it. */
+  timeLockId?: string;
 }
 
 /** The problem document of an error. Nothing of an error that is not an AppError gets out. */
@@ -41,7 +41,7 @@ export function problemOf(error: AppError, requestId: string): Problem {
   if (error.fields.length > 0) problem.errors = error.fields.map(({ pointer, detail }) => ({ pointer, detail }));
   if (error.metadata.reason !== undefined) problem.reason = error.metadata.reason;
   if (error.metadata.availableAt !== undefined) problem.availableAt = error.metadata.availableAt;
-  if (error.metadata.delayId !== undefined) problem.delayId = error.metadata.delayId;
+  if (error.metadata.timeLockId !== undefined) problem.timeLockId = error.metadata.timeLockId;
   return problem;
 }
 

@@ -64,7 +64,7 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       summary: "Stops all signing for the account; again: joins the freeze and cancels requests to lift it",
       token: "user",
       recover: true,
-      errors: ["DelayContested"],
+      errors: ["TimeLockContested"],
       handler: async (_input, call) => {
         await freezing.freezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;
@@ -74,10 +74,10 @@ export function accountRoutes({ accounts, freezing }: AccountClients): Route[] {
       method: "post",
       path: "/account/v1/unfreeze",
       operationId: "unfreezeAccount",
-      summary: "Lets the account sign again: at once where two parties agree, otherwise after a delay",
+      summary: "Lets the account sign again: at once where two parties agree, otherwise after a time lock",
       token: "user",
       recover: true,
-      errors: ["UnfreezeNotAllowed", "AccountUnderReview", "DelayRequired"],
+      errors: ["UnfreezeNotAllowed", "AccountUnderReview", "TimeLockRequired"],
       handler: async (_input, call) => {
         await freezing.unfreezeAccount({}, { call, deadlineMs: DEADLINES.unary });
         return undefined;

@@ -1,7 +1,6 @@
 import type { Route } from "../http/route.ts";
 import { type AccountClients, accountRoutes } from "./account.ts";
 import { type AuthClients, authRoutes } from "./auth.ts";
-import { type DelayClients, delayRoutes } from "./delays.ts";
 import { type DeviceClients, deviceRoutes } from "./device.ts";
 import { type EventClients, eventRoutes } from "./events.ts";
 import { type KeyClients, keyRoutes } from "./key.ts";
@@ -10,6 +9,7 @@ import { type NewDeviceClients, newDeviceRoutes } from "./new-device.ts";
 import { type ServerKeyClients, serverKeyRoutes } from "./server-keys.ts";
 import { type SignClients, signRoutes } from "./sign.ts";
 import { type SignInClients, signInRoutes } from "./sign-in.ts";
+import { type TimeLockClients, timeLockRoutes } from "./time-locks.ts";
 import { type TwoFactorClients, twoFactorRoutes } from "./two-factor.ts";
 
 /** Every service as the routes see it. */
@@ -22,7 +22,7 @@ export type RouteClients = AuthClients &
   KeyClients &
   AccountClients &
   MessageClients &
-  DelayClients &
+  TimeLockClients &
   ServerKeyClients &
   SignClients;
 
@@ -44,7 +44,7 @@ export function createRoutes(clients: RouteClients, options: RouteOptions): Rout
     ...keyRoutes(clients),
     ...accountRoutes(clients),
     ...messageRoutes(clients),
-    ...delayRoutes(clients),
+    ...timeLockRoutes(clients),
     ...serverKeyRoutes(clients),
     ...signRoutes(clients),
   ];

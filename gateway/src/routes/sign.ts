@@ -45,8 +45,8 @@ const errors: Reason[] = [
   "SignerNotCurrent",
   "MessageRenewed",
   "LoginTooOld",
-  "DelayRequired",
-  "DelayCancelled",
+  "TimeLockRequired",
+  "TimeLockCancelled",
 ];
 
 /** The server key's and the paymaster's signatures, and the templates that get them. */

@@ -138,8 +138,8 @@ export function twoFactorRoutes({ twoFactor }: TwoFactorClients): Route[] {
         "SignerNotCurrent",
         "AccountFrozen",
         "AccountNotReady",
-        "DelayRequired",
-        "DelayCancelled",
+        "TimeLockRequired",
+        "TimeLockCancelled",
         "ChainUnavailable",
       ],
       handler: async ({ params, body }, call) => {

@@ -180,9 +180,9 @@ export function createFakeServices() {
       }),
       reportRevocation: rpc("reportRevocation", {}),
     },
-    delays: {
-      listDelays: rpc("listDelays", {
-        delays: [
+    timeLocks: {
+      listTimeLocks: rpc("listTimeLocks", {
+        timeLocks: [
           {
             id: account.id,
             operation: "add-recovery-key",
@@ -193,7 +193,7 @@ export function createFakeServices() {
           },
         ],
       }),
-      cancelDelay: rpc("cancelDelay", {}),
+      cancelTimeLock: rpc("cancelTimeLock", {}),
     },
     accounts: { getMe: rpc("getMe", { account }), linkParent: rpc("linkParent", { account }) },
     networks: {

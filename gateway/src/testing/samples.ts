@@ -26,7 +26,7 @@ export const GOOD_REQUESTS: Record<string, { path?: string; body?: Record<string
   endSession: { path: "/auth/v1/sessions/0197a1b2-0000-7000-8000-000000000001" },
   updateDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}`, body: { name: "Tablet" } },
   removeDevice: { path: `/device/v1/devices/${SAMPLE_KEYS.p256}` },
-  cancelDelay: { path: "/account/v1/delays/0197a1b2-0000-7000-8000-000000000001" },
+  cancelTimeLock: { path: "/account/v1/time-locks/0197a1b2-0000-7000-8000-000000000001" },
   prepareMessage: { body: { template: "revoke-recovery-key", chainName: "flow-emulator" } },
   registerRecoveryKey: {
     body: { recoveryKey: { publicKey: SAMPLE_KEYS.p256, cloudKey: { accountName: "ada@cloud.example" } } },

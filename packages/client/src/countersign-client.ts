@@ -10,13 +10,13 @@ import type {
   Challenge,
   CompositeSignature,
   Credentials,
-  Delay,
   Device,
   DeviceChange,
   Key,
   ServerKeyRotation,
   Session,
   SignedIn,
+  TimeLock,
   TransactionReference,
   TwoFactorAsked,
   TwoFactorAuth,
@@ -179,7 +179,7 @@ export class CountersignClient {
 
   /**
    * Lets the account sign again: at once if the device that froze it has asked too, or the recovery key has;
-   * otherwise DelayRequired, and the same device lifts the freeze by asking again from `availableAt` on.
+   * otherwise TimeLockRequired, and the same device lifts the freeze by asking again from `availableAt` on.
    */
   unfreeze(): Promise<void> {
     return this.#session.send({ method: "POST", path: "/account/v1/unfreeze" });
@@ -266,14 +266,15 @@ export class CountersignClient {
     return (await this.#session.send<{ keys: Key[] }>({ method: "POST", path: "/key/v1/recovery", body })).keys;
   }
 
-  /** Changes of keys that wait for their delay, newest first. */
-  async delays(): Promise<Delay[]> {
-    return (await this.#session.send<{ delays: Delay[] }>({ method: "GET", path: "/account/v1/delays" })).delays;
+  /** Time locks of changes of keys, newest first. */
+  async timeLocks(): Promise<TimeLock[]> {
+    return (await this.#session.send<{ timeLocks: TimeLock[] }>({ method: "GET", path: "/account/v1/time-locks" }))
+      .timeLocks;
   }
 
-  /** Cancels one; only for a device that was there before it was asked for. */
-  cancelDelay(id: string): Promise<void> {
-    return this.#session.send({ method: "DELETE", path: `/account/v1/delays/${encodeURIComponent(id)}` });
+  /** Cancels a time lock; only for a device that was on the account before it started. */
+  cancelTimeLock(id: string): Promise<void> {
+    return this.#session.send({ method: "DELETE", path: `/account/v1/time-locks/${encodeURIComponent(id)}` });
   }
 
   /** Reports that a transaction has revoked a key, so that the list shows it at once; without it, it does within seconds. */

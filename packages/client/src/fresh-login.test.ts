@@ -39,8 +39,8 @@ describe("withFreshLogin", () => {
     const granted = setUp([200, { signature: {} }]);
     await granted.change();
     expect(granted.logins).toEqual([]);
-    const refused = setUp([403, { error: "DelayRequired" }]);
-    await expect(refused.change()).rejects.toMatchObject({ error: "DelayRequired" });
+    const refused = setUp([403, { error: "TimeLockRequired" }]);
+    await expect(refused.change()).rejects.toMatchObject({ error: "TimeLockRequired" });
     expect(refused.logins).toEqual([]);
     const stubborn = setUp(tooOld, ...signIn, tooOld);
     await expect(stubborn.change()).rejects.toMatchObject({ error: "LoginTooOld" });

@@ -18,9 +18,9 @@ export class ProblemError extends Error {
   /** For the server's logs. */
   readonly requestId: string;
   readonly errors: FieldProblem[];
-  /** For DelayRequired: when the same request is granted (ISO 8601), and the delay's id; "" otherwise. */
+  /** For TimeLockRequired: when the same request is granted (ISO 8601), and the time lock's id; "" otherwise. */
   readonly availableAt: string;
-  readonly delayId: string;
+  readonly timeLockId: string;
   /** From Retry-After, if there was one. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -36,7 +36,7 @@ export class ProblemError extends Error {
     this.detail = text("detail");
     this.requestId = text("instance");
     this.availableAt = text("availableAt");
-    this.delayId = text("delayId");
+    this.timeLockId = text("timeLockId");
     this.errors = Array.isArray(document.errors) ? (document.errors as FieldProblem[]) : [];
     const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
     this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;

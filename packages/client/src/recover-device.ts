@@ -15,9 +15,9 @@ export interface RecoverDeviceOptions {
 }
 
 /**
- * Lets a new device in with the recovery key: for somebody whose devices are all lost, in one hand. The first time it rejects with DelayRequired (403), whose
+ * Lets a new device in with the recovery key: for somebody whose devices are all lost, in one hand. The first time it rejects with TimeLockRequired (403), whose
  * `availableAt` says when the same is granted; every device and the e-mail address are told. Then it is to be called again, for the same device key and
- * with a new login. DelayCancelled: a device of the account has cancelled it.
+ * with a new login. TimeLockCancelled: a device of the account has cancelled it.
  */
 export async function recoverDevice(options: RecoverDeviceOptions): Promise<SignedIn> {
   const { recovery, device, login, chainName, attributes, signal } = options;

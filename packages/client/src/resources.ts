@@ -130,8 +130,8 @@ export interface Key {
   revokedAt: string;
 }
 
-/** A change of the account's keys that waits. */
-export interface Delay {
+/** A time lock: a change of the account's keys that is signed from `availableAt` on. */
+export interface TimeLock {
   id: string;
   /** The template, such as "add-recovery-key". */
   operation: string;

@@ -136,8 +136,8 @@ describe("revokeDevice", () => {
 
   it("says until when the key waits while the device is young, whether it may remove the other or not", async () => {
     const availableAt = "2026-11-23T10:00:00.000Z";
-    const sign = { status: 403, error: "DelayRequired", availableAt, delayId: "d-1" };
-    const delayed = { state: "delayed", availableAt, delayId: "d-1", transactionId: "" };
+    const sign = { status: 403, error: "TimeLockRequired", availableAt, timeLockId: "d-1" };
+    const delayed = { state: "time-locked", availableAt, timeLockId: "d-1", transactionId: "" };
     const removed = setUp({ keys: [keyOf(lost.publicKey)], sign });
     expect(await removed.revoke(lost.publicKey)).toMatchObject({ removed: true, keys: [delayed], done: false });
     const refused = setUp({ keys: [keyOf(lost.publicKey)], sign, remove: { status: 403, error: "DeviceTooYoung" } });

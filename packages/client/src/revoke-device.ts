@@ -19,15 +19,15 @@ export interface KeyRevocation {
   chainName: string;
   publicKey: string;
   /**
-   * "revoked": the chain shows it. "pending": a transaction is under way. "delayed": it is granted from
+   * "revoked": the chain shows it. "pending": a transaction is under way. "time-locked": it is granted from
    * `availableAt` on. "open": nothing is under way; `error` says why.
    */
-  state: "revoked" | "pending" | "delayed" | "open";
+  state: "revoked" | "pending" | "time-locked" | "open";
   /** The transaction of this call; "" without one. */
   transactionId: string;
-  /** For "delayed": when to call again (ISO 8601), and the delay's id; "" otherwise. */
+  /** For "time-locked": when to call again (ISO 8601), and the time lock's id; "" otherwise. */
   availableAt: string;
-  delayId: string;
+  timeLockId: string;
   error?: Error;
 }
 
@@ -90,7 +90,7 @@ const openRevocation = ({ chainName, publicKey, revokedAt }: Key): KeyRevocation
   state: revokedAt === "" ? "open" : "revoked",
   transactionId: "",
   availableAt: "",
-  delayId: "",
+  timeLockId: "",
 });
 
 /**
@@ -159,9 +159,9 @@ async function revokeKey(
 function noteFailure(key: KeyRevocation, error: Error): void {
   if (error instanceof ProblemError) {
     if (error.error === "LoginTooOld") throw error;
-    const isDelayed = error.error === "DelayRequired";
-    const { availableAt, delayId } = error;
-    Object.assign(key, isDelayed ? { state: "delayed", availableAt, delayId } : { state: "open", error });
+    const isTimeLocked = error.error === "TimeLockRequired";
+    const { availableAt, timeLockId } = error;
+    Object.assign(key, isTimeLocked ? { state: "time-locked", availableAt, timeLockId } : { state: "open", error });
     return;
   }
   // Without a word of the chain, what was submitted may still run.

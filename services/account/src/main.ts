@@ -38,9 +38,9 @@ import { listServerKeyRotations } from "./domain/list-server-key-rotations.ts";
 import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
 import { prepareMessage } from "./domain/prepare-message.ts";
 import { createProfiles } from "./domain/profiles.ts";
+import { reconcileKeyAddition } from "./domain/reconcile-key-addition.ts";
 import { rotateServerKey } from "./domain/rotate-server-key.ts";
 import { settleBudgets } from "./domain/settle-budgets.ts";
-import { settleKeyAddition } from "./domain/settle-key-addition.ts";
 import { settleServerKeyRotation } from "./domain/settle-server-key-rotation.ts";
 import { submitKeyAddition } from "./domain/submit-key-addition.ts";
 import { createUnknownTransactions } from "./domain/unknown-transactions.ts";
@@ -64,8 +64,8 @@ import { linkParentRpc } from "./rpc/link-parent.ts";
 import { networkRpcs } from "./rpc/networks.ts";
 import { prepareKeyAdditionRpc } from "./rpc/prepare-key-addition.ts";
 import { messageRpcs } from "./rpc/prepare-message.ts";
+import { reconcileKeyAdditionRpc } from "./rpc/reconcile-key-addition.ts";
 import { serverKeyRpcs } from "./rpc/server-keys.ts";
-import { settleKeyAdditionRpc } from "./rpc/settle-key-addition.ts";
 import { submitKeyAdditionRpc } from "./rpc/submit-key-addition.ts";
 import { verifyKeyAdditionRpc } from "./rpc/verify-key-addition.ts";
 import { PrismaClient } from "./store/generated/client.ts";
@@ -285,7 +285,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     .add(KeyAdditionsService, {
       prepareKeyAddition: prepareKeyAdditionRpc(prepareKeyAddition(keyAdditions)),
       submitKeyAddition: submitKeyAdditionRpc(submitKeyAddition(keyAdditions), transactionUrl),
-      settleKeyAddition: settleKeyAdditionRpc(settleKeyAddition(keyAdditions), transactionUrl),
+      reconcileKeyAddition: reconcileKeyAdditionRpc(reconcileKeyAddition(keyAdditions), transactionUrl),
       verifyKeyAddition: verifyKeyAdditionRpc(
         verifyKeyAddition({ ...keyAdditions, unknownTransaction }),
         transactionUrl,

@@ -3,10 +3,10 @@ import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
-import { DelaysService } from "@countersign/proto/device/v1/delays.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
-import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
+import { TimeLocksService as SignerTimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import {
   createPrismaAdapter,
   createRpcClient,
@@ -19,8 +19,8 @@ import {
   untilCurrent,
   watchTokenState,
 } from "@countersign/service-kit";
-import { delaysOfSigner } from "./clients/delays.ts";
 import { keyAdditions } from "./clients/key-additions.ts";
+import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
 import { noteDeviceUsed } from "./domain/note-device-used.ts";
 import { retireDevice } from "./domain/retire-device.ts";
@@ -28,8 +28,8 @@ import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
 import { startNotifications } from "./notices/start.ts";
-import { delaysHandlers } from "./rpc/delays.ts";
 import { accountEventsHandlers, devicesHandlers } from "./rpc/handlers.ts";
+import { timeLocksHandlers } from "./rpc/time-locks.ts";
 import { twoFactorHandlers } from "./rpc/two-factor-handlers.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
@@ -113,7 +113,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     metrics,
   });
   onClose("contacts", () => contacts.close());
-  const signer = createRpcClient(TimeLocksService, {
+  const signer = createRpcClient(SignerTimeLocksService, {
     address: config.signerAddress,
     tls,
     serverName: "signer",
@@ -148,7 +148,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
   })
     .add(DevicesService, devicesHandlers({ store, clock, maxDevices: config.maxDevices }))
     .add(TwoFactorService, twoFactorHandlers(twoFactor))
-    .add(DelaysService, delaysHandlers({ store, delays: delaysOfSigner(signer) }))
+    .add(TimeLocksService, timeLocksHandlers({ store, timeLocks: signerTimeLocks(signer) }))
     .add(AccountEventsService, accountEventsHandlers(accountEvents));
   onClose("rpc", () => server.stop(drainMs));
   await untilCurrent(tokenState);

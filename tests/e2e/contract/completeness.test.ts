@@ -80,8 +80,8 @@ const CONTRACT: Record<string, Reason[]> = {
 
 /** Operations of ours that the contract does not speak of; docs/recovery.md and docs/keys.md do. */
 const BESIDES = [
-  "GET /account/v1/delays",
-  "DELETE /account/v1/delays/{id}",
+  "GET /account/v1/time-locks",
+  "DELETE /account/v1/time-locks/{id}",
   "POST /account/v1/messages",
   "GET /account/v1/server-key-rotation",
   "POST /account/v1/server-key-rotation",

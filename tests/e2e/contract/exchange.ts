@@ -39,7 +39,7 @@ export async function exchange(operationId: string, call: Call = {}): Promise<An
 }
 
 /** Answers that say when to come again. */
-const COME_AGAIN: readonly string[] = ["TwoFactorAuthPending", "TransactionPending", "RateLimited", "DelayRequired"];
+const COME_AGAIN: readonly string[] = ["TwoFactorAuthPending", "TransactionPending", "RateLimited", "TimeLockRequired"];
 
 /** That a problem is all that the contract says of problems in general, and of its code. */
 function expectWholeProblem(answer: Answer): void {
@@ -49,5 +49,5 @@ function expectWholeProblem(answer: Answer): void {
   if (COME_AGAIN.includes(body.error)) expect(headers["retry-after"], answer.text).toMatch(/^[1-9]\d*$/);
   if (body.error === "InsufficientScope") expect(headers["www-authenticate"]).toMatch(/error="insufficient_scope"/);
   expect("reason" in body, answer.text).toBe(body.error === "SigningRefused");
-  expect("availableAt" in body, answer.text).toBe(body.error === "DelayRequired");
+  expect("availableAt" in body, answer.text).toBe(body.error === "TimeLockRequired");
 }

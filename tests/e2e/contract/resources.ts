@@ -179,7 +179,7 @@ export const template = z.strictObject({
   gasLimit: z.int().positive(),
 });
 
-export const delay = z.strictObject({
+export const timeLock = z.strictObject({
   id: uuid,
   operation: z.string().min(1),
   chainName: z.string().min(1),
@@ -205,5 +205,5 @@ export const problem = z.strictObject({
     .regex(/^[A-Z]\w+$/)
     .optional(),
   availableAt: timestamp.optional(),
-  delayId: uuid.optional(),
+  timeLockId: uuid.optional(),
 });

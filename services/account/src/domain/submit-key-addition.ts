@@ -55,7 +55,7 @@ const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**
  * Puts our two signatures to what an approver signed, commits the finished bytes under the attempt's id, and submits them. Whatever happens after the commit,
- * SettleKeyAddition goes on from the bytes; whatever happens before it leaves nothing behind. Asked again it gives what was committed.
+ * ReconcileKeyAddition goes on from the bytes; whatever happens before it leaves nothing behind. Asked again it gives what was committed.
  * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TooManyKeys, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
  */
 export const submitKeyAddition =

@@ -11,7 +11,7 @@ import type {
   KeyAdditionStore,
 } from "../domain/key-addition.ts";
 import { prepareKeyAddition } from "../domain/prepare-key-addition.ts";
-import { settleKeyAddition } from "../domain/settle-key-addition.ts";
+import { reconcileKeyAddition } from "../domain/reconcile-key-addition.ts";
 import { submitKeyAddition } from "../domain/submit-key-addition.ts";
 import {
   accountId,
@@ -94,7 +94,7 @@ export const submit = async (change: object = {}) => {
   };
   return submitKeyAddition(options)(command, {}, signal);
 };
-export const settle = (of = accountId) => settleKeyAddition(options)(attemptId, of, signal);
+export const settle = (of = accountId) => reconcileKeyAddition(options)(attemptId, of, signal);
 
 beforeEach(() => {
   world.height = 1000;

@@ -17,7 +17,7 @@ const STATUS = new Map<number, Admission["status"]>([
 
 /** device.v1.TwoFactor, as far as it is auth's to call. */
 export const twoFactorRequests = (
-  requests: Pick<RpcClient<TwoFactorService>, "openTwoFactor" | "describeAdmission" | "finishTwoFactor">,
+  requests: Pick<RpcClient<TwoFactorService>, "openTwoFactor" | "describeEnrollment" | "finishTwoFactor">,
 ): TwoFactorRequests<TwoFactorAuth> => ({
   async open(
     { id, accountId, chainName, app, userKeyType, userKey, deviceKey, device, expiresAt },
@@ -46,7 +46,7 @@ export const twoFactorRequests = (
 
   async describe(accountId, id, context) {
     if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
-    const answer = await requests.describeAdmission({ accountId, id }, { ...context, idempotent: true });
+    const answer = await requests.describeEnrollment({ accountId, id }, { ...context, idempotent: true });
     const { twoFactorAuth, chainName, userKey, sealed, keyIndex, transaction } = answer;
     const status = STATUS.get(twoFactorAuth?.status ?? 0);
     const deviceId = twoFactorAuth?.request?.srcDevice?.id;

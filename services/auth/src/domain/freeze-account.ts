@@ -49,7 +49,7 @@ const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: s
 /**
  * Stops all signing for the token's account, and the enrollment of new devices. Where the account is frozen,
  * the device joins the freeze and cancels what others asked for; see decideFreeze. The same again changes
- * nothing. Errors: DelayContested.
+ * nothing. Errors: TimeLockContested.
  */
 export const freezeAccount =
   ({ freezes, clock }: FreezeOptions) =>
@@ -63,7 +63,7 @@ export const freezeAccount =
 /**
  * Lifts the freeze, or starts the delay after which the same party lifts it; see decideUnfreeze. Lifting what
  * is lifted changes nothing.
- * Errors: UnfreezeNotAllowed, AccountUnderReview, DelayRequired with `availableAt`.
+ * Errors: UnfreezeNotAllowed, AccountUnderReview, TimeLockRequired with `availableAt`.
  */
 export const unfreezeAccount =
   ({ freezes, clock, delays }: FreezeOptions & { readonly delays: UnfreezeDelays }) =>
@@ -75,7 +75,7 @@ export const unfreezeAccount =
     if (decision.type === "refuse") throw new AppError(decision.reason);
     if (decision.type !== "ask" && decision.type !== "wait") return;
     const { availableAt } = decision.request;
-    throw new AppError("DelayRequired", {
+    throw new AppError("TimeLockRequired", {
       retryAfterSeconds: Math.ceil((availableAt.getTime() - now.getTime()) / 1000),
       metadata: { availableAt: availableAt.toISOString() },
     });

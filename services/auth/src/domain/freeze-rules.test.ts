@@ -120,7 +120,7 @@ describe("a stolen phone that freezes again after each lift by the recovery key"
     }
     expect(days).toBe(31);
     model.advance(2 * DAY - 1);
-    expect(model.freezeBy("stolen")).toEqual({ type: "refuse", reason: "DelayContested" });
+    expect(model.freezeBy("stolen")).toEqual({ type: "refuse", reason: "TimeLockContested" });
     expect(model.freezeBy(RECOVERY)).toEqual({ type: "freeze" });
     lifted(model);
     model.advance(2 * DAY);

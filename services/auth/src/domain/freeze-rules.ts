@@ -67,7 +67,7 @@ export type FreezeDecision =
   | { readonly type: "wait"; readonly request: UnfreezeRequest }
   /** `recoveryLifts`: where the recovery key did it alone. */
   | { readonly type: "lift"; readonly recoveryLifts?: RecoveryLifts }
-  | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "DelayContested" };
+  | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "TimeLockContested" };
 
 /** How long a request can be used once its delay is over. */
 export const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
@@ -107,7 +107,7 @@ const isContested = ({ recoveryLifts }: FreezeFacts, now: Date): boolean =>
 export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDecision {
   const { freeze, memberSince } = facts;
   const isRecovery = by === RECOVERY_KEY;
-  if (!freeze && !isRecovery && isContested(facts, now)) return { type: "refuse", reason: "DelayContested" };
+  if (!freeze && !isRecovery && isContested(facts, now)) return { type: "refuse", reason: "TimeLockContested" };
   if (!freeze) return { type: "freeze" };
   if (!isRecovery && !isOlder(by, freeze, memberSince)) return { type: "nothing" };
   const open = requestsOf(freeze, now);

@@ -65,7 +65,7 @@ export interface TwoFactorSignInStore {
   additionOf(accountId: string, chainName: string, userKey: PublicKey): Promise<ChainTransaction | undefined>;
 }
 
-/** The request as the device service has it (device.v1.TwoFactor/DescribeAdmission). */
+/** The request as the device service has it (device.v1.TwoFactor/DescribeEnrollment). */
 export interface Admission {
   readonly id: string;
   readonly status: "pending" | "approved" | "rejected" | "expired" | "finished" | "failed";

@@ -8,7 +8,7 @@ import type { Prisma } from "./generated/client.ts";
 
 type Payload = Pick<
   Event,
-  "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen" | "delayStarted" | "delayCancelled"
+  "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen" | "timeLockStarted" | "timeLockCancelled"
 >;
 
 function eventRow(event: string, context: { accountId: string; requestId: string; now: Date }, payload: Payload) {
@@ -84,11 +84,14 @@ export const publishUnfreezeAsked = (
   tx: Prisma.TransactionClient,
   context: { accountId: string; requestId: string; now: Date },
   { id, availableAt }: UnfreezeRequest,
-) => publish(tx, "delay-started", context, { delayStarted: { id, operation: UNFREEZE, availableAt, chainName: "" } });
+) =>
+  publish(tx, "time-lock-started", context, {
+    timeLockStarted: { id, operation: UNFREEZE, availableAt, chainName: "" },
+  });
 
 /** Such a request was cancelled. */
 export const publishUnfreezeCancelled = (
   tx: Prisma.TransactionClient,
   context: { accountId: string; requestId: string; now: Date },
   { id }: UnfreezeRequest,
-) => publish(tx, "delay-cancelled", context, { delayCancelled: { id, operation: UNFREEZE } });
+) => publish(tx, "time-lock-cancelled", context, { timeLockCancelled: { id, operation: UNFREEZE } });

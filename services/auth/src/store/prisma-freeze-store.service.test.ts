@@ -13,15 +13,15 @@ beforeEach(() => {
   accountId = uuidv7(clock);
 });
 
-const required = { reason: "DelayRequired" };
+const required = { reason: "TimeLockRequired" };
 const isFrozen = async () =>
   (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
     ?.active ?? false;
 const counts = async () => ({
   frozen: await eventsOf(accountId, "account-frozen"),
   unfrozen: await eventsOf(accountId, "account-unfrozen"),
-  asked: await eventsOf(accountId, "delay-started"),
-  cancelled: await eventsOf(accountId, "delay-cancelled"),
+  asked: await eventsOf(accountId, "time-lock-started"),
+  cancelled: await eventsOf(accountId, "time-lock-cancelled"),
 });
 const rows = async () => [
   await prisma.frozenAccount.count({ where: { accountId } }),
@@ -76,12 +76,12 @@ describe("a freeze", () => {
   it("starts one delay for one device that asks several times at once", async () => {
     const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
     await freeze(owner);
-    expect(await outcomes(times(4, () => unfreeze(stolen)))).toEqual(times(4, () => "DelayRequired"));
+    expect(await outcomes(times(4, () => unfreeze(stolen)))).toEqual(times(4, () => "TimeLockRequired"));
     expect(await counts()).toMatchObject({ asked: 1 });
-    const event = await prisma.outbox.findFirst({ where: { subject: `cs.v1.auth.${accountId}.delay-started` } });
+    const event = await prisma.outbox.findFirst({ where: { subject: `cs.v1.auth.${accountId}.time-lock-started` } });
     expect(Event.decode(event!.payload)).toMatchObject({
       accountId,
-      delayStarted: {
+      timeLockStarted: {
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         operation: "unfreeze",
         availableAt: new Date(clock.now().getTime() + DELAYS.deviceMs),
@@ -181,7 +181,7 @@ describe("a freeze", () => {
       data: { since: new Date(clock.now().getTime() - CONTEST_MS + DELAYS.recoveryMs) },
     });
     await liftedByRecovery();
-    await expect(freeze(stolen)).rejects.toMatchObject({ reason: "DelayContested" });
+    await expect(freeze(stolen)).rejects.toMatchObject({ reason: "TimeLockContested" });
     expect(await isFrozen()).toBe(false);
     await freeze(recovery);
     expect(await isFrozen()).toBe(true);

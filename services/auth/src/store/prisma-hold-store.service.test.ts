@@ -85,7 +85,7 @@ describe("an account that waits for an operator", () => {
     expect(await lift()).toMatchObject({ still: "frozen-by-user" });
     expect(await frozen()).toBe(true);
     clock.advance(1);
-    await expect(freezing.unfreeze(phone)).rejects.toMatchObject({ reason: "DelayRequired" });
+    await expect(freezing.unfreeze(phone)).rejects.toMatchObject({ reason: "TimeLockRequired" });
     await freezing.unfreeze(other);
     expect(await frozen()).toBe(false);
     expect(await told()).toEqual([

@@ -187,7 +187,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
   await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
   await prismaSessionStore(prisma).begin(sessionOf(signInOf()), "");
   expect(await prisma.session.count({ where: { accountId } })).toBe(3);
-  await expect(freezing.unfreeze(first)).rejects.toMatchObject({ reason: "DelayRequired" });
+  await expect(freezing.unfreeze(first)).rejects.toMatchObject({ reason: "TimeLockRequired" });
   await freezing.unfreeze(second);
   expect(await stateOf()).toEqual([false]);
   expect(await store.finish(signIn.id, sessionOf(signIn), now, "")).toBe(true);

@@ -53,7 +53,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     [3, { status: "failed", transaction: expected }],
     [4, { status: "abandoned" }],
   ])("reads status %s", async (status, settlement) => {
-    const { port } = withAnswers({ settleKeyAddition: { status, transaction, keyIndex: 3 } });
+    const { port } = withAnswers({ reconcileKeyAddition: { status, transaction, keyIndex: 3 } });
     expect(await port.settle({ accountId: "a", attemptId: "t" })).toEqual(settlement);
   });
 
@@ -61,7 +61,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     ["an unknown status", { status: 0, transaction, keyIndex: 0 }],
     ["no transaction", { status: 1, transaction: undefined, keyIndex: 0 }],
   ])("believes nothing of an answer with %s", async (_, answer) => {
-    const { port } = withAnswers({ settleKeyAddition: answer });
+    const { port } = withAnswers({ reconcileKeyAddition: answer });
     await expect(port.settle({ accountId: "a", attemptId: "t" })).rejects.toMatchObject({ reason: "Internal" });
   });
 

@@ -52,7 +52,7 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
     },
 
     async settle(attempt): Promise<Settlement> {
-      const { status, transaction, keyIndex } = await client.settleKeyAddition(attempt, {
+      const { status, transaction, keyIndex } = await client.reconcileKeyAddition(attempt, {
         deadlineMs: SETTLE_MS,
         idempotent: true,
       });

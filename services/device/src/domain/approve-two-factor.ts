@@ -59,8 +59,8 @@ const NOTHING_SUBMITTED = [
   "AccessTokenExpired",
   "InsufficientScope",
   "TooManyKeys",
-  "DelayRequired",
-  "DelayCancelled",
+  "TimeLockRequired",
+  "TimeLockCancelled",
 ] as const;
 
 /**
@@ -68,8 +68,8 @@ const NOTHING_SUBMITTED = [
  * wins; the device that approved succeeds again with the same approval.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature,
  * TransactionMismatch, TransactionPending, RateLimited, AccountFrozen, TooManyDevices, TooManyKeys,
- * InsufficientScope (the asking device itself), SessionEnded (no registered device), DelayRequired and
- * DelayCancelled (a recovery key), and what else NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded
+ * InsufficientScope (the asking device itself), SessionEnded (no registered device), TimeLockRequired and
+ * TimeLockCancelled (a recovery key), and what else NOTHING_SUBMITTED names; Unavailable and DeadlineExceeded
  * where the outcome will show in the request.
  */
 export function approveTwoFactor(ports: ApprovePorts) {

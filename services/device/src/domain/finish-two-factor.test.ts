@@ -5,7 +5,7 @@ import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../testing/memo
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
 import type { TwoFactor } from "./two-factor.ts";
 
-describe("describeAdmission and finishTwoFactor", () => {
+describe("describeEnrollment and finishTwoFactor", () => {
   let world: TwoFactorWorld;
   let store: MemoryTwoFactorStore;
   let accountId: string;

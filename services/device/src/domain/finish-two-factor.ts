@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/errors";
 import { faultPoint } from "../fault-points.ts";
-import type { OfAdmission } from "./describe-admission.ts";
+import type { OfEnrollment } from "./describe-enrollment.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import type { TwoFactorPorts } from "./two-factor-ports.ts";
@@ -25,7 +25,7 @@ const refusals: Record<TwoFactorStatus, () => AppError> = {
  * Errors: TwoFactorAuthNotFound, and why not: TwoFactorAuthPending, -Rejected, -Expired, -Finished, -Failed.
  */
 export function finishTwoFactor(ports: TwoFactorPorts) {
-  return async ({ accountId, id, requestId }: OfAdmission): Promise<TwoFactorView> => {
+  return async ({ accountId, id, requestId }: OfEnrollment): Promise<TwoFactorView> => {
     const request = await findTwoFactor(ports, accountId, id, requestId);
     const context = { occurredAt: ports.clock.now(), requestId };
     const finished: TwoFactor | undefined = await ports.requests.take(request.id, finishing, context);

@@ -36,15 +36,15 @@ describe("what devices see of an event", () => {
       { accountId, change: "unfrozen" },
     ],
     [
-      "auth.delay-started",
-      { delayStarted: { id: "d", operation: "unfreeze", availableAt: new Date(0), chainName: "" } },
-      "delay.started",
+      "auth.time-lock-started",
+      { timeLockStarted: { id: "d", operation: "unfreeze", availableAt: new Date(0), chainName: "" } },
+      "time-lock.started",
       { id: "d", operation: "unfreeze", availableAt: "1970-01-01T00:00:00.000Z" },
     ],
     [
-      "auth.delay-cancelled",
-      { delayCancelled: { id: "d", operation: "unfreeze" } },
-      "delay.cancelled",
+      "auth.time-lock-cancelled",
+      { timeLockCancelled: { id: "d", operation: "unfreeze" } },
+      "time-lock.cancelled",
       { id: "d", operation: "unfreeze" },
     ],
     [

@@ -33,13 +33,13 @@ const TWO_FACTOR: ReadonlyMap<string, string> = new Map([
   ...["approved", "rejected", "expired", "finished", "failed"].map((state) => [state, state] as const),
 ]);
 
-const delayStarted = ({ delayStarted: started }: Event): Seen | undefined =>
+const timeLockStarted = ({ timeLockStarted: started }: Event): Seen | undefined =>
   started && {
-    type: "delay.started",
+    type: "time-lock.started",
     data: { id: started.id, operation: started.operation, availableAt: started.availableAt?.toISOString() ?? "" },
   };
-const delayCancelled = ({ delayCancelled: cancelled }: Event): Seen | undefined =>
-  cancelled && { type: "delay.cancelled", data: { id: cancelled.id, operation: cancelled.operation } };
+const timeLockCancelled = ({ timeLockCancelled: cancelled }: Event): Seen | undefined =>
+  cancelled && { type: "time-lock.cancelled", data: { id: cancelled.id, operation: cancelled.operation } };
 
 // By service and name, as the subject has them: NATS lets each service publish its own only.
 const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
@@ -62,10 +62,10 @@ const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
   "key.key-revoked": ({ keyRevoked }) => keyRevoked && { type: "key.revoked", data: keyOf(keyRevoked) },
   "key.key-discovered": ({ keyDiscovered }) => keyDiscovered && { type: "key.discovered", data: keyOf(keyDiscovered) },
   "key.account-left": ({ accountId, accountLeft }) => accountLeft && updatedAccount(accountId, "left"),
-  "signer.delay-started": delayStarted,
-  "auth.delay-started": delayStarted,
-  "signer.delay-cancelled": delayCancelled,
-  "auth.delay-cancelled": delayCancelled,
+  "signer.time-lock-started": timeLockStarted,
+  "auth.time-lock-started": timeLockStarted,
+  "signer.time-lock-cancelled": timeLockCancelled,
+  "auth.time-lock-cancelled": timeLockCancelled,
   "device.device-registered": ({ deviceRegistered }) =>
     deviceRegistered && updatedDevice(deviceRegistered.deviceId, "registered"),
   "device.device-updated": ({ deviceUpdated }) => deviceUpdated && updatedDevice(deviceUpdated.deviceId, "changed"),

@@ -129,9 +129,9 @@ describe("notices", () => {
   });
 
   it("are sent where a freeze is to be lifted, and where that was cancelled", async () => {
-    const delayStarted = { id: "d", operation: "unfreeze", availableAt: clock.now(), chainName: "" };
-    await handler()(event("auth.delay-started", { delayStarted }));
-    await handler()(event("auth.delay-cancelled", { delayCancelled: { id: "d", operation: "unfreeze" } }));
+    const timeLockStarted = { id: "d", operation: "unfreeze", availableAt: clock.now(), chainName: "" };
+    await handler()(event("auth.time-lock-started", { timeLockStarted }));
+    await handler()(event("auth.time-lock-cancelled", { timeLockCancelled: { id: "d", operation: "unfreeze" } }));
     expect(pushes.map(({ kind }) => kind)).toEqual(["notice.unfreeze-asked", "notice.unfreeze-cancelled"]);
     expect(mails.map(({ subject }) => subject)).toEqual([
       "Unfreezing your account was requested",
@@ -174,7 +174,7 @@ describe("notices", () => {
     expect(mails[0]!.text).toContain("Zeit: 2026-11-20 10:00 UTC");
   });
 
-  const delay = { id: v7(), operation: "add-recovery-key", chainName: "c" };
+  const timeLock = { id: v7(), operation: "add-recovery-key", chainName: "c" };
   const chainAlert = (freezes: boolean) =>
     event("account.chain-alert", {
       chainAlert: {
@@ -198,15 +198,15 @@ describe("notices", () => {
     "new-device": () => registered("second"),
     frozen: () => frozen("frozen"),
     unfrozen: () => frozen("unfrozen"),
-    "unfreeze-asked": () => event("auth.delay-started", { delayStarted: delay as never }),
-    "unfreeze-cancelled": () => event("auth.delay-cancelled", { delayCancelled: delay as never }),
+    "unfreeze-asked": () => event("auth.time-lock-started", { timeLockStarted: timeLock as never }),
+    "unfreeze-cancelled": () => event("auth.time-lock-cancelled", { timeLockCancelled: timeLock as never }),
     "unknown-key": () => event("key.key-discovered", { keyDiscovered: {} as never }),
     "changed-on-chain": () => chainAlert(false),
     "changed-and-frozen": () => chainAlert(true),
     "account-left": () => event("key.account-left", { accountLeft: {} as never }),
     "recovery-sign-in": () => session(true),
-    "delay-started": () => event("signer.delay-started", { delayStarted: delay as never }),
-    "delay-cancelled": () => event("signer.delay-cancelled", { delayCancelled: delay as never }),
+    "time-lock-started": () => event("signer.time-lock-started", { timeLockStarted: timeLock as never }),
+    "time-lock-cancelled": () => event("signer.time-lock-cancelled", { timeLockCancelled: timeLock as never }),
   };
 
   it.each(Object.entries(causes))("%s is pushed for the event that the list of kinds names", async (kind, cause) => {

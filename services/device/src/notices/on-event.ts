@@ -8,12 +8,12 @@ import type { sendNotice } from "./send-notice.ts";
 /** Events that are news whatever else is known, and what they must carry. */
 const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof Event]>> = {
   "auth.account-unfrozen": ["unfrozen", "accountFrozen"],
-  "auth.delay-started": ["unfreeze-asked", "delayStarted"],
-  "auth.delay-cancelled": ["unfreeze-cancelled", "delayCancelled"],
+  "auth.time-lock-started": ["unfreeze-asked", "timeLockStarted"],
+  "auth.time-lock-cancelled": ["unfreeze-cancelled", "timeLockCancelled"],
   "key.key-discovered": ["unknown-key", "keyDiscovered"],
   "key.account-left": ["account-left", "accountLeft"],
-  "signer.delay-started": ["delay-started", "delayStarted"],
-  "signer.delay-cancelled": ["delay-cancelled", "delayCancelled"],
+  "signer.time-lock-started": ["time-lock-started", "timeLockStarted"],
+  "signer.time-lock-cancelled": ["time-lock-cancelled", "timeLockCancelled"],
 };
 
 /** The sign-in that comes with a registration is told by that. */

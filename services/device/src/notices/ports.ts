@@ -11,8 +11,8 @@ export type NoticeKind =
   | "changed-and-frozen"
   | "account-left"
   | "recovery-sign-in"
-  | "delay-started"
-  | "delay-cancelled";
+  | "time-lock-started"
+  | "time-lock-cancelled";
 
 export interface DeliveryStore {
   /** Begins an event's notice: false where the account has had `limit` of its kind since then. True again for one that had begun. */

@@ -108,7 +108,7 @@ describe("SMTP", () => {
 
   it("encodes a subject that is not ASCII as RFC 2047 asks, and a body as UTF-8", async () => {
     const sender = mailer();
-    const { subject, text } = noticeText("delay-started", new Date(0), "de");
+    const { subject, text } = noticeText("time-lock-started", new Date(0), "de");
     await sender.send({ ...mail, subject, text });
     sender.close();
     const { data } = received[0]!;

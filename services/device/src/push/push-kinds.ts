@@ -19,15 +19,15 @@ export const PUSH_KINDS = {
   "notice.new-device": ["device.device-registered"],
   "notice.frozen": ["auth.account-frozen"],
   "notice.unfrozen": ["auth.account-unfrozen"],
-  "notice.unfreeze-asked": ["auth.delay-started"],
-  "notice.unfreeze-cancelled": ["auth.delay-cancelled"],
+  "notice.unfreeze-asked": ["auth.time-lock-started"],
+  "notice.unfreeze-cancelled": ["auth.time-lock-cancelled"],
   "notice.unknown-key": ["key.key-discovered"],
   "notice.changed-on-chain": ["account.chain-alert"],
   "notice.changed-and-frozen": ["account.chain-alert"],
   "notice.account-left": ["key.account-left"],
   "notice.recovery-sign-in": ["auth.session-created"],
-  "notice.delay-started": ["signer.delay-started"],
-  "notice.delay-cancelled": ["signer.delay-cancelled"],
+  "notice.time-lock-started": ["signer.time-lock-started"],
+  "notice.time-lock-cancelled": ["signer.time-lock-cancelled"],
 } as const satisfies Readonly<Record<Kind, readonly string[]>>;
 
 export type PushKind = keyof typeof PUSH_KINDS;

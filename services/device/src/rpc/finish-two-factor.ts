@@ -2,12 +2,12 @@ import type { FinishTwoFactorRequest, FinishTwoFactorResponse } from "@countersi
 import type { CallContext } from "@countersign/service-kit";
 import type { finishTwoFactor } from "../domain/finish-two-factor.ts";
 import { parseRequest } from "./messages.ts";
-import { ofAdmission, toWireTwoFactor } from "./two-factor-messages.ts";
+import { ofEnrollment, toWireTwoFactor } from "./two-factor-messages.ts";
 
 /** device.v1.TwoFactor/FinishTwoFactor */
 export const finishTwoFactorRpc =
   (finish: ReturnType<typeof finishTwoFactor>) =>
   async (request: FinishTwoFactorRequest, { requestId }: CallContext): Promise<FinishTwoFactorResponse> => {
-    const view = await finish({ ...parseRequest(ofAdmission, request), requestId });
+    const view = await finish({ ...parseRequest(ofEnrollment, request), requestId });
     return { twoFactorAuth: toWireTwoFactor(view) };
   };

@@ -159,9 +159,9 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const { accountId } = wish;
     expect(redirected?.request?.message).toEqual(message);
     await gateway.approveTwoFactor({ id: wish.id, signature: signatureOver(message) }, token);
-    expect(await auth.describeAdmission({ accountId, id })).toMatchObject({ sealed: false, keyIndex: -1 });
+    expect(await auth.describeEnrollment({ accountId, id })).toMatchObject({ sealed: false, keyIndex: -1 });
     world.chain.decide("sealed");
-    const admission = await auth.describeAdmission({ accountId, id });
+    const admission = await auth.describeEnrollment({ accountId, id });
     expect(admission).toMatchObject({
       sealed: true,
       keyIndex: 2,
@@ -206,7 +206,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
       await expect(gateway.redirectTwoFactor({ id, destDeviceId: v7() }, token)).rejects.toMatchObject(notFound);
       await expect(gateway.rejectTwoFactor({ id }, token)).rejects.toMatchObject(notFound);
       await expect(gateway.approveTwoFactor({ id, txId: TX }, token)).rejects.toMatchObject(notFound);
-      await expect(auth.describeAdmission({ accountId, id })).rejects.toMatchObject(notFound);
+      await expect(auth.describeEnrollment({ accountId, id })).rejects.toMatchObject(notFound);
     }
   });
 
@@ -228,7 +228,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     await expect(gateway.getTwoFactor({ id }, stranger)).rejects.toMatchObject(notFound);
     await expect(gateway.rejectTwoFactor({ id }, stranger)).rejects.toMatchObject(notFound);
     await expect(gateway.approveTwoFactor({ id, txId: TX }, stranger)).rejects.toMatchObject(notFound);
-    await expect(auth.describeAdmission({ accountId: v7(), id })).rejects.toMatchObject(notFound);
+    await expect(auth.describeEnrollment({ accountId: v7(), id })).rejects.toMatchObject(notFound);
     expect((await gateway.listTwoFactor({ status: 0 }, stranger)).twoFactorAuths).toEqual([]);
   });
 
@@ -238,7 +238,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const notAllowed = refused("CallerNotAllowed");
     await expect(gateway.openTwoFactor(wireWish(accountId))).rejects.toMatchObject(notAllowed);
     await expect(gateway.finishTwoFactor({ accountId, id })).rejects.toMatchObject(notAllowed);
-    await expect(gateway.describeAdmission({ accountId, id })).rejects.toMatchObject(notAllowed);
+    await expect(gateway.describeEnrollment({ accountId, id })).rejects.toMatchObject(notAllowed);
     await expect(auth.approveTwoFactor({ id, txId: TX }, token)).rejects.toMatchObject(notAllowed);
     await expect(gateway.getTwoFactor({ id })).rejects.toMatchObject(refused("Unauthenticated"));
     const ephemeral = signIn(old, "sign");

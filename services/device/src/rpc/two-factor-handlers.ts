@@ -1,7 +1,7 @@
 import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import type { Handlers } from "@countersign/service-kit";
 import { type ApprovePorts, approveTwoFactor } from "../domain/approve-two-factor.ts";
-import { describeAdmission } from "../domain/describe-admission.ts";
+import { describeEnrollment } from "../domain/describe-enrollment.ts";
 import { finishTwoFactor } from "../domain/finish-two-factor.ts";
 import { getTwoFactor } from "../domain/get-two-factor.ts";
 import { listTwoFactor } from "../domain/list-two-factor.ts";
@@ -10,7 +10,7 @@ import { redirectTwoFactor } from "../domain/redirect-two-factor.ts";
 import { rejectTwoFactor } from "../domain/reject-two-factor.ts";
 import { reopenTwoFactor } from "../domain/reopen-two-factor.ts";
 import { approveTwoFactorRpc } from "./approve-two-factor.ts";
-import { describeAdmissionRpc } from "./describe-admission.ts";
+import { describeEnrollmentRpc } from "./describe-enrollment.ts";
 import { finishTwoFactorRpc } from "./finish-two-factor.ts";
 import { getTwoFactorRpc } from "./get-two-factor.ts";
 import { listTwoFactorRpc } from "./list-two-factor.ts";
@@ -28,6 +28,6 @@ export const twoFactorHandlers = (options: OpenTwoFactorOptions & ApprovePorts):
   rejectTwoFactor: rejectTwoFactorRpc(rejectTwoFactor(options)),
   approveTwoFactor: approveTwoFactorRpc(approveTwoFactor(options)),
   reopenTwoFactor: reopenTwoFactorRpc(reopenTwoFactor(options)),
-  describeAdmission: describeAdmissionRpc(describeAdmission(options)),
+  describeEnrollment: describeEnrollmentRpc(describeEnrollment(options)),
   finishTwoFactor: finishTwoFactorRpc(finishTwoFactor(options)),
 });

@@ -49,7 +49,7 @@ const twoFactorId = z.string().transform((id) => {
 export const ofTwoFactor = z.object({ id: twoFactorId });
 
 /** The same, asked by auth for an account. */
-export const ofAdmission = z.object({ accountId: uuid, id: twoFactorId });
+export const ofEnrollment = z.object({ accountId: uuid, id: twoFactorId });
 
 export const openTwoFactorShape = z.object({
   id: uuid,

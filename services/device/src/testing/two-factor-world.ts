@@ -5,7 +5,7 @@ import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/ke
 import { childTrace, FixedClock, traceFrom } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { type ApproverSession, approveTwoFactor } from "../domain/approve-two-factor.ts";
-import { describeAdmission } from "../domain/describe-admission.ts";
+import { describeEnrollment } from "../domain/describe-enrollment.ts";
 import type { Device } from "../domain/device.ts";
 import type { OfTwoFactor } from "../domain/find-two-factor.ts";
 import { finishTwoFactor } from "../domain/finish-two-factor.ts";
@@ -66,7 +66,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     redirect: redirectTwoFactor(ports),
     reject: (command: OfTwoFactor & { inRecovery?: boolean }) => reject({ inRecovery: false, ...command }),
     reopen: reopenTwoFactor(ports),
-    describe: describeAdmission(ports),
+    describe: describeEnrollment(ports),
     finish: finishTwoFactor(ports),
     sweep: sweepTwoFactor({ ...ports, logger: silentLogger }),
 

@@ -54,10 +54,13 @@ describe("a young device", () => {
     clock.advance(HOUR);
     const error = await transaction(asked(payloadMessage(payload), sessionOf(young))).catch((thrown) => thrown);
     const availableAt = new Date(clock.now().getTime() + 23 * HOUR).toISOString();
-    expect(error).toMatchObject({ reason: "DelayRequired", metadata: { availableAt, delayId: expect.any(String) } });
+    expect(error).toMatchObject({
+      reason: "TimeLockRequired",
+      metadata: { availableAt, timeLockId: expect.any(String) },
+    });
     expect(timeLocks.told).toEqual(["started revoke-user-key"]);
     clock.advance(23 * HOUR - 1);
-    expect(await revoking(device)).toBe("DelayRequired");
+    expect(await revoking(device)).toBe("TimeLockRequired");
     expect(await revokedKeys.has(account, device.publicKey.publicKey)).toBe(false);
     clock.advance(1);
     expect(await revoking(device)).toBe("signed");
@@ -71,16 +74,16 @@ describe("a young device", () => {
     young = key();
     await addKey(young.publicKey);
     const signed = await envelopeBy(payload, [young], sessionOf(other));
-    expect(await refusalOf(paymaster(asked(signed, sessionOf(young))))).toBe("DelayRequired");
+    expect(await refusalOf(paymaster(asked(signed, sessionOf(young))))).toBe("TimeLockRequired");
     for (const oldKey of [device.publicKey.publicKey, negated(device.publicKey).publicKey]) {
       const own = { ...changeOf({ template: "revoke-user-key", oldKey }), payer: account.address };
-      expect(await refusalOf(transaction(asked(envelopeMessage(own), sessionOf(young))))).toBe("DelayRequired");
-      expect(await refusalOf(transaction(asked(payloadMessage(own), sessionOf(young))))).toBe("DelayRequired");
+      expect(await refusalOf(transaction(asked(envelopeMessage(own), sessionOf(young))))).toBe("TimeLockRequired");
+      expect(await refusalOf(transaction(asked(payloadMessage(own), sessionOf(young))))).toBe("TimeLockRequired");
     }
   });
 
   it("is kept from it by an older one, and by no younger one", async () => {
-    expect(await revoking(device)).toBe("DelayRequired");
+    expect(await revoking(device)).toBe("TimeLockRequired");
     const [lock] = await timeLocks.list(account.accountId, clock.now());
     const cancel = (deviceCreatedAt: Date) =>
       cancelTimeLock({ timeLocks, delays: DELAYS, clock })({
@@ -90,7 +93,7 @@ describe("a young device", () => {
     await expect(cancel(clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
     await cancel(new Date(0));
     clock.advance(DAY - 1);
-    expect(await revoking(device)).toBe("DelayCancelled");
+    expect(await revoking(device)).toBe("TimeLockCancelled");
   });
 
   it("is revoked at once by an older one, and not by itself", async () => {
@@ -106,7 +109,7 @@ describe("a young device", () => {
     await transaction(asked(payloadMessage(addition(early.publicKey)), ephemeral));
     clock.advance(DAY);
     await addKey(early.publicKey);
-    expect(await revoking(device, early)).toBe("DelayRequired");
+    expect(await revoking(device, early)).toBe("TimeLockRequired");
   });
 
   it("cannot use an approval of long ago that never ran: the last one counts", async () => {
@@ -114,7 +117,7 @@ describe("a young device", () => {
     await addKey(kept.publicKey);
     clock.advance(DAY);
     await addKey(kept.publicKey);
-    expect(await revoking(device, kept)).toBe("DelayRequired");
+    expect(await revoking(device, kept)).toBe("TimeLockRequired");
   });
 
   it("cannot use an approval that it renews all the time", async () => {
@@ -123,7 +126,7 @@ describe("a young device", () => {
       clock.advance(QUARTER / 2);
       await addKey(kept.publicKey);
     }
-    expect(await revoking(device, kept)).toBe("DelayRequired");
+    expect(await revoking(device, kept)).toBe("TimeLockRequired");
   }, 60_000);
 
   it("cannot make an older device count as young by having its key signed for once more", async () => {
@@ -154,7 +157,7 @@ describe("without a delay", () => {
     await recoveryKeys.remember(account, recovery.publicKey, clock.now());
     const payload = changeOf({ template: "add-user-key", newKey: young.publicKey });
     const session = { ...sessionOf(recovery), scope: "recover" } as const;
-    expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveredDeviceMs);
     await paymaster(asked(await envelopeBy(payload, [recovery], session), session));
     expect(await revoking(device)).toBe("signed");
@@ -165,9 +168,9 @@ describe("without a delay", () => {
 });
 
 it("a key that was not seen to come counts as young: it waits for the whole delay", async () => {
-  expect(await revoking(device)).toBe("DelayRequired");
+  expect(await revoking(device)).toBe("TimeLockRequired");
   clock.advance(DELAYS.youngDeviceMs - 1);
-  expect(await revoking(device)).toBe("DelayRequired");
+  expect(await revoking(device)).toBe("TimeLockRequired");
   clock.advance(1);
   expect(await revoking(device)).toBe("signed");
 });
@@ -215,7 +218,7 @@ describe("an ephemeral token's addition", () => {
   it("is recorded as a recovery key's where one approves it, after its delay", async () => {
     const recovery = key();
     await recoveryKeys.remember(account, recovery.publicKey, clock.now());
-    expect(await paying(recovery)).toBe("DelayRequired");
+    expect(await paying(recovery)).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveredDeviceMs);
     expect(await paying(recovery)).toBe("signed");
     expect(findAdded(await addedKeys.of(account), newDevice.publicKey.publicKey)?.source).toBe("recovery");

@@ -42,8 +42,8 @@ const RECORDED = [
   "AccountNotReady",
   "InvalidRequest",
   "LoginTooOld",
-  "DelayRequired",
-  "DelayCancelled",
+  "TimeLockRequired",
+  "TimeLockCancelled",
   "MessageRenewed",
 ] as const;
 

@@ -41,9 +41,12 @@ describe("a change of the recovery key", () => {
     const message = await adding();
     const error = await transaction(asked(message, fresh())).catch((thrown) => thrown);
     const availableAt = new Date(clock.now().getTime() + DELAYS.recoveryKeyMs).toISOString();
-    expect(error).toMatchObject({ reason: "DelayRequired", metadata: { availableAt, delayId: expect.any(String) } });
+    expect(error).toMatchObject({
+      reason: "TimeLockRequired",
+      metadata: { availableAt, timeLockId: expect.any(String) },
+    });
     clock.advance(DELAYS.recoveryKeyMs - 1);
-    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockRequired");
     expect(timeLocks.told).toEqual(["started add-recovery-key"]);
     clock.advance(1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("signed");
@@ -61,23 +64,23 @@ describe("a change of the recovery key", () => {
     ageIs(HOUR);
     expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("signed");
     state.bindings = [account];
-    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("TimeLockRequired");
   });
 
   it("waits on a further chain too, where the account is old and its binding is young", async () => {
     const at = (ms: number) => new Date(clock.now().getTime() - ms);
     const elsewhere = { ...account, chainName: "elsewhere", address: "179b6b1cb6755e31", boundAt: at(25 * HOUR) };
     state.bindings = [{ ...account, boundAt: at(HOUR) }, elsewhere];
-    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("TimeLockRequired");
   });
 
   it("begins anew for another key, and once it was granted for a day", async () => {
     await refusalOf(transaction(asked(await adding(), fresh())));
     clock.advance(DELAYS.recoveryKeyMs);
     const other = await adding(generateKeyPair().publicKey);
-    expect(await refusalOf(transaction(asked(other, fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveryKeyMs + DELAYS.goodForMs);
-    expect(await refusalOf(transaction(asked(other, fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
     expect(timeLocks.told).toHaveLength(3);
   });
 
@@ -85,7 +88,7 @@ describe("a change of the recovery key", () => {
     const message = await adding();
     const { metadata } = await transaction(asked(message, fresh())).catch((thrown) => thrown);
     const { accountId } = account;
-    const cancel = (deviceCreatedAt: Date, id: string = metadata.delayId) =>
+    const cancel = (deviceCreatedAt: Date, id: string = metadata.timeLockId) =>
       cancelTimeLock({ timeLocks, delays: DELAYS, clock })({
         accountId,
         id,
@@ -93,13 +96,13 @@ describe("a change of the recovery key", () => {
         requestId: "",
       });
     await expect(cancel(clock.now())).rejects.toMatchObject({ reason: "DeviceTooYoung" });
-    await expect(cancel(new Date(0), account.accountId)).rejects.toMatchObject({ reason: "DelayNotFound" });
+    await expect(cancel(new Date(0), account.accountId)).rejects.toMatchObject({ reason: "TimeLockNotFound" });
     await cancel(new Date(0));
     await cancel(new Date(0));
     clock.advance(DELAYS.recoveryKeyMs - 1);
-    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("DelayCancelled");
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockCancelled");
     clock.advance(1);
-    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockRequired");
   });
 
   it("names the account's own server key", async () => {
@@ -130,7 +133,7 @@ describe("a recovery key's session", () => {
     const message = payloadMessage(addition());
     expect(await refusalOf(transaction(asked(payloadMessage(tx()), token)))).toBe("OutsideEphemeralScope");
     expect(await refusalOf(transaction(asked(await adding(), { ...token, ...fresh() })))).toBe("OutsideEphemeralScope");
-    expect(await refusalOf(transaction(asked(message, token)))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(message, token)))).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveredDeviceMs);
     const { signature } = await transaction(asked(message, token));
     const own = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
@@ -162,7 +165,7 @@ describe("a recovery key's session", () => {
     const { signature } = await transaction(asked(message, ephemeral));
     const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
     expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, stolen), ephemeral)))).toBe(
-      "DelayRequired",
+      "TimeLockRequired",
     );
   });
 
@@ -173,7 +176,7 @@ describe("a recovery key's session", () => {
     const { signature } = await transaction(asked(message, ephemeral));
     const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
     const envelope = signedBy({ keyId: 0, signature }, stolen);
-    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("DelayRequired");
+    expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveredDeviceMs);
     expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("signed");
   });
@@ -219,10 +222,10 @@ describe("a recovery key's session", () => {
     const cancelled = async (): Promise<string> => {
       const { metadata } = await transaction(asked(message, token)).catch((thrown) => thrown);
       const { accountId } = account;
-      const command = { accountId, id: metadata.delayId, deviceCreatedAt: new Date(0), requestId: "" };
+      const command = { accountId, id: metadata.timeLockId, deviceCreatedAt: new Date(0), requestId: "" };
       return refusalOf(cancelTimeLock({ timeLocks, delays: DELAYS, clock })(command));
     };
-    while ((await cancelled()) !== "DelayContested") clock.advance(DELAYS.recoveredDeviceMs);
+    while ((await cancelled()) !== "TimeLockContested") clock.advance(DELAYS.recoveredDeviceMs);
     expect(clock.now().getTime() - begun).toBe(DELAYS.contestMs);
     clock.advance(DELAYS.recoveredDeviceMs);
     expect(await refusalOf(transaction(asked(message, token)))).toBe("signed");
@@ -230,7 +233,7 @@ describe("a recovery key's session", () => {
 
   it("is not what a device's key becomes by being named in a request that waits", async () => {
     ageIs(25 * HOUR);
-    expect(await refusalOf(transaction(asked(await adding(device.publicKey), fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(await adding(device.publicKey), fresh())))).toBe("TimeLockRequired");
     const message = payloadMessage(addition());
     const { signature } = await transaction(asked(message));
     const own = { keyId: 1, signature: signMessage(device.privateKey, message) };

@@ -80,8 +80,8 @@ export function succeeding(known: TimeLock | null | undefined, wish: TimeLock): 
 export const isStanding = (lock: TimeLock, now: Date): boolean => now < (refusedUntil(lock) ?? lock.lapsesAt);
 
 /**
- * Lets a template pass whose delay is over, and starts the delay of one that is asked for the first time. Errors: LoginTooOld, DelayRequired with
- * `availableAt`, DelayCancelled.
+ * Lets a template pass whose delay is over, and starts the delay of one that is asked for the first time. Errors: LoginTooOld, TimeLockRequired with
+ * `availableAt`, TimeLockCancelled.
  */
 export const requireDelay =
   ({ timeLocks, recoveryKeys, addedKeys, delays, clock, newId }: TimeLockOptions) =>
@@ -128,12 +128,12 @@ export const requireDelay =
     };
     const lock = await timeLocks.ask(wish, "");
     if (lock.id === wish.id) await faultPoint("delay started");
-    if (lock.cancelledAt !== null) throw new AppError("DelayCancelled");
+    if (lock.cancelledAt !== null) throw new AppError("TimeLockCancelled");
     if (now >= lock.availableAt) return void (await grant());
     const seconds = Math.ceil((lock.availableAt.getTime() - now.getTime()) / 1000);
-    throw new AppError("DelayRequired", {
+    throw new AppError("TimeLockRequired", {
       retryAfterSeconds: seconds,
-      metadata: { availableAt: lock.availableAt.toISOString(), delayId: lock.id },
+      metadata: { availableAt: lock.availableAt.toISOString(), timeLockId: lock.id },
     });
   };
 
@@ -147,7 +147,7 @@ export interface CancelTimeLock {
 
 /**
  * Cancels what waits, from a device that was there before. The same again changes nothing. A device that a recovery key lets in is kept out for `contestMs`, and no
- * longer: a thief's old phone must not do so for good. Errors: DelayNotFound, DeviceTooYoung, DelayContested.
+ * longer: a thief's old phone must not do so for good. Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested.
  */
 export const cancelTimeLock =
   ({
@@ -158,11 +158,11 @@ export const cancelTimeLock =
   async ({ accountId, id, deviceCreatedAt, requestId }: CancelTimeLock): Promise<TimeLock> => {
     const now = clock.now();
     const known = (await timeLocks.list(accountId, now)).find((lock) => lock.id === id);
-    if (!known) throw new AppError("DelayNotFound");
+    if (!known) throw new AppError("TimeLockNotFound");
     if (deviceCreatedAt >= known.startedAt) throw new AppError("DeviceTooYoung");
     const contestedMs = now.getTime() - known.contestedSince.getTime();
-    if (known.operation === "add-user-key" && contestedMs >= delays.contestMs) throw new AppError("DelayContested");
+    if (known.operation === "add-user-key" && contestedMs >= delays.contestMs) throw new AppError("TimeLockContested");
     const cancelled = await timeLocks.cancel(accountId, id, now, requestId);
-    if (!cancelled) throw new AppError("DelayNotFound");
+    if (!cancelled) throw new AppError("TimeLockNotFound");
     return cancelled;
   };

@@ -47,8 +47,8 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
     ["a new account, a login of now", 0, 0, "signed"],
     ["a day less a millisecond, five minutes", 24 * HOUR - 1, 5 * MINUTE, "signed"],
     ["a day less a millisecond, an older login", 24 * HOUR - 1, 5 * MINUTE + 1, "LoginTooOld"],
-    ["a day, a login of now", 24 * HOUR, 0, "DelayRequired"],
-    ["a day, five minutes", 24 * HOUR, 5 * MINUTE, "DelayRequired"],
+    ["a day, a login of now", 24 * HOUR, 0, "TimeLockRequired"],
+    ["a day, five minutes", 24 * HOUR, 5 * MINUTE, "TimeLockRequired"],
     ["a year, an older login", 8760 * HOUR, 5 * MINUTE + 1, "LoginTooOld"],
     ["an hour, a login as far ahead as clocks may differ", HOUR, -30_000, "signed"],
     ["an hour, a login further in the future", HOUR, -30_001, "LoginTooOld"],
@@ -69,23 +69,23 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
 
   it("waits its 72 hours, needs a login of now again, and then the same request is signed, for a day", async () => {
     ageIs(25 * HOUR);
-    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("TimeLockRequired");
     clock.advance(72 * HOUR - 1);
-    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("TimeLockRequired");
     clock.advance(1);
     expect(await refusalOf(transaction(asked(await message(), loggedIn(5 * MINUTE + 1))))).toBe("LoginTooOld");
     if (template !== "revoke-recovery-key") {
       const other = await message(generateKeyPair().publicKey);
-      expect(await refusalOf(transaction(asked(other, fresh())))).toBe("DelayRequired");
+      expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
       // Another request took its place: the first one begins anew.
-      expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+      expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("TimeLockRequired");
       clock.advance(72 * HOUR);
     }
     expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("signed");
     clock.advance(24 * HOUR - 1);
     expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("signed");
     clock.advance(1);
-    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("DelayRequired");
+    expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("TimeLockRequired");
   });
 });
 

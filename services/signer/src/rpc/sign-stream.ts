@@ -28,8 +28,8 @@ async function answer(options: SignStreamOptions, request: SignRequest, call: Ca
   } catch (error) {
     const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
     if (reason === "Internal") call.logger.error({ err: error, requestId: request.requestId }, "signing failed");
-    const { reason: rule = "", availableAt = "", delayId = "" } = metadata;
-    return { id, refusal: { reason, detail, rule, retryAfterSeconds, availableAt, delayId } };
+    const { reason: rule = "", availableAt = "", timeLockId = "" } = metadata;
+    return { id, refusal: { reason, detail, rule, retryAfterSeconds, availableAt, timeLockId } };
   }
 }
 

@@ -23,7 +23,7 @@ export const timeLockRpcs = (
     return { timeLocks: (await timeLocks.list(accountId, clock.now())).map(toWire) };
   },
   async cancelTimeLock({ accountId, id, deviceCreatedAt }, { requestId }) {
-    if (!isUuid(accountId) || !isUuid(id)) throw new AppError("DelayNotFound");
+    if (!isUuid(accountId) || !isUuid(id)) throw new AppError("TimeLockNotFound");
     if (!deviceCreatedAt) throw new AppError("InvalidRequest", { detail: "no device" });
     return { timeLock: toWire(await cancel({ accountId, id, deviceCreatedAt, requestId })) };
   },

@@ -28,7 +28,7 @@ describe("time locks in Postgres", () => {
     const locks = await Promise.all(Array.from({ length: 10 }, () => store.ask(wish(accountId), "r")));
     expect(new Set(locks.map(({ id }) => id)).size).toBe(1);
     expect(await store.list(accountId, clock.now())).toEqual([locks[0]]);
-    expect(await told(accountId, "delay-started")).toBe(1);
+    expect(await told(accountId, "time-lock-started")).toBe(1);
   });
 
   it("another request takes the place; cancelling is told once, and nobody else's", async () => {
@@ -44,7 +44,7 @@ describe("time locks in Postgres", () => {
       expect(await store.cancel(accountId, second.id, clock.now(), "r")).toEqual(cancelled);
     }
     expect(await store.ask(wish(accountId, "b"), "r")).toEqual(cancelled);
-    expect([await told(accountId, "delay-started"), await told(accountId, "delay-cancelled")]).toEqual([2, 1]);
+    expect([await told(accountId, "time-lock-started"), await told(accountId, "time-lock-cancelled")]).toEqual([2, 1]);
     expect(await store.list(accountId, later(2_000))).toEqual([]);
   });
 

@@ -12,12 +12,12 @@ async function publish(tx: Prisma.TransactionClient, told: Told, now: Date, requ
   const lock = "started" in told ? told.started : told.cancelled;
   const { id: lockId, accountId, operation, availableAt, chainName } = lock;
   const id = uuidv7({ now: () => now });
-  const payload: Pick<Event, "delayStarted"> | Pick<Event, "delayCancelled"> =
+  const payload: Pick<Event, "timeLockStarted"> | Pick<Event, "timeLockCancelled"> =
     "started" in told
-      ? { delayStarted: { id: lockId, operation, availableAt, chainName } }
-      : { delayCancelled: { id: lockId, operation } };
+      ? { timeLockStarted: { id: lockId, operation, availableAt, chainName } }
+      : { timeLockCancelled: { id: lockId, operation } };
   const message = Event.encode({ id, occurredAt: now, accountId, requestId, ...payload }).finish();
-  const event = "started" in told ? "delay-started" : "delay-cancelled";
+  const event = "started" in told ? "time-lock-started" : "time-lock-cancelled";
   await tx.outbox.create({ data: outboxRow({ service: "signer", accountId, event, message, id, createdAt: now }) });
 }
 

@@ -7,7 +7,7 @@ import { chainName, network, newPhone, type Person, secondPhone, signUpPerson } 
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
-import { account, accountWithParents, address, delay, hex, network as networkSchema } from "../resources.ts";
+import { account, accountWithParents, address, hex, network as networkSchema, timeLock } from "../resources.ts";
 import { type Rows, seenIn, unprovoked } from "../rows.ts";
 
 const owner = once(signUpPerson);
@@ -31,7 +31,7 @@ async function waiting(person: Person, sinceSeconds: number, contestedDays = 0):
 const cancel = async (sinceSeconds: number, contestedDays?: number) => {
   const person = await owner();
   const name = await waiting(person, sinceSeconds, contestedDays);
-  return exchange("cancelDelay", { token: tokenOf(person), name });
+  return exchange("cancelTimeLock", { token: tokenOf(person), name });
 };
 
 /** Asks for a message of the owner's. */
@@ -83,7 +83,7 @@ export const accounts: Rows = {
   freezeAccount: {
     success: async () => exchange("freezeAccount", { token: tokenOf(await freezer()) }),
     codes: {
-      DelayContested: async () => {
+      TimeLockContested: async () => {
         const person = await signUpPerson();
         await query(
           "auth",
@@ -112,28 +112,28 @@ export const accounts: Rows = {
         return exchange("unfreezeAccount", { token: other });
       },
       AccountUnderReview: seenIn("tests/e2e/chain-watch.test.ts"),
-      DelayRequired: async () => {
+      TimeLockRequired: async () => {
         const token = tokenOf(await freezer());
         await exchange("freezeAccount", { token });
         return exchange("unfreezeAccount", { token });
       },
     },
   },
-  listDelays: {
+  listTimeLocks: {
     success: async () => {
       await waiting(await owner(), 0);
-      return asOwner("listDelays");
+      return asOwner("listTimeLocks");
     },
-    answer: z.strictObject({ delays: z.array(delay).min(1) }),
+    answer: z.strictObject({ timeLocks: z.array(timeLock).min(1) }),
     codes: {},
   },
-  cancelDelay: {
+  cancelTimeLock: {
     success: () => cancel(0),
     codes: {
-      InvalidRequest: async () => exchange("cancelDelay", { token: await nobodysToken(), name: "1" }),
-      DelayNotFound: async () => asOwner("cancelDelay"),
+      InvalidRequest: async () => exchange("cancelTimeLock", { token: await nobodysToken(), name: "1" }),
+      TimeLockNotFound: async () => asOwner("cancelTimeLock"),
       DeviceTooYoung: () => cancel(3600),
-      DelayContested: () => cancel(0, 31),
+      TimeLockContested: () => cancel(0, 31),
     },
   },
 };

@@ -90,8 +90,8 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>)
       SignerNotCurrent: seenIn("packages/service-kit/src/token/verifier.test.ts"),
       MessageRenewed: seenIn("services/signer/src/policy/rotation.test.ts"),
       LoginTooOld: seenIn("services/signer/src/domain/time-locks.test.ts"),
-      DelayRequired: RECOVERY,
-      DelayCancelled: RECOVERY,
+      TimeLockRequired: RECOVERY,
+      TimeLockCancelled: RECOVERY,
     },
   };
 };

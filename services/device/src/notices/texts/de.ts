@@ -66,13 +66,13 @@ export const de: NoticeTexts = {
       what: "Ihr Wiederherstellungsschlüssel hat sich bei Ihrem Konto angemeldet. Damit kann ein neues Gerät angefordert werden, das erst nach einer Wartefrist hinzugefügt wird.",
       advice: NOT_YOU,
     },
-    "delay-started": {
+    "time-lock-started": {
       subject: "Eine Änderung an den Schlüsseln Ihres Kontos wurde angefordert",
       what: "Jemand möchte ändern, wie Ihr Konto wiederhergestellt wird, oder mit dem Wiederherstellungsschlüssel ein neues Gerät hinzufügen. Das geschieht erst nach einer Wartefrist, und bis dahin kann es jedes Gerät abbrechen, das Sie schon vorher hatten.",
       advice:
         "Wenn Sie das nicht waren, öffnen Sie die App auf einem Ihrer Geräte und brechen Sie die Änderung ab; sperren Sie dann das Konto und entfernen Sie jedes Gerät, das Sie nicht kennen.",
     },
-    "delay-cancelled": {
+    "time-lock-cancelled": {
       subject: "Eine Änderung an den Schlüsseln Ihres Kontos wurde abgebrochen",
       what: "Eine Änderung an den Schlüsseln Ihres Kontos, deren Wartefrist noch lief, wurde auf einem Ihrer Geräte abgebrochen.",
       advice: NOT_YOU,

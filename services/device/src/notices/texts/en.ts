@@ -66,13 +66,13 @@ export const en: NoticeTexts = {
       what: "Your recovery key has signed in to your account. It can request a new device, which is added only after a time lock.",
       advice: NOT_YOU,
     },
-    "delay-started": {
+    "time-lock-started": {
       subject: "A change to the keys of your account was requested",
       what: "Somebody requested to change how your account is recovered, or to add a new device with its recovery key. It happens only after a time lock, and any device that you had before can cancel it until then.",
       advice:
         "If this was not you, open the app on one of your devices and cancel it; then freeze the account and remove every device that you do not know.",
     },
-    "delay-cancelled": {
+    "time-lock-cancelled": {
       subject: "A change to the keys of your account was cancelled",
       what: "A change to the keys of your account that was waiting for the end of its time lock was cancelled on one of your devices.",
       advice: NOT_YOU,

@@ -4,7 +4,7 @@ import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";
 import type { KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";
 
-export interface SettleKeyAdditionOptions {
+export interface ReconcileKeyAdditionOptions {
   readonly accounts: Pick<AccountStore, "find">;
   readonly chains: ReadonlyMap<string, KeyAdditionChain>;
   readonly additions: KeyAdditionStore;
@@ -17,8 +17,8 @@ const NO_KEY = { algorithm: "ES256", publicKey: "" } as const;
  * How far an attempt is; answers undefined for an attempt of another account. Committed bytes are submitted again, and never signed anew. An attempt that committed nothing is closed for good, so that a
  * slow one cannot commit after its request went on.
  */
-export const settleKeyAddition =
-  ({ accounts, chains, additions, clock }: SettleKeyAdditionOptions) =>
+export const reconcileKeyAddition =
+  ({ accounts, chains, additions, clock }: ReconcileKeyAdditionOptions) =>
   async (attemptId: string, accountId: string, signal: AbortSignal): Promise<KeyAddition | undefined> => {
     const found =
       (await additions.find(attemptId)) ??

@@ -4,7 +4,7 @@ import { settleTwoFactor } from "./settle-two-factor.ts";
 import type { TwoFactorPorts } from "./two-factor-ports.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
-export interface OfAdmission {
+export interface OfEnrollment {
   accountId: string;
   /** The request's id or any of its request ids. */
   id: string;
@@ -12,8 +12,8 @@ export interface OfAdmission {
 }
 
 /** A request as whoever admits the new device must know it; the key is on chain where `sealedAt` is set. Errors: TwoFactorAuthNotFound. */
-export function describeAdmission(ports: TwoFactorPorts) {
-  return async ({ accountId, id, requestId }: OfAdmission): Promise<TwoFactorView> => {
+export function describeEnrollment(ports: TwoFactorPorts) {
+  return async ({ accountId, id, requestId }: OfEnrollment): Promise<TwoFactorView> => {
     const request = await findTwoFactor(ports, accountId, id, requestId);
     if (request.status !== "approved" || request.sealedAt !== null) return viewTwoFactor(ports, request);
     try {

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/errors";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import type { Handler } from "@countersign/service-kit";
 import type { KeyAdditionState } from "../domain/key-addition.ts";
-import type { settleKeyAddition } from "../domain/settle-key-addition.ts";
+import type { reconcileKeyAddition } from "../domain/reconcile-key-addition.ts";
 import { transactionToProto } from "../messages.ts";
 import { uuidFrom } from "./key-additions.ts";
 
@@ -13,12 +13,12 @@ const STATUS = {
   abandoned: KeyAdditionStatus.KEY_ADDITION_STATUS_ABANDONED,
 } as const satisfies Record<KeyAdditionState, KeyAdditionStatus>;
 
-/** account.v1.KeyAdditions/SettleKeyAddition */
-export const settleKeyAdditionRpc =
+/** account.v1.KeyAdditions/ReconcileKeyAddition */
+export const reconcileKeyAdditionRpc =
   (
-    command: ReturnType<typeof settleKeyAddition>,
+    command: ReturnType<typeof reconcileKeyAddition>,
     transactionUrl: (chainName: string, id: string) => string,
-  ): Handler<KeyAdditionsService["settleKeyAddition"]> =>
+  ): Handler<KeyAdditionsService["reconcileKeyAddition"]> =>
   async (request, call) => {
     const attemptId = uuidFrom(request.attemptId, "/attemptId");
     const addition = await command(attemptId, uuidFrom(request.accountId, "/accountId"), call.signal);

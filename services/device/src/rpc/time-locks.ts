@@ -1,0 +1,24 @@
+import { AppError } from "@countersign/errors";
+import type { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
+import { type Handlers, isUuid, requireToken } from "@countersign/service-kit";
+import { cancelTimeLock, type TimeLocks } from "../domain/cancel-time-lock.ts";
+import type { DeviceStore } from "../domain/ports.ts";
+
+/** device.v1.TimeLocks */
+export function timeLocksHandlers(options: {
+  store: Pick<DeviceStore, "listLive">;
+  timeLocks: TimeLocks;
+}): Handlers<TimeLocksService> {
+  const cancel = cancelTimeLock(options);
+  return {
+    async listTimeLocks(_, call) {
+      return { timeLocks: await options.timeLocks.list(requireToken(call).accountId, call.requestId) };
+    },
+    async cancelTimeLock({ id }, call) {
+      if (!isUuid(id)) throw new AppError("TimeLockNotFound");
+      const { accountId, sessionKey } = requireToken(call);
+      await cancel({ session: { accountId, sessionKey }, id, requestId: call.requestId });
+      return {};
+    },
+  };
+}
