@@ -13,8 +13,8 @@ const CHAIN_AWAY =
 const KEY_BINDING = "services/auth/src/clients/verify-login.test.ts, at clients with keyBinding: required";
 const TOKEN_STATE_AWAY = "the stack's token state is never old: packages/service-kit/src/token/verifier.test.ts";
 const MALFORMED_PATH = "only of a malformed %-sequence, which is refused before a row is found";
-const AT_OPENING = "services/device/src/domain/open-two-factor.test.ts";
-const AT_APPROVING = "services/device/src/domain/approve-two-factor.test.ts";
+const AT_OPENING = "services/device/src/domain/two-factor/open-two-factor.test.ts";
+const AT_APPROVING = "services/device/src/domain/two-factor/approve-two-factor.test.ts";
 const ROTATION =
   "services/signer/src/policy/rotation.test.ts; tests/faults/server-key-rotation.test.ts rotates for real";
 
@@ -34,8 +34,8 @@ export const UNANSWERED: Readonly<Record<string, Partial<Record<Reason, string>>
   },
   finishTwoFactor: {
     PleaseRegisterKey: "services/auth/src/domain/finish-two-factor.test.ts",
-    DeviceConflict: "services/device/src/domain/register-device.test.ts",
-    TooManyDevices: "services/device/src/domain/register-device.test.ts",
+    DeviceConflict: "services/device/src/domain/devices/register-device.test.ts",
+    TooManyDevices: "services/device/src/domain/devices/register-device.test.ts",
     TooManyKeys: "services/key/src/domain/register-key.test.ts",
   },
   getTwoFactor: { InvalidRequest: MALFORMED_PATH },

@@ -2,7 +2,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { childTrace, publicKeyToProto, type RpcClient, traceFrom } from "@countersign/service-kit";
 import { describe, expect, it, vi } from "vitest";
-import { ATTEMPT_MS } from "../domain/two-factor-state.ts";
+import { ATTEMPT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { keyAdditions } from "./key-additions.ts";
 
 const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "http://127.0.0.1/1" };

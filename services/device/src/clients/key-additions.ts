@@ -2,8 +2,8 @@ import { AppError } from "@countersign/errors";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import type { TransactionReference } from "@countersign/proto/common/v1/types.ts";
 import { publicKeyToProto, type RpcClient } from "@countersign/service-kit";
-import type { ChainTransaction } from "../domain/two-factor.ts";
-import type { KeyAddition, KeyAdditions, Settlement, UserCall } from "../domain/two-factor-ports.ts";
+import type { KeyAddition, KeyAdditions, Settlement, UserCall } from "../domain/two-factor/ports.ts";
+import type { ChainTransaction } from "../domain/two-factor/two-factor.ts";
 
 /** Reading the chain: short, since an old message is shown rather than waiting. */
 const PREPARE_MS = 2_000;

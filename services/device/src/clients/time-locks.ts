@@ -1,6 +1,6 @@
 import type { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import type { RpcClient } from "@countersign/service-kit";
-import type { TimeLocks } from "../domain/cancel-time-lock.ts";
+import type { TimeLocks } from "../domain/time-locks/cancel-time-lock.ts";
 
 /** signer.v1.TimeLocks, over mutual TLS. */
 export const signerTimeLocks = (client: RpcClient<TimeLocksService>): TimeLocks => ({

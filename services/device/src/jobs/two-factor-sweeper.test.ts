@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { ATTEMPT_MS } from "../domain/two-factor-state.ts";
+import { ATTEMPT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { memoryDeviceStore } from "../testing/memory-device-store.ts";
 import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../testing/memory-two-factor-store.ts";
 import { silentLogger } from "../testing/silent-logger.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
-import { expireIfDue } from "../domain/find-two-factor.ts";
-import { settleTwoFactor } from "../domain/settle-two-factor.ts";
-import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor-ports.ts";
+import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
+import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
+import { settleTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
 
 export interface TwoFactorSweeperOptions {
   requests: TwoFactorStore;

@@ -1,4 +1,4 @@
-import type { Device } from "../domain/device.ts";
+import type { Device } from "../domain/devices/device.ts";
 
 /** The languages that notices are written in; a file of `texts/` each. */
 export const LANGUAGES = ["en", "de"] as const;

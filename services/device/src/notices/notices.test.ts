@@ -3,7 +3,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger, FixedClock, publicKeyToProto } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Device } from "../domain/device.ts";
+import type { Device } from "../domain/devices/device.ts";
 import type { Push } from "../push/push-devices.ts";
 import { PUSH_KINDS } from "../push/push-kinds.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "@countersign/service-kit";
-import type { DeviceStore } from "../domain/ports.ts";
+import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { Deliveries, pushDevices } from "../push/push-devices.ts";
 import { accountLanguage, type Language } from "./language.ts";
 import { noticeText } from "./notice-text.ts";

@@ -1,7 +1,7 @@
 import { type NatsOptions, startConsumer } from "@countersign/outbox";
 import type { Clock } from "@countersign/service-kit";
-import type { DeviceStore } from "../domain/ports.ts";
-import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
+import type { DeviceStore } from "../domain/devices/device-store.ts";
+import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
 import { onTwoFactorChanged } from "../push/on-two-factor-changed.ts";
 import { type Deliveries, type PushTokens, pushDevices } from "../push/push-devices.ts";

@@ -1,8 +1,8 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { beforeEach, expect, it } from "vitest";
-import type { Device } from "../domain/device.ts";
-import type { TwoFactor } from "../domain/two-factor.ts";
+import type { Device } from "../domain/devices/device.ts";
+import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
 import { onTwoFactorChanged } from "./on-two-factor-changed.ts";
 import type { Push } from "./push-devices.ts";
 

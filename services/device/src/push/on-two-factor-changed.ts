@@ -1,7 +1,7 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid } from "@countersign/service-kit";
-import type { DeviceStore } from "../domain/ports.ts";
-import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
+import type { DeviceStore } from "../domain/devices/device-store.ts";
+import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { toAccountEvent } from "../events/account-event.ts";
 import type { pushDevices } from "./push-devices.ts";
 import { isPushKind } from "./push-kinds.ts";

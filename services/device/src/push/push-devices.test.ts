@@ -1,6 +1,6 @@
 import { createLogger, FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Device } from "../domain/device.ts";
+import type { Device } from "../domain/devices/device.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
 import { adapterFor } from "./choose-adapter.ts";
 import { type PushAdapter, PushDelayed, type PushMessage, PushRefused } from "./push-adapter.ts";

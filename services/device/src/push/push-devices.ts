@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "@countersign/service-kit";
-import type { Device } from "../domain/device.ts";
+import type { Device } from "../domain/devices/device.ts";
 import { adapterFor, type PushAdapters } from "./choose-adapter.ts";
 import { type PushMessage, PushRefused } from "./push-adapter.ts";
 

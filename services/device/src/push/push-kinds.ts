@@ -1,4 +1,4 @@
-import type { TwoFactorStatus } from "../domain/two-factor.ts";
+import type { TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { NoticeKind } from "../notices/ports.ts";
 
 type Kind = `two-factor.${Exclude<TwoFactorStatus, "pending"> | "requested"}` | `notice.${NoticeKind}`;

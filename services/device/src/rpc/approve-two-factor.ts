@@ -2,7 +2,7 @@ import { AppError } from "@countersign/errors";
 import type { ApproveTwoFactorRequest, ApproveTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
 import { type CallContext, requireToken } from "@countersign/service-kit";
 import { z } from "zod";
-import type { Approval, approveTwoFactor } from "../domain/approve-two-factor.ts";
+import type { Approval, approveTwoFactor } from "../domain/two-factor/approve-two-factor.ts";
 import { parseRequest } from "./messages.ts";
 import { ofTwoFactor } from "./two-factor-messages.ts";
 

@@ -1,10 +1,10 @@
 import type { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import type { Handlers } from "@countersign/service-kit";
-import { listDevices } from "../domain/list-devices.ts";
-import { type RegisterDeviceOptions, registerDevice } from "../domain/register-device.ts";
-import { removeDevice } from "../domain/remove-device.ts";
-import { updateDevice } from "../domain/update-device.ts";
+import { listDevices } from "../domain/devices/list-devices.ts";
+import { type RegisterDeviceOptions, registerDevice } from "../domain/devices/register-device.ts";
+import { removeDevice } from "../domain/devices/remove-device.ts";
+import { updateDevice } from "../domain/devices/update-device.ts";
 import { type WatchAccountOptions, watchAccount } from "../events/watch-account.ts";
 import { listDevicesRpc } from "./list-devices.ts";
 import { registerDeviceRpc } from "./register-device.ts";

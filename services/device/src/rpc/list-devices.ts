@@ -1,6 +1,6 @@
 import type { ListDevicesRequest, ListDevicesResponse } from "@countersign/proto/device/v1/devices.ts";
 import type { CallContext } from "@countersign/service-kit";
-import type { listDevices } from "../domain/list-devices.ts";
+import type { listDevices } from "../domain/devices/list-devices.ts";
 import { sessionOf, toWireDevice } from "./messages.ts";
 
 /** device.v1.Devices/ListDevices */

@@ -1,7 +1,7 @@
 import type { ListTwoFactorRequest, ListTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
 import type { CallContext } from "@countersign/service-kit";
 import { z } from "zod";
-import type { listTwoFactor } from "../domain/list-two-factor.ts";
+import type { listTwoFactor } from "../domain/two-factor/list-two-factor.ts";
 import { parseRequest, sessionOf } from "./messages.ts";
 import { toWireTwoFactor, twoFactorStatus } from "./two-factor-messages.ts";
 

@@ -3,7 +3,7 @@ import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/key
 import type { Device as WireDevice, PublicKey as WirePublicKey } from "@countersign/proto/common/v1/types.ts";
 import { type CallContext, isUuid, publicKeyFromProto, publicKeyToProto, requireToken } from "@countersign/service-kit";
 import { z } from "zod";
-import { DEVICE_TYPES, type Device, type Session } from "../domain/device.ts";
+import { DEVICE_TYPES, type Device, type Session } from "../domain/devices/device.ts";
 
 /** What the shape says of a decoded request. Errors: InvalidRequest with every field at fault. */
 export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {

@@ -1,6 +1,6 @@
 import type { OpenTwoFactorRequest, OpenTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
 import type { CallContext } from "@countersign/service-kit";
-import type { openTwoFactor } from "../domain/open-two-factor.ts";
+import type { openTwoFactor } from "../domain/two-factor/open-two-factor.ts";
 import { parseRequest } from "./messages.ts";
 import { openTwoFactorShape, toWireTwoFactor } from "./two-factor-messages.ts";
 

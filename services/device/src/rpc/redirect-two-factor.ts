@@ -1,6 +1,6 @@
 import type { RedirectTwoFactorRequest, RedirectTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
 import type { CallContext } from "@countersign/service-kit";
-import type { redirectTwoFactor } from "../domain/redirect-two-factor.ts";
+import type { redirectTwoFactor } from "../domain/two-factor/redirect-two-factor.ts";
 import { parseRequest, sessionOf, uuid } from "./messages.ts";
 import { ofTwoFactor, toWireTwoFactor } from "./two-factor-messages.ts";
 

@@ -1,7 +1,7 @@
 import type { RegisterDeviceRequest, RegisterDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
 import type { CallContext } from "@countersign/service-kit";
 import { z } from "zod";
-import type { registerDevice } from "../domain/register-device.ts";
+import type { registerDevice } from "../domain/devices/register-device.ts";
 import { deviceAttributes, parseRequest, publicKey, toWireDevice, uuid } from "./messages.ts";
 
 const shape = z.object({

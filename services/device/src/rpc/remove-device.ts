@@ -1,7 +1,7 @@
 import type { RemoveDeviceRequest, RemoveDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
 import { type CallContext, publicKeyFromProto } from "@countersign/service-kit";
 import { z } from "zod";
-import type { removeDevice } from "../domain/remove-device.ts";
+import type { removeDevice } from "../domain/devices/remove-device.ts";
 import { identityKey, parseRequest, sessionOf, toWireDevice } from "./messages.ts";
 
 const shape = z.object({ publicKey: identityKey });

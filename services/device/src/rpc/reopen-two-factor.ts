@@ -1,6 +1,6 @@
 import type { ReopenTwoFactorRequest, ReopenTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
 import type { CallContext } from "@countersign/service-kit";
-import type { reopenTwoFactor } from "../domain/reopen-two-factor.ts";
+import type { reopenTwoFactor } from "../domain/two-factor/reopen-two-factor.ts";
 import { sessionOf } from "./messages.ts";
 
 /** device.v1.TwoFactor/ReopenTwoFactor */

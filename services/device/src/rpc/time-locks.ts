@@ -1,8 +1,8 @@
 import { AppError } from "@countersign/errors";
 import type { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
 import { type Handlers, isUuid, requireToken } from "@countersign/service-kit";
-import { cancelTimeLock, type TimeLocks } from "../domain/cancel-time-lock.ts";
-import type { DeviceStore } from "../domain/ports.ts";
+import type { DeviceStore } from "../domain/devices/device-store.ts";
+import { cancelTimeLock, type TimeLocks } from "../domain/time-locks/cancel-time-lock.ts";
 
 /** device.v1.TimeLocks */
 export function timeLocksHandlers(options: {

@@ -22,7 +22,7 @@ import {
 import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
-import { updateDevice } from "../domain/update-device.ts";
+import { updateDevice } from "../domain/devices/update-device.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";
 import { prismaTwoFactorStore } from "../store/prisma-two-factor-store.ts";

@@ -10,8 +10,8 @@ import {
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { isUuid, publicKeyToProto } from "@countersign/service-kit";
 import { z } from "zod";
-import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
-import type { TwoFactorView } from "../domain/two-factor-view.ts";
+import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
+import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";
 import { deviceAttributes, publicKey, text, toWireDevice, uuid } from "./messages.ts";
 
 const wireStatuses: Record<TwoFactorStatus, WireStatus> = {

@@ -1,6 +1,6 @@
 import type { UpdateDeviceRequest, UpdateDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
 import type { CallContext } from "@countersign/service-kit";
-import type { DeviceChanges, updateDevice } from "../domain/update-device.ts";
+import type { DeviceChanges, updateDevice } from "../domain/devices/update-device.ts";
 import { deviceAttributes, identityKey, parseRequest, sessionOf, text, toWireDevice } from "./messages.ts";
 
 const shape = deviceAttributes.omit({ type: true }).partial().extend({ publicKey: identityKey, id: text().optional() });

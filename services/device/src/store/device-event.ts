@@ -2,7 +2,7 @@ import { type OutboxRow, outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/service-kit";
 import { v7 } from "uuid";
-import type { DeviceEvent } from "../domain/ports.ts";
+import type { DeviceEvent } from "../domain/devices/device-store.ts";
 
 const payloads = {
   "device-registered": ({ device }: DeviceEvent) => ({

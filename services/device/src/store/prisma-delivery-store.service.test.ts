@@ -2,7 +2,7 @@ import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/
 import { createPrismaAdapter, FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { registerDevice } from "../domain/register-device.ts";
+import { registerDevice } from "../domain/devices/register-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaDeliveryStore } from "./prisma-delivery-store.ts";

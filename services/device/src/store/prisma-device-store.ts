@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import { groupUses } from "@countersign/service-kit";
-import type { Device, DeviceType } from "../domain/device.ts";
-import type { AccountDevices, DeviceStore } from "../domain/ports.ts";
+import type { Device, DeviceType } from "../domain/devices/device.ts";
+import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";
 import type { Prisma, PrismaClient, Device as Row } from "./generated/client.ts";
 

@@ -1,4 +1,4 @@
-import type { AccountRequests, TwoFactorStore } from "../domain/two-factor-ports.ts";
+import type { AccountRequests, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { changesOf, toRow, toTwoFactor, twoFactorEventRow, whereOf } from "./two-factor-rows.ts";
 

@@ -2,10 +2,10 @@ import type { PublicKey } from "@countersign/keys";
 import { type OutboxRow, outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
-import type { DeviceAttributes } from "../domain/device.ts";
-import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
-import type { EventContext } from "../domain/two-factor-ports.ts";
-import type { Guard, Step, TwoFactorNews } from "../domain/two-factor-state.ts";
+import type { DeviceAttributes } from "../domain/devices/device.ts";
+import type { EventContext } from "../domain/two-factor/ports.ts";
+import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
+import type { Guard, Step, TwoFactorNews } from "../domain/two-factor/two-factor-state.ts";
 import type { Prisma, TwoFactor as Row } from "./generated/client.ts";
 
 const keyOf = (algorithm: string, publicKey: string): PublicKey => ({

@@ -1,6 +1,6 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
-import type { retireDevice } from "../domain/retire-device.ts";
+import type { retireDevice } from "../domain/devices/retire-device.ts";
 import { faultPoint } from "../fault-points.ts";
 
 /** key's key-revoked: a device that has no other key of the account goes. Bears the same event twice, and late. */

@@ -1,6 +1,6 @@
 import type { DeliveredEvent } from "@countersign/outbox";
 import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
-import type { noteDeviceUsed } from "../domain/note-device-used.ts";
+import type { noteDeviceUsed } from "../domain/devices/record-device-use.ts";
 
 /** auth's session-created: the device that signed in was used. Bears the same event twice, and late. */
 export const onSessionCreated =

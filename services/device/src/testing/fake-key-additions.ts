@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { AppError, type Reason } from "@countersign/errors";
-import type { ChainTransaction } from "../domain/two-factor.ts";
-import type { KeyAdditions } from "../domain/two-factor-ports.ts";
+import type { KeyAdditions } from "../domain/two-factor/ports.ts";
+import type { ChainTransaction } from "../domain/two-factor/two-factor.ts";
 
 type Fate = "submitted" | "sealed" | "failed" | "abandoned";
 

@@ -1,6 +1,6 @@
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Device } from "../domain/device.ts";
-import type { DeviceEvent, DeviceStore } from "../domain/ports.ts";
+import type { Device } from "../domain/devices/device.ts";
+import type { DeviceEvent, DeviceStore } from "../domain/devices/device-store.ts";
 
 export interface MemoryDeviceStore extends DeviceStore {
   devices: Map<string, Device>;

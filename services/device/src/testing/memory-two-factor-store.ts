@@ -1,6 +1,6 @@
-import type { ShownMessage, TwoFactor } from "../domain/two-factor.ts";
-import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
-import { guardHolds, type TwoFactorNews } from "../domain/two-factor-state.ts";
+import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
+import type { ShownMessage, TwoFactor } from "../domain/two-factor/two-factor.ts";
+import { guardHolds, type TwoFactorNews } from "../domain/two-factor/two-factor-state.ts";
 
 export interface MemoryTwoFactorStore extends TwoFactorStore {
   rows: Map<string, TwoFactor>;

@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
-import type { DeviceAttributes } from "../domain/device.ts";
+import type { DeviceAttributes } from "../domain/devices/device.ts";
 
 /** A new P-256 public key. */
 export const somePublicKey = (): PublicKey => generateKeyPair().publicKey;

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
-import type { TwoFactor, TwoFactorStatus } from "../domain/two-factor.ts";
-import { TRANSITIONS } from "../domain/two-factor-state.ts";
-import { WRONG_APPROVALS } from "../domain/wrong-approvals.ts";
+import type { TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
+import { TRANSITIONS } from "../domain/two-factor/two-factor-state.ts";
+import { WRONG_APPROVALS } from "../domain/two-factor/wrong-approvals.ts";
 import type { Registered, TwoFactorWorld } from "./two-factor-world.ts";
 
 export type Submission = TwoFactorWorld["chain"]["submission"];

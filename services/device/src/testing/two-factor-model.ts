@@ -4,8 +4,8 @@ import { signMessage } from "@countersign/keys/node";
 import { FixedClock } from "@countersign/service-kit";
 import fc from "fast-check";
 import { v7 } from "uuid";
-import type { DeviceStore } from "../domain/ports.ts";
-import type { TwoFactorStore } from "../domain/two-factor-ports.ts";
+import type { DeviceStore } from "../domain/devices/device-store.ts";
+import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import {
   type Action,
   checkAll,

@@ -77,7 +77,7 @@ export const accounts: Rows = {
       RateLimited: unprovoked(
         "the stack's limits are a hundred times as high; see services/account/src/rpc/limit-per-minute.test.ts",
       ),
-      ChainUnavailable: seenIn("services/device/src/domain/open-two-factor.test.ts"),
+      ChainUnavailable: seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts"),
     },
   },
   freezeAccount: {

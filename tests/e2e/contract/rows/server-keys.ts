@@ -68,7 +68,7 @@ async function replayed() {
   return answer;
 }
 
-const CHAIN_UNAVAILABLE = seenIn("services/device/src/domain/open-two-factor.test.ts");
+const CHAIN_UNAVAILABLE = seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts");
 
 export const serverKeys: Rows = {
   listServerKeyRotations: {

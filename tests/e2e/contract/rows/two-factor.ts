@@ -11,9 +11,9 @@ import { type Provoked, type Rows, seenIn, unprovoked } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
-const OPENING = seenIn("services/device/src/domain/open-two-factor.test.ts");
+const OPENING = seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts");
 const FINISHING = seenIn("services/auth/src/domain/finish-two-factor.test.ts");
-const APPROVING = seenIn("services/device/src/domain/approve-two-factor.test.ts");
+const APPROVING = seenIn("services/device/src/domain/two-factor/approve-two-factor.test.ts");
 const ATTACKS = seenIn("tests/e2e/two-factor-attacks.test.ts");
 const MESSAGES = seenIn("tests/e2e/two-factor-messages.test.ts");
 const RECOVERY = seenIn("tests/e2e/recovery.test.ts");
@@ -156,8 +156,8 @@ export const newDevice: Rows = {
         return finishPatiently(asker.ephemeral, asker.id);
       },
       PleaseRegisterKey: FINISHING,
-      DeviceConflict: seenIn("services/device/src/domain/register-device.test.ts"),
-      TooManyDevices: seenIn("services/device/src/domain/register-device.test.ts"),
+      DeviceConflict: seenIn("services/device/src/domain/devices/register-device.test.ts"),
+      TooManyDevices: seenIn("services/device/src/domain/devices/register-device.test.ts"),
       TooManyKeys: seenIn("services/key/src/domain/register-key.test.ts"),
     },
   },

@@ -1,0 +1,56 @@
+import { AppError } from "@countersign/errors";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import { faultPoint } from "../../fault-points.ts";
+import type { Device, DeviceAttributes } from "./device.ts";
+import type { DeviceStore } from "./device-store.ts";
+
+export interface RegisterDevice {
+  accountId: string;
+  /** Minted by the caller, so that its retries make one device. */
+  deviceId: string;
+  publicKey: PublicKey;
+  attributes: DeviceAttributes;
+  requestId: string;
+}
+
+export interface RegisterDeviceOptions {
+  store: DeviceStore;
+  clock: Clock;
+  /** The most live devices of one account. */
+  maxDevices: number;
+}
+
+/**
+ * Registers a device for an account. The same account and key again gives the device that is there, unchanged.
+ * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was removed.
+ */
+export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptions) {
+  return async (command: RegisterDevice): Promise<Device> => {
+    const registered = await store.withAccount(command.accountId, async (devices) => {
+      const present = await devices.findLive(command.publicKey.publicKey);
+      if (present) {
+        if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
+        return present;
+      }
+      if ((await devices.countLive()) >= maxDevices) throw new AppError("TooManyDevices");
+
+      const now = clock.now();
+      const device: Device = {
+        id: command.deviceId,
+        accountId: command.accountId,
+        publicKey: command.publicKey,
+        attributes: command.attributes,
+        createdAt: now,
+        lastUsedAt: now,
+        removedAt: null,
+      };
+      if (!(await devices.insert(device))) throw new AppError("DeviceConflict");
+      await devices.publish({ type: "device-registered", device, occurredAt: now, requestId: command.requestId });
+      await faultPoint("before commit");
+      return device;
+    });
+    await faultPoint("committed");
+    return registered;
+  };
+}

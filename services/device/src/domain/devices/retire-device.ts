@@ -1,0 +1,25 @@
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { DeviceStore } from "./device-store.ts";
+
+export interface RetireDevice {
+  accountId: string;
+  /** Identity key of the device whose last key was revoked on chain. */
+  deviceKey: PublicKey;
+  /** A device that was registered later is not meant. */
+  revokedAt: Date;
+  requestId: string;
+}
+
+/** Takes a device whose last key is gone from the list, so that nobody asks or pushes it any more. Doing it again changes nothing. */
+export function retireDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
+  return ({ accountId, deviceKey, revokedAt, requestId }: RetireDevice): Promise<void> =>
+    store.withAccount(accountId, async (devices) => {
+      const device = await devices.findLive(deviceKey.publicKey);
+      if (!device || !samePublicKey(device.publicKey, deviceKey) || device.createdAt > revokedAt) return;
+      const removedAt = clock.now();
+      const removed = { ...device, removedAt };
+      await devices.update(removed);
+      await devices.publish({ type: "device-removed", device: removed, occurredAt: removedAt, requestId });
+    });
+}

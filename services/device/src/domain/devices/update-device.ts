@@ -1,0 +1,46 @@
+import { AppError } from "@countersign/errors";
+import { samePublicKey } from "@countersign/keys";
+import type { Clock } from "@countersign/service-kit";
+import type { Device, DeviceAttributes, Session } from "./device.ts";
+import type { DeviceStore } from "./device-store.ts";
+
+/** What may be changed; a device stays of the type that it registered as. */
+export type DeviceChanges = Partial<Omit<DeviceAttributes, "type">>;
+
+export interface UpdateDevice {
+  session: Session;
+  /** Identity key of the device to change, canonical hex. */
+  publicKey: string;
+  /** May only repeat the device's own. */
+  id?: string | undefined;
+  changes: DeviceChanges;
+  requestId: string;
+}
+
+const differs = (device: Device, changes: DeviceChanges): boolean =>
+  Object.entries(changes).some(([name, value]) => device.attributes[name as keyof DeviceChanges] !== value);
+
+/**
+ * Changes what is present of a device of the session's account, and gives the device as it is then.
+ * Errors: DeviceNotFound; InvalidRequest (another id); PushTokenNotYours (a push token from another device's session).
+ */
+export function updateDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
+  return (command: UpdateDevice): Promise<Device> =>
+    store.withAccount(command.session.accountId, async (devices) => {
+      const device = await devices.findLive(command.publicKey);
+      if (!device) throw new AppError("DeviceNotFound");
+      if (command.id !== undefined && command.id.toLowerCase() !== device.id) {
+        throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is not the device's own" }] });
+      }
+      const own = samePublicKey(device.publicKey, command.session.sessionKey);
+      if (command.changes.pushToken !== undefined && !own) throw new AppError("PushTokenNotYours");
+
+      // A repeated call changes nothing and tells nobody.
+      if (!differs(device, command.changes)) return device;
+      const changed: Device = { ...device, attributes: { ...device.attributes, ...command.changes } };
+      await devices.update(changed);
+      const { requestId } = command;
+      await devices.publish({ type: "device-updated", device: changed, occurredAt: clock.now(), requestId });
+      return changed;
+    });
+}

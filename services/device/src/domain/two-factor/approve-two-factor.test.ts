@@ -1,0 +1,302 @@
+import { randomBytes } from "node:crypto";
+import { signMessage } from "@countersign/keys/node";
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import {
+  LIFE_MS,
+  type Registered,
+  refused,
+  type TwoFactorWorld,
+  twoFactorWorld,
+} from "../../testing/two-factor-world.ts";
+import type { TwoFactor } from "./two-factor.ts";
+import { ATTEMPT_MS } from "./two-factor-state.ts";
+import { WRONG_APPROVALS } from "./wrong-approvals.ts";
+
+const TX = "ab".repeat(32);
+
+describe("approveTwoFactor", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let accountId: string;
+  let old: Registered;
+  let asked: TwoFactor;
+  const row = () => store.rows.get(asked.id)!;
+  const statuses = () => store.events.map(({ status }) => status);
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    accountId = v7();
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+  });
+
+  describe("with a signature", () => {
+    it.each(["id", "requestId"] as const)(
+      "submits the signed message and tells once, named by its %s",
+      async (name) => {
+        await world.sign(old, asked[name], asked.message);
+        expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id, sealedAt: null });
+        expect(world.chain.submissions).toEqual([row().attemptId]);
+        expect(row().result?.id).toMatch(/^[0-9a-f]{64}$/);
+        expect(statuses()).toEqual(["pending", "approved"]);
+      },
+    );
+
+    it("takes what a passkey signed, for the app's relying party", async () => {
+      const { message } = asked;
+      for (const wrong of [
+        { said: { client: { origin: "https://evil.example" } } },
+        { said: { rpId: "evil.example" } },
+        { said: { flags: 0x19 } },
+        { challenge: randomBytes(16) },
+      ]) {
+        await expect(world.assert(old, asked.id, message, wrong)).rejects.toMatchObject(refused("InvalidSignature"));
+      }
+      expect(row()).toMatchObject({ status: "pending", wrongApprovals: 4 });
+      await world.assert(old, asked.id, message);
+      expect(row().status).toBe("approved");
+    });
+
+    it("tells an assertion over an earlier message from a wrong one", async () => {
+      world.chain.renew();
+      const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      await expect(world.assert(old, request.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      expect(row().wrongApprovals).toBe(0);
+    });
+
+    it("lets one of two approvals at once win", async () => {
+      const other = await world.device(accountId);
+      const both = [world.sign(old, asked.id, asked.message), world.sign(other, asked.id, asked.message)];
+      const results = await Promise.allSettled(both);
+      expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      expect(results.find((result) => result.status === "rejected")?.reason).toMatchObject({
+        reason: "TwoFactorAuthNotPending",
+      });
+      expect(world.chain.submissions).toHaveLength(1);
+    });
+
+    it("refuses an old request id and a signature over an old message, and counts neither", async () => {
+      world.chain.renew();
+      const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      expect(request.requestId).not.toBe(asked.requestId);
+      await expect(world.sign(old, asked.requestId, request.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      expect(row().wrongApprovals).toBe(0);
+      await world.sign(old, request.requestId, request.message);
+      expect(row().status).toBe("approved");
+    });
+
+    it("submits nothing where the message is renewed between check and commitment", async () => {
+      const { take } = store;
+      store.take = async (id, step, context) => {
+        store.take = take;
+        await world.redirect({ session: old.session, id, destDeviceId: old.device.id, requestId: "test" });
+        return take(id, step, context);
+      };
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      expect(row()).toMatchObject({ status: "pending", attemptId: null });
+      expect(world.chain.submissions).toEqual([]);
+    });
+
+    it("counts wrong signatures and stops after the last one, the right one included", async () => {
+      const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
+      for (let tries = 0; tries < WRONG_APPROVALS; tries++) {
+        await expect(world.approveWith(old, asked.id, wrong)).rejects.toMatchObject(refused("InvalidSignature"));
+      }
+      const limited = { reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 };
+      await expect(world.approveWith(old, asked.id, wrong)).rejects.toMatchObject(limited);
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(limited);
+      expect(world.chain.submissions).toEqual([]);
+    });
+
+    it("answers at most five wrong signatures however many come at once", async () => {
+      const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
+      const results = await Promise.allSettled(
+        Array.from({ length: 12 }, () => world.approveWith(old, asked.id, wrong)),
+      );
+      const reasons = results.map((result) => (result.status === "rejected" ? result.reason.reason : "approved"));
+      expect(reasons.filter((reason) => reason === "InvalidSignature")).toHaveLength(WRONG_APPROVALS);
+      expect(reasons.filter((reason) => reason === "RateLimited")).toHaveLength(12 - WRONG_APPROVALS);
+    });
+
+    it.each(["InvalidSignature", "SigningRefused", "MessageRenewed", "TooManyKeys"] as const)(
+      "waits again after the account service's %s",
+      async (reason) => {
+        world.chain.submission = reason;
+        await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused(reason));
+        expect(row()).toMatchObject({ status: "pending", attemptId: null, approvedBy: null, settleAt: null });
+        world.chain.submission = "submitted";
+        await world.sign(old, asked.id, asked.message);
+        expect(row().status).toBe("approved");
+      },
+    );
+
+    it("approves when the lost answer turns out to have been a submission", async () => {
+      world.chain.submission = "lost";
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+      expect(row()).toMatchObject({ status: "pending", attemptId: expect.any(String) });
+      await world.sign(old, asked.id, asked.message);
+      expect(row().status).toBe("approved");
+      expect(world.chain.submissions).toHaveLength(1);
+      expect(statuses()).toEqual(["pending", "approved"]);
+    });
+
+    it("tells another device that somebody was first when it settles a lost answer", async () => {
+      const other = await world.device(accountId);
+      world.chain.submission = "lost";
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+      const late = world.sign(other, asked.id, asked.message);
+      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+      expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id });
+    });
+
+    it("approves anew when nothing was submitted", async () => {
+      world.chain.submission = "lost-before";
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+      const [first] = [row().attemptId];
+      world.chain.submission = "submitted";
+      await world.sign(old, asked.id, asked.message);
+      expect(row().attemptId).not.toBe(first);
+      expect(world.chain.submissions).toEqual([row().attemptId]);
+    });
+
+    it("does not expire under an approval whose outcome is open", async () => {
+      world.chain.submission = "lost";
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+      world.clock.advance(LIFE_MS + 1);
+      world.chain.down = true;
+      await world.sweep();
+      expect(row().status).toBe("pending");
+      world.chain.down = false;
+      world.clock.advance(ATTEMPT_MS);
+      await world.sweep();
+      expect(row().status).toBe("approved");
+    });
+  });
+
+  describe("again, by the device that approved", () => {
+    const notPending = refused("TwoFactorAuthNotPending");
+
+    it("succeeds with a signature over the same message, before and after the end, and changes nothing", async () => {
+      await world.sign(old, asked.id, asked.message);
+      const approved = row();
+      for (const name of [asked.id, asked.requestId]) await world.sign(old, name, asked.message);
+      expect(row()).toEqual(approved);
+      world.chain.decide("sealed");
+      const { accountId: account, id } = asked;
+      await world.describe({ accountId: account, id, requestId: "test" });
+      await world.finish({ accountId: account, id, requestId: "test" });
+      await world.sign(old, asked.id, asked.message);
+      expect(row().status).toBe("finished");
+      expect(statuses()).toEqual(["pending", "approved", "sealed", "finished"]);
+      expect(world.chain.submissions).toHaveLength(1);
+    });
+
+    it("succeeds with the transaction that decided, and with no other", async () => {
+      await world.report(old, asked.id, TX);
+      await world.report(old, asked.id, TX);
+      await expect(world.report(old, asked.id, "cd".repeat(32))).rejects.toMatchObject(notPending);
+      expect(statuses()).toEqual(["pending", "approved"]);
+    });
+
+    it("does not with another signature, which is not counted either, nor by another device", async () => {
+      await world.sign(old, asked.id, asked.message);
+      const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
+      await expect(world.approveWith(old, asked.id, wrong)).rejects.toMatchObject(notPending);
+      await expect(world.approveWith(old, asked.id, new Uint8Array(64))).rejects.toMatchObject(notPending);
+      const other = await world.device(accountId);
+      await expect(world.sign(other, asked.id, asked.message)).rejects.toMatchObject(notPending);
+      await expect(world.reject({ session: old.session, id: asked.id, requestId: "test" })).rejects.toMatchObject(
+        notPending,
+      );
+      expect(row().wrongApprovals).toBe(0);
+    });
+
+    it("does not once the chain has refused", async () => {
+      await world.sign(old, asked.id, asked.message);
+      world.chain.decide("failed");
+      await world.describe({ accountId, id: asked.id, requestId: "test" });
+      expect(row().status).toBe("failed");
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(notPending);
+    });
+
+    it("waits while the first is under way, and both succeed in the end", async () => {
+      const both = await Promise.allSettled([1, 2].map(() => world.sign(old, asked.id, asked.message)));
+      const [failed] = both.filter((result) => result.status === "rejected");
+      if (failed) expect(failed.reason).toMatchObject({ ...notPending, retryAfterSeconds: 1 });
+      await world.sign(old, asked.id, asked.message);
+      expect(world.chain.submissions).toHaveLength(1);
+      expect(statuses()).toEqual(["pending", "approved"]);
+    });
+  });
+
+  describe("with a transaction", () => {
+    it("takes what the chain has sealed since the request was first made", async () => {
+      world.clock.advance(1000);
+      world.chain.renew();
+      await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      await world.report(old, asked.requestId, TX);
+      expect(world.chain.notBefore).toEqual([asked.requestedAt]);
+      expect(world.chain.firstMessages).toEqual([asked.message]);
+      expect(row()).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 3, result: { id: TX } });
+      expect(statuses()).toEqual(["pending", "pending", "approved"]);
+    });
+
+    it("passes a pending transaction on, and counts a wrong one", async () => {
+      world.chain.verification = "TransactionPending";
+      await expect(world.report(old, asked.id, TX)).rejects.toMatchObject(refused("TransactionPending"));
+      expect(row().wrongApprovals).toBe(0);
+      world.chain.verification = "TransactionMismatch";
+      for (let tries = 0; tries < WRONG_APPROVALS; tries++) {
+        await expect(world.report(old, asked.id, TX)).rejects.toMatchObject(refused("TransactionMismatch"));
+      }
+      await expect(world.report(old, asked.id, TX)).rejects.toMatchObject(refused("RateLimited"));
+      expect(row().status).toBe("pending");
+    });
+
+    it("does not overtake a signature that is being submitted", async () => {
+      const [signed, reported] = await Promise.allSettled([
+        world.sign(old, asked.id, asked.message),
+        world.report(old, asked.id, TX),
+      ]);
+      const won = [signed, reported].filter(({ status }) => status === "fulfilled");
+      expect(won).toHaveLength(1);
+      expect(statuses().filter((status) => status === "approved")).toHaveLength(1);
+    });
+  });
+
+  it("is for the account's registered devices only, and not for the asking one", async () => {
+    const stranger = await world.device(v7());
+    await expect(world.sign(stranger, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
+    const removed = { ...old, session: { ...old.session, sessionKey: stranger.keys.publicKey } };
+    await expect(world.sign(removed, asked.id, asked.message)).rejects.toMatchObject(refused("SessionEnded"));
+    const itself = { ...old, session: { ...old.session, accountKey: asked.userKey.accountKey } };
+    await expect(world.sign(itself, asked.id, asked.message)).rejects.toMatchObject(refused("InsufficientScope"));
+    expect(row().status).toBe("pending");
+  });
+
+  it.each(["sign", "report"] as const)("lets nobody in where there is no room any more (%s)", async (way) => {
+    for (let index = 1; index < 20; index++) await world.device(accountId);
+    const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);
+    await expect(approval).rejects.toMatchObject(refused("TooManyDevices"));
+    expect(row()).toMatchObject({ status: "pending", attemptId: null });
+    expect(world.chain.submissions).toEqual([]);
+  });
+
+  it.each(["sign", "report"] as const)("lets nobody in while the account is frozen (%s)", async (way) => {
+    world.frozen.add(accountId);
+    const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);
+    await expect(approval).rejects.toMatchObject(refused("AccountFrozen"));
+    expect(row()).toMatchObject({ status: "pending", attemptId: null });
+  });
+
+  it("is too late once the request is over", async () => {
+    world.clock.advance(LIFE_MS);
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+    expect(statuses()).toEqual(["pending", "expired"]);
+  });
+});

@@ -1,0 +1,79 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import {
+  LIFE_MS,
+  type Registered,
+  refused,
+  type TwoFactorWorld,
+  twoFactorWorld,
+} from "../../testing/two-factor-world.ts";
+import type { TwoFactor } from "./two-factor.ts";
+
+describe("describeEnrollment and finishTwoFactor", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let accountId: string;
+  let old: Registered;
+  let asked: TwoFactor;
+  const admission = (id = asked.id) => ({ accountId, id, requestId: "test" });
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    accountId = v7();
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+  });
+
+  it("waits for the approval and for the seal, then finishes once", async () => {
+    const pending = { reason: "TwoFactorAuthPending", retryAfterSeconds: 1 };
+    await expect(world.finish(admission())).rejects.toMatchObject(pending);
+    await world.sign(old, asked.id, asked.message);
+    await expect(world.finish(admission())).rejects.toMatchObject(pending);
+    expect((await world.describe(admission())).request.sealedAt).toBeNull();
+
+    world.chain.decide("sealed");
+    const { request } = await world.describe(admission(asked.requestId));
+    expect(request).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 2, settleAt: null });
+    expect((await world.finish(admission(asked.requestId))).request.status).toBe("finished");
+    await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
+    expect(store.events.map(({ status }) => status)).toEqual(["pending", "approved", "sealed", "finished"]);
+  });
+
+  it("describes as it was while the account service does not answer", async () => {
+    await world.sign(old, asked.id, asked.message);
+    world.chain.decide("sealed");
+    world.chain.down = true;
+    expect((await world.describe(admission())).request).toMatchObject({ status: "approved", sealedAt: null });
+  });
+
+  it("stays admissible after the ephemeral token's end", async () => {
+    await world.report(old, asked.id, "ab".repeat(32));
+    world.clock.advance(2 * LIFE_MS);
+    await world.sweep();
+    expect((await world.finish(admission())).request.status).toBe("finished");
+  });
+
+  it.each(["failed", "sealed"] as const)("follows the chain when nobody asks: %s", async (fate) => {
+    await world.sign(old, asked.id, asked.message);
+    world.chain.decide(fate);
+    world.clock.advance(1000);
+    await world.sweep();
+    const row = store.rows.get(asked.id)!;
+    expect(row.status).toBe(fate === "failed" ? "failed" : "approved");
+    expect(row.result?.id).toMatch(/^[0-9a-f]{64}$/);
+    if (fate === "failed") {
+      await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthFailed"));
+    }
+  });
+
+  it("says why not", async () => {
+    const { request: second } = await world.open(world.wish(accountId));
+    await world.reject({ session: old.session, id: second.id, requestId: "test" });
+    await expect(world.finish(admission(second.id))).rejects.toMatchObject(refused("TwoFactorAuthRejected"));
+    world.clock.advance(LIFE_MS);
+    await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthExpired"));
+  });
+});

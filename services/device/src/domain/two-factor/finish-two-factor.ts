@@ -1,0 +1,39 @@
+import { AppError } from "@countersign/errors";
+import { faultPoint } from "../../fault-points.ts";
+import type { OfEnrollment } from "./describe-enrollment.ts";
+import { findTwoFactor } from "./find-two-factor.ts";
+import type { TwoFactorPorts } from "./ports.ts";
+import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
+import { finishing } from "./two-factor-state.ts";
+import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
+
+/** Seconds after which a waiting device asks again. */
+const ASK_AGAIN = { retryAfterSeconds: 1 };
+
+const refusals: Record<TwoFactorStatus, () => AppError> = {
+  pending: () => new AppError("TwoFactorAuthPending", ASK_AGAIN),
+  // Approved, and the chain is still at it.
+  approved: () => new AppError("TwoFactorAuthPending", ASK_AGAIN),
+  rejected: () => new AppError("TwoFactorAuthRejected"),
+  expired: () => new AppError("TwoFactorAuthExpired"),
+  finished: () => new AppError("TwoFactorAuthFinished"),
+  failed: () => new AppError("TwoFactorAuthFailed"),
+};
+
+/**
+ * Marks an approved and sealed request as finished; of two at once one does.
+ * Errors: TwoFactorAuthNotFound, and why not: TwoFactorAuthPending, -Rejected, -Expired, -Finished, -Failed.
+ */
+export function finishTwoFactor(ports: TwoFactorPorts) {
+  return async ({ accountId, id, requestId }: OfEnrollment): Promise<TwoFactorView> => {
+    const request = await findTwoFactor(ports, accountId, id, requestId);
+    const context = { occurredAt: ports.clock.now(), requestId };
+    const finished: TwoFactor | undefined = await ports.requests.take(request.id, finishing, context);
+    if (finished) {
+      await faultPoint("finish committed");
+      return viewTwoFactor(ports, finished);
+    }
+    const { status } = await findTwoFactor(ports, accountId, id, requestId);
+    throw refusals[status]();
+  };
+}

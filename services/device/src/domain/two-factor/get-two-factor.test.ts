@@ -1,0 +1,87 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import {
+  LIFE_MS,
+  type Registered,
+  refused,
+  type TwoFactorWorld,
+  twoFactorWorld,
+} from "../../testing/two-factor-world.ts";
+import type { TwoFactor } from "./two-factor.ts";
+
+describe("reading requests", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let accountId: string;
+  let old: Registered;
+  let asked: TwoFactor;
+  const of = (id = asked.id) => ({ session: old.session, id, requestId: "test" });
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    accountId = v7();
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+  });
+
+  it("renews the message under a new request id, once, and leaves the rest", async () => {
+    world.chain.renew();
+    const [first, second] = await Promise.all([world.get(of()), world.get(of(asked.requestId))]);
+    expect(first.request.requestId).toBe(second.request.requestId);
+    expect(first.request.requestId).not.toBe(asked.requestId);
+    const { requestId, message } = first.request;
+    expect(message).not.toEqual(asked.message);
+    expect(first.request).toEqual({ ...asked, requestId, message });
+    expect(store.events.map(({ status }) => status)).toEqual(["pending", "pending"]);
+    expect((await world.get(of(asked.requestId))).request.requestId).toBe(requestId);
+  });
+
+  it("shows the old message while the chain does not answer", async () => {
+    world.chain.renew();
+    world.chain.down = true;
+    expect((await world.get(of())).request).toEqual(asked);
+  });
+
+  it("does not renew what somebody is approving", async () => {
+    world.chain.submission = "lost";
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+    world.chain.renew();
+    expect((await world.get(of())).request.requestId).toBe(asked.requestId);
+  });
+
+  it("finds an overdue request expired, and tells it once", async () => {
+    world.clock.advance(LIFE_MS);
+    const reads = await Promise.all([world.get(of()), world.get(of())]);
+    for (const { request } of reads) expect(request.status).toBe("expired");
+    expect(store.events.map(({ status }) => status)).toEqual(["pending", "expired"]);
+  });
+
+  it("lists newest first what has the status now", async () => {
+    world.clock.advance(LIFE_MS - 1000);
+    const { request: young } = await world.open(world.wish(accountId));
+    await world.open(world.wish(v7()));
+    const list = async (status?: "pending" | "expired") =>
+      (await world.list({ session: old.session, status, requestId: "test" })).map(({ request }) => request.id);
+    expect(await list("pending")).toEqual([young.id, asked.id]);
+    world.clock.advance(1000);
+    expect(await list("pending")).toEqual([young.id]);
+    expect(await list("expired")).toEqual([asked.id]);
+    expect(await list()).toEqual([young.id, asked.id]);
+  });
+
+  it("finds nothing of other accounts, nor what never was", async () => {
+    const stranger = await world.device(v7());
+    const notFound = refused("TwoFactorAuthNotFound");
+    const byStranger = { ...of(), session: stranger.session };
+    await expect(world.get(byStranger)).rejects.toMatchObject(notFound);
+    await expect(world.reject(byStranger)).rejects.toMatchObject(notFound);
+    await expect(world.redirect({ ...byStranger, destDeviceId: stranger.device.id })).rejects.toMatchObject(notFound);
+    await expect(world.get(of(v7()))).rejects.toMatchObject(notFound);
+    const admission = { accountId: stranger.device.accountId, id: asked.id, requestId: "test" };
+    await expect(world.describe(admission)).rejects.toMatchObject(notFound);
+    await expect(world.finish(admission)).rejects.toMatchObject(notFound);
+  });
+});

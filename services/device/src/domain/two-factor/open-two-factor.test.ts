@@ -1,0 +1,152 @@
+import { AppError } from "@countersign/errors";
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import {
+  LIFE_MS,
+  type Registered,
+  refused,
+  type TwoFactorWorld,
+  twoFactorWorld,
+} from "../../testing/two-factor-world.ts";
+import { updateDevice } from "../devices/update-device.ts";
+import { CLOSED_FOR_MS } from "./open-two-factor.ts";
+
+describe("openTwoFactor", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let accountId: string;
+  let old: Registered;
+  const open = (changes: Parameters<TwoFactorWorld["wish"]>[1] = {}) => world.open(world.wish(accountId, changes));
+  const rejectOne = async (inRecovery = false) => {
+    const { request } = await open();
+    await world.reject({ session: old.session, id: request.id, requestId: "test", inRecovery });
+  };
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    accountId = v7();
+    old = await world.device(accountId);
+  });
+
+  it("asks the device used last, and shows the asker", async () => {
+    world.clock.advance(1000);
+    const young = await world.device(accountId);
+    const wish = world.wish(accountId);
+    const { request, destDevice } = await world.open(wish);
+    expect(destDevice).toEqual(young.device);
+    expect(request).toMatchObject({ id: wish.id, status: "pending", userKey: wish.userKey, expiresAt: wish.expiresAt });
+    expect(request.requestedAt).toEqual(world.clock.now());
+    expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
+  });
+
+  it("says itself where the asker is", async () => {
+    expect((await open()).request.signIn.location).toBe("Bern, Switzerland");
+    const signIn = { email: "", ip: "198.51.100.1", location: "Somewhere nice" };
+    expect((await open({ signIn })).request.signIn).toEqual({ ...signIn, location: "" });
+  });
+
+  it("never asks the asker, nor anybody where there is nobody", async () => {
+    const { userKey } = world.wish(accountId);
+    const { destDevice } = await open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } });
+    expect(destDevice).toBeNull();
+    expect((await world.open(world.wish(v7()))).destDevice).toBeNull();
+  });
+
+  it("shows the push token that came along, and none of a device whose key was only claimed", async () => {
+    const update = updateDevice({ store: world.devices, clock: world.clock });
+    const { session, device } = old;
+    const changes = { pushToken: "registered" };
+    await update({ session, publicKey: device.publicKey.publicKey, changes, requestId: "test" });
+    const { userKey } = world.wish(accountId);
+    const claimed = { ...userKey, device: { ...userKey.device, pushToken: "sent" }, deviceKey: old.keys.publicKey };
+    const wish = world.wish(accountId, { userKey: claimed });
+    for (let times = 0; times < 2; times++) {
+      expect((await world.open(wish)).pushTokens).toEqual({ src: "sent", dest: "" });
+    }
+  });
+
+  it("gives the same request for the same id, whatever became of it", async () => {
+    const wish = world.wish(accountId);
+    const first = await world.open(wish);
+    world.chain.renew();
+    expect(await world.open(wish)).toEqual(first);
+    world.clock.advance(LIFE_MS);
+    expect((await world.open(wish)).request.status).toBe("expired");
+    await expect(world.open({ ...wish, accountId: v7() })).rejects.toMatchObject(refused("InvalidRequest"));
+  });
+
+  it("lets five wait, and says when the first of them is over", async () => {
+    for (let index = 0; index < 5; index++) {
+      await open();
+      world.clock.advance(1000);
+    }
+    await expect(open()).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 - 5 });
+    world.clock.advance(LIFE_MS - 5000);
+    await expect(open()).resolves.toMatchObject({ request: { status: "pending" } });
+    await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+  });
+
+  it("asks nobody where the account has its most devices, unless the asker is one of them", async () => {
+    for (let index = 1; index < 20; index++) await world.device(accountId);
+    await expect(open()).rejects.toMatchObject(refused("TooManyDevices"));
+    expect(store.rows.size).toBe(0);
+    const { userKey } = world.wish(accountId);
+    await expect(open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } })).resolves.toBeDefined();
+    await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+  });
+
+  it("passes on that the account has its most keys", async () => {
+    world.chain.prepare = async () => {
+      throw new AppError("TooManyKeys");
+    };
+    await expect(open()).rejects.toMatchObject(refused("TooManyKeys"));
+    expect(store.rows.size).toBe(0);
+  });
+
+  it("is closed for a day after three rejections", async () => {
+    for (let index = 0; index < 3; index++) await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    world.clock.advance(CLOSED_FOR_MS - 1);
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    world.clock.advance(1);
+    await expect(open()).resolves.toBeDefined();
+  });
+
+  it("is not closed by what a recovery session rejects", async () => {
+    for (let index = 0; index < 4; index++) await rejectOne(true);
+    for (let index = 0; index < 2; index++) await rejectOne();
+    await expect(open()).resolves.toBeDefined();
+    await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+  });
+
+  it("is open to the recovery key's owner after any rejections by a device, within the limit of waiting requests", async () => {
+    for (let index = 0; index < 3; index++) await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+    for (let index = 0; index < 5; index++) await expect(open({ recovering: true })).resolves.toBeDefined();
+    await expect(open({ recovering: true })).rejects.toMatchObject(refused("RateLimited"));
+  });
+
+  it("is reopened by a device, until three more are rejected", async () => {
+    for (let index = 0; index < 3; index++) await rejectOne();
+    world.clock.advance(1000);
+    await world.reopen({ session: old.session });
+    world.clock.advance(1000);
+    for (let index = 0; index < 3; index++) await rejectOne();
+    await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
+  });
+
+  it.each([0, -1000, 2 * 60 * 60 * 1000])("takes no end that is %s ms away", async (ms) => {
+    const expiresAt = new Date(world.clock.now().getTime() + ms);
+    await expect(open({ expiresAt })).rejects.toMatchObject({ fields: [{ pointer: "/expiresAt" }] });
+  });
+
+  it("makes no request without a message", async () => {
+    world.chain.down = true;
+    await expect(open()).rejects.toMatchObject(refused("ChainUnavailable"));
+    expect(store.rows.size).toBe(0);
+  });
+});

@@ -1,0 +1,87 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import {
+  LIFE_MS,
+  type Registered,
+  refused,
+  type TwoFactorWorld,
+  twoFactorWorld,
+} from "../../testing/two-factor-world.ts";
+import type { TwoFactor } from "./two-factor.ts";
+
+describe("redirectTwoFactor and rejectTwoFactor", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let accountId: string;
+  let old: Registered;
+  let other: Registered;
+  let asked: TwoFactor;
+  const of = () => ({ session: old.session, id: asked.id, requestId: "test" });
+  const redirect = (destDeviceId: string) => world.redirect({ ...of(), destDeviceId });
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    accountId = v7();
+    other = await world.device(accountId);
+    world.clock.advance(1000);
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+  });
+
+  it("asks another device under a new request id, and gives no more time", async () => {
+    world.chain.renew();
+    world.clock.advance(1000);
+    const { request, destDevice } = await redirect(other.device.id);
+    expect(destDevice).toEqual(other.device);
+    expect(request.requestId).not.toBe(asked.requestId);
+    expect(request.message).not.toEqual(asked.message);
+    expect(request).toMatchObject({ expiresAt: asked.expiresAt, requestedAt: asked.requestedAt, status: "pending" });
+    expect(store.events.map(({ status }) => status)).toEqual(["pending", "pending"]);
+  });
+
+  it("goes through a renewal at the same moment, and without the chain", async () => {
+    world.chain.renew();
+    const [, redirected] = await Promise.all([world.get(of()), redirect(other.device.id)]);
+    expect(redirected.request.destDeviceId).toBe(other.device.id);
+    world.chain.down = true;
+    expect((await redirect(old.device.id)).request.destDeviceId).toBe(old.device.id);
+  });
+
+  it("knows the account's devices only", async () => {
+    const stranger = await world.device(v7());
+    await expect(redirect(stranger.device.id)).rejects.toMatchObject(refused("DeviceNotFound"));
+    await expect(redirect(asked.srcDeviceId)).rejects.toMatchObject(refused("DeviceNotFound"));
+  });
+
+  it("rejects for good", async () => {
+    await world.reject(of());
+    expect(store.rows.get(asked.id)).toMatchObject({ status: "rejected", rejectedAt: world.clock.now() });
+    const notPending = refused("TwoFactorAuthNotPending");
+    await expect(redirect(other.device.id)).rejects.toMatchObject(notPending);
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(notPending);
+    world.clock.advance(LIFE_MS);
+    await world.sweep();
+    expect(store.events.map(({ status }) => status)).toEqual(["pending", "rejected"]);
+  });
+
+  it("waits for an approval that is under way, and rejects once it came to nothing", async () => {
+    world.chain.submission = "SigningRefused";
+    const approval = world.sign(old, asked.id, asked.message);
+    await new Promise((resolve) => process.nextTick(resolve));
+    const early = await world.reject(of()).catch((error) => error);
+    expect(early).toMatchObject({ reason: "TwoFactorAuthNotPending", retryAfterSeconds: 1 });
+    await expect(approval).rejects.toMatchObject(refused("SigningRefused"));
+    await world.reject(of());
+    expect(store.rows.get(asked.id)?.status).toBe("rejected");
+  });
+
+  it("cannot reject what turns out to have been submitted", async () => {
+    world.chain.submission = "lost";
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+    await expect(world.reject(of())).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+    expect(store.rows.get(asked.id)?.status).toBe("approved");
+  });
+});

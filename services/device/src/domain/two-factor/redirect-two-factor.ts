@@ -1,0 +1,37 @@
+import { AppError } from "@countersign/errors";
+import { uuidv4 } from "@countersign/service-kit";
+import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
+import type { OfTwoFactor } from "./find-two-factor.ts";
+import type { TwoFactorPorts } from "./ports.ts";
+import { currentMessage } from "./renew-message.ts";
+import { renewing } from "./two-factor-state.ts";
+import { type TwoFactorView, viewIn } from "./two-factor-view.ts";
+
+export interface RedirectTwoFactor extends OfTwoFactor {
+  destDeviceId: string;
+}
+
+// A renewal by somebody who reads at the same moment is no decision: the redirection is tried upon it.
+const TRIES = 5;
+
+/**
+ * Asks another device of the account instead, under a new request id; the end of the request stays where it was.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, DeviceNotFound.
+ */
+export function redirectTwoFactor(ports: TwoFactorPorts) {
+  return async (command: RedirectTwoFactor): Promise<TwoFactorView> => {
+    const { session, destDeviceId, requestId } = command;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const request = await findOpenTwoFactor(ports, command);
+      const live = await ports.devices.listLive(session.accountId);
+      if (!live.some(({ id }) => id === destDeviceId)) throw new AppError("DeviceNotFound");
+
+      const message = await currentMessage(ports, request);
+      const now = ports.clock.now();
+      const step = renewing(request, { requestId: uuidv4(), message, destDeviceId }, now);
+      const redirected = await ports.requests.take(request.id, step, { occurredAt: now, requestId });
+      if (redirected) return viewIn(live, redirected, session.sessionKey);
+    }
+    throw notPending();
+  };
+}

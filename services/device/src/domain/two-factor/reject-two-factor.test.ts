@@ -1,0 +1,67 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import { type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../../testing/two-factor-world.ts";
+import type { TwoFactor } from "./two-factor.ts";
+
+describe("rejectTwoFactor", () => {
+  const notPending = refused("TwoFactorAuthNotPending");
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let old: Registered;
+  let asked: TwoFactor;
+  const reject = ({ session }: Registered, id = asked.id, inRecovery = false) =>
+    world.reject({ session, id, requestId: "test", inRecovery });
+  const statuses = () => store.events.map(({ status }) => status);
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    const accountId = v7();
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+  });
+
+  it("succeeds again for the device that rejected, by any id of the request, and emits one event", async () => {
+    await reject(old);
+    const rejected = store.rows.get(asked.id)!;
+    world.clock.advance(60_000);
+    await reject(old);
+    await reject(old, asked.requestId);
+    expect(store.rows.get(asked.id)).toEqual(rejected);
+    expect(statuses()).toEqual(["pending", "rejected"]);
+  });
+
+  it("of the same device at once succeeds each time", async () => {
+    await Promise.all([1, 2, 3].map(() => reject(old)));
+    expect(statuses()).toEqual(["pending", "rejected"]);
+  });
+
+  it("of another device comes too late", async () => {
+    const other = await world.device(old.device.accountId);
+    await reject(old);
+    await expect(reject(other)).rejects.toMatchObject(notPending);
+    const both = await Promise.allSettled([reject(old), reject(other)]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("of what was approved or has expired comes too late, for the same device as well", async () => {
+    await world.sign(old, asked.id, asked.message);
+    await expect(reject(old)).rejects.toMatchObject(notPending);
+    const next = (await world.open(world.wish(old.device.accountId))).request;
+    world.clock.set(next.expiresAt);
+    await expect(reject(old, next.id)).rejects.toMatchObject(notPending);
+  });
+
+  it("of a recovery session succeeds again for the same key", async () => {
+    await reject(old, asked.id, true);
+    await reject(old, asked.id, true);
+    expect(store.rows.get(asked.id)).toMatchObject({ rejectedInRecovery: true });
+  });
+
+  it("leaves approving too late for the device that rejected", async () => {
+    await reject(old);
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(notPending);
+  });
+});

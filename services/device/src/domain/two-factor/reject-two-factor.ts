@@ -1,0 +1,39 @@
+import { isAppError } from "@countersign/errors";
+import type { PublicKey } from "@countersign/keys";
+import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
+import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
+import type { TwoFactorPorts } from "./ports.ts";
+import { rejecting } from "./two-factor-state.ts";
+
+export interface RejectTwoFactor extends OfTwoFactor {
+  /** A recovery key's session: a stolen backup must not close the account to the owner's new devices. */
+  inRecovery: boolean;
+}
+
+/**
+ * Rejects a request for good. Succeeds again for the device that rejected it: phones lose answers.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending.
+ */
+export function rejectTwoFactor(ports: TwoFactorPorts) {
+  const rejectOpen = async (command: RejectTwoFactor, rejectedBy: string): Promise<void> => {
+    const request = await findOpenTwoFactor(ports, command);
+    const now = ports.clock.now();
+    const context = { occurredAt: now, requestId: command.requestId };
+    const step = rejecting(now, rejectedBy, command.inRecovery);
+    if (!(await ports.requests.take(request.id, step, context))) throw notPending();
+  };
+
+  return async (command: RejectTwoFactor): Promise<void> => {
+    const { session, id, requestId } = command;
+    const rejectedBy = nameOf(session.sessionKey);
+    try {
+      await rejectOpen(command, rejectedBy);
+    } catch (error) {
+      if (!isAppError(error, "TwoFactorAuthNotPending")) throw error;
+      const found = await findTwoFactor(ports, session.accountId, id, requestId);
+      if (found.rejectedBy !== rejectedBy) throw error;
+    }
+  };
+}
+
+const nameOf = ({ algorithm, publicKey }: PublicKey): string => `${algorithm} ${publicKey}`;

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import { playTwoFactor } from "../../testing/two-factor-model.ts";
+import { TWO_FACTOR_STATUSES } from "./two-factor.ts";
+import {
+  approving,
+  approvingSealed,
+  beginningAttempt,
+  doubtingAttempt,
+  expiring,
+  failing,
+  finishing,
+  givingUpAttempt,
+  rejecting,
+  renewing,
+  type Step,
+  sealing,
+  TRANSITIONS,
+} from "./two-factor-state.ts";
+
+describe("the states of a request", () => {
+  it("are left only where the table says so", () => {
+    const final = TWO_FACTOR_STATUSES.filter((status) => TRANSITIONS[status].length === 0);
+    expect(final).toEqual(["rejected", "expired", "finished", "failed"]);
+  });
+
+  it("are changed by steps of the table only, each change told", () => {
+    const now = new Date();
+    const seen = { requestId: "a" } as Parameters<typeof renewing>[0];
+    const result = { id: "", refUrl: "" };
+    const steps: Step[] = [
+      renewing(seen, { requestId: "b", message: new Uint8Array() }, now),
+      rejecting(now, "ES256 00", false),
+      expiring(now),
+      beginningAttempt(seen, { attemptId: "c", approvedBy: "d" }, now),
+      givingUpAttempt("c"),
+      doubtingAttempt("c", now),
+      approving("c", result, now),
+      approvingSealed({ approvedBy: "d", result, keyIndex: 2 }, now),
+      sealing("c", result, 2, now),
+      failing("c"),
+      finishing,
+    ];
+    const reached = new Set<string>();
+    for (const { when, set, tell } of steps) {
+      if (set.status === undefined) continue;
+      expect(TRANSITIONS[when.status]).toContain(set.status);
+      expect(tell).toBe(set.status);
+      reached.add(`${when.status} ${set.status}`);
+    }
+    const table = TWO_FACTOR_STATUSES.flatMap((from) => TRANSITIONS[from].map((to) => `${from} ${to}`));
+    expect([...reached].sort()).toEqual(table.sort());
+  });
+
+  it("keep to the table under random sequences of all commands", async () => {
+    const stores = () => ({ requests: memoryTwoFactorStore(), devices: memoryDeviceStore() });
+    await playTwoFactor(stores, { numRuns: 150, maxCommands: 60 });
+  }, 60_000);
+});

@@ -1,0 +1,52 @@
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import type { Device } from "../devices/device.ts";
+import type { DeviceStore } from "../devices/device-store.ts";
+import type { TwoFactor } from "./two-factor.ts";
+
+/** A request as it is shown to somebody. */
+export interface TwoFactorView {
+  request: TwoFactor;
+  /** null where the account has no such device any more. */
+  destDevice: Device | null;
+  /** The push token of each side where it is the viewer's own device, otherwise "". */
+  pushTokens: { src: string; dest: string };
+}
+
+/**
+ * Shows a request beside the account's live devices to the identity key `viewer`; undefined: to no device.
+ */
+export function viewIn(live: readonly Device[], request: TwoFactor, viewer: PublicKey | undefined): TwoFactorView {
+  const destDevice = live.find(({ id }) => id === request.destDeviceId) ?? null;
+  const isViewer = (key: PublicKey | undefined) => !!viewer && !!key && samePublicKey(key, viewer);
+  const { deviceKey, device: asked } = request.userKey;
+  // Once it is registered, its token may be a newer one than when it asked.
+  const source = live.find(({ publicKey }) => samePublicKey(publicKey, deviceKey))?.attributes ?? asked;
+  return {
+    request,
+    destDevice,
+    pushTokens: {
+      src: isViewer(deviceKey) ? source.pushToken : "",
+      dest: destDevice !== null && isViewer(destDevice.publicKey) ? destDevice.attributes.pushToken : "",
+    },
+  };
+}
+
+/** Requests of one account as the device with the identity key `viewer` sees them. */
+export async function viewTwoFactors(
+  { devices }: { devices: DeviceStore },
+  accountId: string,
+  requests: TwoFactor[],
+  viewer?: PublicKey,
+): Promise<TwoFactorView[]> {
+  const live = await devices.listLive(accountId);
+  return requests.map((request) => viewIn(live, request, viewer));
+}
+
+export async function viewTwoFactor(
+  ports: { devices: DeviceStore },
+  request: TwoFactor,
+  viewer?: PublicKey,
+): Promise<TwoFactorView> {
+  const [view] = await viewTwoFactors(ports, request.accountId, [request], viewer);
+  return view!;
+}
