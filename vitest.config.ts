@@ -5,7 +5,7 @@ import { LongestFirst } from "./dev/src/testing/longest-first.ts";
 const sources = "{packages,services,gateway,dev,bench}";
 const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
 
-/** Vitest's own default leaves a core to itself, which it does not need for long: half of the machine where there are two. */
+/** Vitest's default leaves one core for itself, which on two cores is half of the machine. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
 export default defineConfig({
@@ -56,7 +56,7 @@ export default defineConfig({
         },
       },
       {
-        // Each file has a stack of its own, which it may maltreat; half of the time it waits for what died to come back.
+        // Each file has a stack of its own and kills its processes; half of the time it waits for a restart.
         test: {
           name: "faults",
           include: ["tests/faults/*.test.ts"],

@@ -1,5 +1,5 @@
-// Entry of every npm script. Plain JavaScript for Node 20: installs what is missing, then hands over to the Node 24
-// that the lockfile pins (dev/src/main.ts).
+// Entry of every npm script. Plain JavaScript for Node 20: installs what is missing, then runs
+// dev/src/main.ts with the Node 24 that the lockfile pins.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";

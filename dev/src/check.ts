@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { checkBreakingChanges } from "./check-contracts.ts";
+import { checkWords } from "./check-words.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
 import { checkImports } from "./import-rules.ts";
@@ -13,7 +15,19 @@ async function importRules(): Promise<void> {
   if (violations.length > 0) throw new Failure(violations.join("\n"));
 }
 
-/** `npm run check`: types, lint and format, proto lint, import rules. Runs all of them before it fails. */
+/** Retired words and long lines; the list is dev/words.json. */
+async function words(): Promise<void> {
+  const found = checkWords(root);
+  if (found.length === 0) return;
+  const more = found.length > 40 ? [`… and ${found.length - 40} more`] : [];
+  throw new Failure([...found.slice(0, 40), ...more].join("\n"));
+}
+
+async function reportBreakingChanges(): Promise<void> {
+  console.log(`        buf breaking: ${await checkBreakingChanges()}`);
+}
+
+/** `npm run check`: types, lint and format, import rules, words, contracts. Runs all of them before it fails. */
 export async function check(): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ["generated code", generate],
@@ -21,9 +35,11 @@ export async function check(): Promise<void> {
     ["types of the example page (tsc)", () => run(bin("tsc"), ["-p", "examples/web-wallet"])],
     ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
     ["import rules", importRules],
+    ["words and line lengths", words],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {
     steps.push(["contracts (buf lint)", () => run(bin("buf"), ["lint"], { cwd: join(root, "proto") })]);
+    steps.push(["contracts since the last release (buf breaking)", reportBreakingChanges]);
   }
   let failed = 0;
   for (const [name, step] of steps) {

@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package tools pins the servers of the local stack, so that go.sum vouches for what is built.
+// Package tools pins the servers of the local stack, so that go.sum verifies what is built.
 package tools
 
 import (

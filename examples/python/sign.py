@@ -1,4 +1,5 @@
-"""A backend in Python that asks the signer: what a message is, the account's signature over it, and where that stands in the audit log.
+"""A backend in Python that asks the signer what a message is, has it signed for an account, and gets the proof of
+its audit record.
 
     python -m venv .venv && .venv/bin/pip install -r examples/python/requirements.txt
     mkdir -p build && .venv/bin/python -m grpc_tools.protoc -I proto --python_out=build --grpc_python_out=build \
@@ -21,7 +22,7 @@ from grpc_status import rpc_status
 from signer.v1 import information_pb2, information_pb2_grpc, signing_pb2, signing_pb2_grpc
 
 DEADLINE_SECONDS = 5
-# What the signer's certificate is made out to, whatever address it is dialled at.
+# The name in the signer's certificate; the address that is dialled may be another one.
 SERVER_NAME = "signer.countersign.internal"
 
 

@@ -1,7 +1,7 @@
 import { type BrowserPasskey, browserPasskey, createBrowserPasskey } from "@countersign/client";
 
 /**
- * What the page remembers of a passkey; the browser keeps its private half. An account may stand on every
+ * What the page remembers of a passkey; the browser keeps its private half. An account may use every
  * passkey but a "new" one, so that no entry is ever overwritten or removed.
  */
 export interface KnownPasskey {

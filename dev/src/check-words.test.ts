@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { checkFile, findLongLines, findRetiredWords, readWordList, type WordList } from "./check-words.ts";
+import { root } from "./paths.ts";
+
+const list = readWordList(root);
+const words = (path: string, text: string) => findRetiredWords(path, text, list.words);
+
+test.each([
+  ["a.ts", "// A stranger's key."],
+  ["a.ts", "const wish: SignUpWish = read();"],
+  ["a.ts", "function settleDoubtful() {}"],
+  ["a.proto", "  rpc DescribeAdmission(DescribeAdmissionRequest)"],
+  ["a.sql", "ALTER TABLE device ADD COLUMN asker_id uuid;"],
+  ["a.md", "Whoever asks is refused."],
+  ["a.md", "A new device asks to be let in."],
+  ["a.md", "This lets a new device in."],
+  ["a.md", "The delay begins."],
+  ["tests/two-factor-newcomers.ts", ""],
+])("%s: %s has a retired word", (path, text) => {
+  expect(words(path, text)).not.toEqual([]);
+});
+
+test("a phrase that continues on the next comment line is found once, at its first line", () => {
+  expect(words("a.ts", "/**\n * This stands\n * for the key.\n */")).toEqual([
+    expect.stringMatching(/^a\.ts:2: "stands for" is retired, use is in/),
+  ]);
+});
+
+test.each([
+  ["a.ts", "for (let index = 0; index < 3; index += 1) await delay(10);"],
+  ["a.ts", "// The mask of the task lets the caller pass values in an array."],
+  ["a.md", "The answer is 403 `DelayRequired`, see [time locks](recovery.md#delays)."],
+  ["a.md", "```sh\ncurl localhost/account/v1/delays # delay\n```"],
+])("%s: %s has none", (path, text) => {
+  expect(words(path, text)).toEqual([]);
+});
+
+test("a message says where the word is, what to use and why", () => {
+  expect(words("docs/a.md", "Fine.\nIt is built anew.")).toEqual([
+    'docs/a.md:2: "anew" is retired, use again (the usual word)',
+  ]);
+});
+
+const long = "x".repeat(55);
+
+test.each([
+  ["a.ts", `// ${long} ${long}`],
+  ["a.ts", ` * ${long} ${long}`],
+  ["a.md", `${long} ${long}`],
+  ["a.sql", `-- ${long} ${long}`],
+])("%s: a line of 111 columns or more is too long: %s", (path, text) => {
+  expect(findLongLines(path, text)).toEqual([expect.stringMatching(/:1: \d+ columns, at most 110/)]);
+});
+
+test.each([
+  ["a.ts", `call("${long}", "${long}");`],
+  ["a.ts", `// see https://example.com/${long}${long}`],
+  ["a.md", `| ${long} | ${long} |`],
+  ["a.md", `\`\`\`\n${long} ${long}\n\`\`\``],
+  ["a.md", `${"x".repeat(55)} ${"ä".repeat(54)}`],
+])("%s: a long line may be code, a table, a URL: %s", (path, text) => {
+  expect(findLongLines(path, text)).toEqual([]);
+});
+
+test("folders that are not yet clean are left out, their Markdown is not; exceptions are files", () => {
+  const some: WordList = {
+    ...list,
+    exceptions: [{ path: "docs/glossary.md", why: "names the words" }],
+    notYetClean: { words: ["services/auth"], longLines: ["services/auth"] },
+  };
+  const text = `// whoever ${long} ${long}`;
+  expect(checkFile("services/auth/src/a.ts", text, some)).toEqual([]);
+  expect(checkFile("services/auth/README.md", text, some)).toHaveLength(2);
+  expect(checkFile("services/authority/a.ts", text, some)).toHaveLength(2);
+  expect(checkFile("docs/glossary.md", text, some)).toEqual([expect.stringContaining("columns")]);
+});

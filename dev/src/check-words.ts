@@ -1,0 +1,147 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+
+/** One entry of `words` in dev/words.json. */
+interface RetiredWord {
+  retired: string;
+  use: string;
+  why: string;
+  /** "markdown": the word is retired in the prose of Markdown files only. */
+  only?: "markdown";
+}
+
+interface Exception {
+  path: string;
+  why: string;
+}
+
+/** The content of dev/words.json. */
+export interface WordList {
+  words: RetiredWord[];
+  /** Files in which every word is allowed. */
+  exceptions: Exception[];
+  /** Files in which comment lines may be longer. */
+  longLines: Exception[];
+  /** Folders and files that are not checked yet. Entries are removed and never added. */
+  notYetClean: { words: string[]; longLines: string[] };
+}
+
+const MAX_COLUMNS = 110;
+
+/** How a comment line begins, by the ending of the file. */
+const commentStart = new Map<string, RegExp>([
+  ...[".ts", ".tsx", ".mjs", ".js", ".css"].map((ending) => [ending, /^\s*(\/\/|\/\*|\*(\s|\/|$))/] as const),
+  ...[".proto", ".prisma", ".go", ".cdc", ".mod"].map((ending) => [ending, /^\s*(\/\/|\/\*|\*\s)/] as const),
+  ...[".py", ".sh", ".yml", ".yaml", ".toml", ""].map((ending) => [ending, /^\s*#/] as const),
+  [".sql", /^\s*--/],
+]);
+
+const isMarkdown = (path: string) => extname(path) === ".md";
+
+/** Takes names apart into words: `SignUpWish` and `sign_up_wish` become "sign up wish". */
+function plainWords(text: string): string {
+  return text
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/[_-]/g, " ")
+    .toLowerCase();
+}
+
+/** Removes code spans and link targets from a line of Markdown; code blocks are left out by the caller. */
+function prose(line: string): string {
+  return line.replace(/`[^`]*`/g, "``").replace(/\]\([^)]*\)/g, "]");
+}
+
+/** Returns the lines of a Markdown file, with the lines of code blocks empty. */
+function withoutCodeBlocks(lines: string[]): string[] {
+  let inBlock = false;
+  return lines.map((line) => {
+    const fence = /^\s*```/.test(line);
+    if (fence) inBlock = !inBlock;
+    return fence || inBlock ? "" : line;
+  });
+}
+
+/** Finds the retired words in a path and its file, also where a phrase continues on the next line. */
+export function findRetiredWords(path: string, text: string, words: RetiredWord[]): string[] {
+  const everywhere = words.filter(({ only }) => only === undefined);
+  const inName = findInLine(plainWords(path.replaceAll("/", " ")), "", everywhere).map((found) => `${path}: ${found}`);
+  const lines = text.split("\n");
+  const inText = (searched: string[], list: RetiredWord[]) => {
+    const plain = searched.map((line) => plainWords(line.replace(/^\s*(\/\/+|\*|#|--)?\s*/, "")));
+    if (!anyOf(list).test(plain.join(" "))) return [];
+    return plain.flatMap((line, index) =>
+      findInLine(line, plain[index + 1] ?? "", list).map((found) => `${path}:${index + 1}: ${found}`),
+    );
+  };
+  const inProse = words.filter(({ only }) => only === "markdown");
+  return [
+    ...inName,
+    ...inText(lines, everywhere),
+    ...(isMarkdown(path) ? inText(withoutCodeBlocks(lines).map(prose), inProse) : []),
+  ];
+}
+
+const anyOf = (words: RetiredWord[]) => new RegExp(words.map(pattern).join("|") || "(?!)");
+const pattern = ({ retired }: RetiredWord) => `\\b(?:${retired})(?!\\w)`;
+
+/** The retired words that begin in a line; `next` is the line after it. */
+function findInLine(line: string, next: string, words: RetiredWord[]): string[] {
+  const both = `${line} ${next}`;
+  return words.flatMap((word) =>
+    [...both.matchAll(new RegExp(pattern(word), "g"))]
+      .filter((match) => match.index < line.length)
+      .map((match) => `"${match[0]}" is retired, use ${word.use} (${word.why})`),
+  );
+}
+
+/** Finds comment lines and lines of Markdown prose that are longer than 110 columns. A URL may stand out. */
+export function findLongLines(path: string, text: string): string[] {
+  const lines = isMarkdown(path) ? withoutCodeBlocks(text.split("\n")) : text.split("\n");
+  const comment = commentStart.get(extname(path));
+  const isChecked = (line: string) => (isMarkdown(path) ? !/^\s*(\||#)/.test(line) : comment?.test(line));
+  return lines.flatMap((line, index) =>
+    isChecked(line) && [...line.replace(/https?:\/\/\S+/g, "")].length > MAX_COLUMNS
+      ? [`${path}:${index + 1}: ${[...line].length} columns, at most ${MAX_COLUMNS}`]
+      : [],
+  );
+}
+
+/** Reads dev/words.json. */
+export function readWordList(root: string): WordList {
+  return JSON.parse(readFileSync(join(root, "dev/words.json"), "utf8"));
+}
+
+/**
+ * Checks the text files of the repository. Files are left out whose folder is listed as not yet clean; Markdown files only
+ * where they are listed themselves.
+ */
+export function checkWords(root: string, list: WordList = readWordList(root)): string[] {
+  const paths = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  }).split("\0");
+  const texts = paths.filter(Boolean).map((path) => [path, readText(join(root, path))] as const);
+  return texts.flatMap(([path, text]) => (text === undefined ? [] : checkFile(path, text, list)));
+}
+
+/** Returns each retired word and each too long line of one file, as far as its folder is clean. */
+export function checkFile(path: string, text: string, list: WordList): string[] {
+  const isIn = (entries: string[]) =>
+    entries.some((entry) => path === entry || (!isMarkdown(path) && path.startsWith(`${entry}/`)));
+  const isExcepted = (exceptions: Exception[]) => exceptions.some((each) => each.path === path);
+  const words = !isExcepted(list.exceptions) && !isIn(list.notYetClean.words);
+  const longLines = !isExcepted(list.longLines) && !isIn(list.notYetClean.longLines);
+  return [...(words ? findRetiredWords(path, text, list.words) : []), ...(longLines ? findLongLines(path, text) : [])];
+}
+
+/** Returns the text of a file; undefined for a file that was deleted or is not text. */
+function readText(path: string): string | undefined {
+  try {
+    const bytes = readFileSync(path);
+    return bytes.includes(0) ? undefined : bytes.toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
