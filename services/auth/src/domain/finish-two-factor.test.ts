@@ -5,6 +5,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ADMISSION_CALLS, type CrashPoint, twoFactorWorld } from "../testing/two-factor-world.ts";
 import type { Admission } from "./two-factor-sign-in.ts";
 
+const SEALED = { keyIndex: 2, transaction: { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "" } };
+
 describe("letting a new device in", () => {
   let world: ReturnType<typeof twoFactorWorld>;
   let accountId: string;
@@ -32,12 +34,16 @@ describe("letting a new device in", () => {
     const { userKey, deviceKey, authTime } = world.store.rows.get(id)!;
     expect(session).toMatchObject({ accountId, accountKey: userKey, deviceKey, authTime, app: { appId: "demo" } });
     expect(letIn.credentials.accessToken).toBe(session!.id);
+    expect(world.store.additions).toEqual([{ id, transaction: letIn.transaction }]);
+    await expect(finish()).rejects.toEqual(refused("TwoFactorAuthFinished"));
+    world.store.verdict = "frozen";
     await expect(finish()).rejects.toEqual(refused("TwoFactorAuthFinished"));
   });
 
   it.each<[string, Partial<Admission>, string]>([
     ["nobody has approved", {}, "TwoFactorAuthPending"],
     ["the chain is still at it", { status: "approved" }, "TwoFactorAuthPending"],
+    ["nobody has approved a key that the chain has", { status: "pending", sealed: SEALED }, "TwoFactorAuthPending"],
     ["it was rejected", { status: "rejected" }, "TwoFactorAuthRejected"],
     ["it has expired", { status: "expired" }, "TwoFactorAuthExpired"],
     ["the chain refused", { status: "failed" }, "TwoFactorAuthFailed"],
@@ -76,6 +82,8 @@ describe("letting a new device in", () => {
     const full = await token({ scope: "full", twoFactorId: undefined });
     await expect(world.finish(full, id)).rejects.toEqual(refused("InsufficientScope"));
     await expect(world.finish({ ...full, twoFactorId: id }, id)).rejects.toEqual(refused("InsufficientScope"));
+    const unnamed = world.finish({ ...full, scope: "sign" }, uuidv7(world.clock));
+    await expect(unnamed).rejects.toEqual(refused("InsufficientScope"));
     const recover = await token({ scope: "recover", twoFactorId: undefined });
     await expect(world.finish(recover, id)).rejects.toEqual(refused("InsufficientScope"));
 
@@ -133,6 +141,8 @@ describe("letting a new device in", () => {
     world.seal(id);
     world.store.verdict = "frozen";
     await expect(finish()).rejects.toEqual(refused("AccountFrozen"));
+    // The transaction is noted first: it blocks the key where its device was removed before.
+    expect(world.store.additions).toHaveLength(1);
     await expect(world.approved(accountId, id)).rejects.toEqual(refused("AccountFrozen"));
     world.store.verdict = "blocked";
     await expect(finish()).rejects.toEqual(refused("PleaseRegisterKey"));
@@ -142,6 +152,33 @@ describe("letting a new device in", () => {
     await expect(finish()).rejects.toThrow("not the one that was opened");
     expect(world.registrations).toEqual([]);
     expect(world.requests.all.get(id)?.admission.status).toBe("approved");
+  });
+
+  it.each<[string, Partial<Admission>]>([
+    ["id", { id: "01900000-0000-7000-8000-000000000009" }],
+    ["chain", { chainName: "flow-other" }],
+    ["account key", { userKey: generateKeyPair().publicKey }],
+    ["device key", { deviceKey: generateKeyPair().publicKey }],
+  ])("admits no request of another %s than the one that auth opened", async (_, change) => {
+    world.seal(id);
+    world.decide(id, change);
+    const signIn = world.store.rows.get(id)!;
+    await expect(world.admit(signIn, world.requests.all.get(id)!.admission)).rejects.toThrow("not the one");
+    await expect(world.approved(accountId, id)).rejects.toThrow("not the one");
+    expect(world.registrations).toEqual([]);
+  });
+
+  it("admits no key that the chain does not have", async () => {
+    const { admission } = world.requests.all.get(id)!;
+    await expect(world.admit(world.store.rows.get(id)!, admission)).rejects.toEqual(refused("TwoFactorAuthPending"));
+    expect(world.store.additions).toEqual([]);
+  });
+
+  it("opens nothing for a request that auth never opened", async () => {
+    world.seal(id);
+    const ephemeral = await token();
+    world.store.rows.delete(id);
+    await expect(world.finish(ephemeral, id)).rejects.toEqual(refused("TwoFactorAuthNotFound"));
   });
 
   it("opens no session when the request cannot be marked as finished", async () => {
@@ -164,14 +201,20 @@ describe("letting a new device in", () => {
       await world.approved(accountId, id);
       expect(world.registrations.map(({ step }) => step)).toEqual(["key", "device"]);
       expect(world.store.sessions).toEqual([]);
+      world.store.verdict = "frozen";
+      await world.approved(accountId, id);
+      world.store.verdict = "yes";
       await finish();
       expect(world.registrations).toHaveLength(2);
+      expect(world.store.additions).toEqual([{ id, transaction: SEALED.transaction }]);
     });
 
     it("does nothing for requests that auth never opened, and for other accounts", async () => {
       world.seal(id);
       await world.approved(accountId, uuidv7(world.clock));
       await world.approved(uuidv7(world.clock), id);
+      world.store.rows.delete(id);
+      await world.approved(accountId, id);
       expect(world.registrations).toEqual([]);
     });
   });

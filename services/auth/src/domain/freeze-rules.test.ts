@@ -5,6 +5,7 @@ import {
   decideFreeze,
   decideUnfreeze,
   type FreezeFacts,
+  mayRemove,
   type Party,
   RECOVERY_KEY as RECOVERY,
 } from "./freeze-rules.ts";
@@ -75,6 +76,16 @@ describe("lifting a freeze", () => {
     expect(unfreeze(frozen(), RECOVERY, 5000)).toEqual({ type: "lift", recoveryLifts });
   });
 
+  it("by the recovery key alone goes on with its lifts of less than a week ago, and begins again after a week", () => {
+    const WEEK = 7 * 24 * 3_600_000;
+    const lastAt = at(5000);
+    const since = at(4000);
+    const lift = (ms: number) => unfreeze({ ...frozen(), recoveryLifts: { since, lastAt } }, RECOVERY, 5000 + ms);
+    const [before, after] = [at(5000 + WEEK - 1), at(5000 + WEEK)];
+    expect(lift(WEEK - 1)).toEqual({ type: "lift", recoveryLifts: { since, lastAt: before } });
+    expect(lift(WEEK)).toEqual({ type: "lift", recoveryLifts: { since: after, lastAt: after } });
+  });
+
   it("is refused to devices that came later or were removed, to everybody while an operator has to look, and after leaving", () => {
     const refused = { type: "refuse", reason: "UnfreezeNotAllowed" };
     for (const memberSince of [at(0), at(1), undefined])
@@ -85,6 +96,23 @@ describe("lifting a freeze", () => {
     const held = { type: "refuse", reason: "AccountUnderReview" };
     expect(unfreeze({ ...frozen(), held: true }, RECOVERY, 9000)).toEqual(held);
     expect(unfreeze({ ...frozen(), freeze: undefined, held: true }, "first", 0)).toEqual(held);
+  });
+});
+
+describe("removing a device of a frozen account", () => {
+  const removing = (device: Party, ms: number, change: Parameters<typeof frozen>[0] = {}) =>
+    mayRemove(frozen(change).freeze, { by: "second", device, now: at(ms), delays: DELAYS });
+
+  it("is refused for the device that froze only, until a device could lift the freeze", () => {
+    expect([removing("first", 999), removing("first", 1000)]).toEqual([false, true]);
+    expect(removing("third", 0)).toBe(true);
+    expect(removing("third", 0, { joinedBy: ["third"] })).toBe(true);
+  });
+
+  it("may be repeated, and no device is kept from removing itself", () => {
+    expect(removing("first", 0, { removed: ["first"] })).toBe(true);
+    expect(removing("second", 0, { frozenBy: "second" })).toBe(true);
+    expect(mayRemove(undefined, { by: "second", device: "first", now: at(0), delays: DELAYS })).toBe(true);
   });
 });
 

@@ -43,6 +43,7 @@ beforeEach(() => {
     clock,
     read: async (token: string) => {
       if (token === "garbage") return undefined;
+      if (token === "access-token") return "access-token" as const;
       return token === "expired" ? ("expired" as const) : { sessionId, refreshId: token };
     },
     issue: async (next: Session) => ({ accessToken: "", refreshToken: next.refreshId }),
@@ -84,6 +85,10 @@ describe("the proof of a refresh", () => {
 describe("a refresh token", () => {
   it("that is none of ours or is over is refused", async () => {
     await expect(refresh("garbage")).rejects.toEqual(refused("InvalidRefreshToken"));
+    await expect(refresh("access-token")).rejects.toMatchObject({
+      reason: "InvalidRefreshToken",
+      detail: expect.stringContaining("an access token was sent"),
+    });
     await expect(refresh("expired")).rejects.toEqual(refused("SessionEnded"));
     clock.advance(30 * DAY_MS);
     await expect(refresh("first")).rejects.toEqual(refused("SessionEnded"));

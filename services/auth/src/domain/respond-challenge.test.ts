@@ -1,15 +1,16 @@
 import { hexToBytes } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
-import { FixedClock, type PasskeySettings } from "@countersign/service-kit";
+import { simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
+import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CHALLENGE_MS } from "./issue-challenge.ts";
-import type { Challenge, SignInKey } from "./ports.ts";
+import type { Challenge, PasskeyCounter, SignInKey } from "./ports.ts";
 import { respondChallenge } from "./respond-challenge.ts";
 import type { Session } from "./session.ts";
 
 const device = generateKeyPair();
 const other = generateKeyPair();
-const data = "ab".repeat(32);
+const data = "ab".repeat(16);
 const refused = (reason: string) => expect.objectContaining({ reason });
 const answerOf = (key = device) =>
   ({ type: "device-key", signature: signMessage(key.privateKey, hexToBytes(data)) }) as const;
@@ -20,6 +21,9 @@ let key: SignInKey;
 let attempts: number;
 let sessions: Session[];
 let blocked: unknown[];
+/** The passkeys of the account, and the counter that the last success stored. */
+let passkeys: SignInKey[];
+let counter: PasskeyCounter | undefined;
 let respond: (
   answer?: Parameters<ReturnType<typeof respondChallenge>>[0]["answer"],
   asked?: string,
@@ -37,7 +41,7 @@ beforeEach(() => {
     expiresAt: new Date(clock.now().getTime() + CHALLENGE_MS),
   };
   key = { type: "device", accountKey: device.publicKey, deviceKey: device.publicKey, isRecovery: false };
-  [attempts, sessions, blocked] = [0, [], []];
+  [attempts, sessions, blocked, passkeys, counter] = [0, [], [], [], undefined];
   const run = respondChallenge({
     challenges: {
       insert: async () => undefined,
@@ -46,11 +50,14 @@ beforeEach(() => {
         attempts += 1;
         return attempts <= 5;
       },
-      succeed: async (_data, session) => sessions.push(session) === 1,
+      async succeed(_data, session, _now, _requestId, count) {
+        counter = count;
+        return sessions.push(session) === 1;
+      },
     },
     findSignInKey: async () => key,
-    listPasskeys: async () => [],
-    passkeys: {} as PasskeySettings,
+    listPasskeys: async () => passkeys,
+    passkeys: { relyingPartiesOf: (appId) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,
     isKeyBlocked: (_account, candidate) => blocked.includes(candidate),
     issue: async () => ({ accessToken: "", refreshToken: "" }),
@@ -70,7 +77,7 @@ describe("an answer to a challenge", () => {
   });
 
   it("that was never issued is refused", async () => {
-    await expect(respond(answerOf(), "cd".repeat(32))).rejects.toEqual(refused("UnknownChallenge"));
+    await expect(respond(answerOf(), "cd".repeat(16))).rejects.toEqual(refused("UnknownChallenge"));
   });
 
   it("opens one session only", async () => {
@@ -104,5 +111,50 @@ describe("an answer to a challenge", () => {
     key = { ...key, isRecovery: true };
     await respond();
     expect(sessions).toMatchObject([{ scope: "recover" }]);
+  });
+});
+
+describe("a passkey's answer to a challenge", () => {
+  const passkey = simulatedPasskey(device);
+  const login = hexToBytes(data);
+  const assertionOf = (signer = passkey, ...said: [Parameters<typeof passkey.assert>[1]?]) =>
+    ({ type: "passkey", ...signer.assert(login, ...said) }) as const;
+  beforeEach(() => {
+    challenge = { ...challenge, type: "passkey" };
+    key = { ...key, type: "passkey" };
+    passkeys = [key];
+  });
+
+  it("opens a session of the passkey that the challenge names, and stores its counter", async () => {
+    await respond(assertionOf(passkey, { signCount: 7 }));
+    expect(sessions).toMatchObject([{ scope: "full", accountKey: device.publicKey }]);
+    expect(counter).toEqual({ key: device.publicKey, signCount: 7 });
+  });
+
+  it("of another passkey, for another app, another challenge or without user verification is wrong", async () => {
+    await expect(respond(assertionOf(simulatedPasskey(other)))).rejects.toEqual(refused("InvalidSignature"));
+    const elsewhere = assertionOf(passkey, { client: { origin: "https://evil.example" } });
+    await expect(respond(elsewhere)).rejects.toEqual(refused("InvalidSignature"));
+    const older = { type: "passkey", ...passkey.assert(new Uint8Array(16)) } as const;
+    await expect(respond(older)).rejects.toEqual(refused("InvalidSignature"));
+    await expect(respond(assertionOf(passkey, { flags: 0x19 }))).rejects.toEqual(refused("InvalidSignature"));
+    challenge = { ...challenge, app: { appId: "other", appName: "Other" } };
+    await expect(respond(assertionOf())).rejects.toEqual(refused("InvalidSignature"));
+    expect(sessions).toEqual([]);
+  });
+
+  it("where any passkey of the account may answer opens the session of the one that did", async () => {
+    challenge = { ...challenge, signer: undefined };
+    passkeys = [{ ...key, accountKey: other.publicKey, deviceKey: other.publicKey }, key];
+    await respond(assertionOf());
+    expect(sessions).toMatchObject([{ accountKey: device.publicKey }]);
+    passkeys = [];
+    await expect(respond(assertionOf())).rejects.toEqual(refused("InvalidSignature"));
+  });
+
+  it("that was blocked meanwhile opens none", async () => {
+    blocked = [device.publicKey];
+    await expect(respond(assertionOf())).rejects.toEqual(refused("PleaseRegisterKey"));
+    expect(sessions).toEqual([]);
   });
 });

@@ -1,7 +1,11 @@
 import { AppError, type Reason } from "@countersign/errors";
-import { systemClock, type VerifiedToken } from "@countersign/service-kit";
-import { expect, it } from "vitest";
-import { type SignUpOptions, signUp } from "./sign-up.ts";
+import { generateKeyPair } from "@countersign/keys/node";
+import { FixedClock, systemClock, type VerifiedToken } from "@countersign/service-kit";
+import { describe, expect, it } from "vitest";
+import type { SignUpClaim, SignUpWish } from "./ports.ts";
+import type { Session } from "./session.ts";
+import { SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
+import type { Deployed } from "./sign-up-saga.ts";
 
 const key = { algorithm: "ES256" as const, publicKey: "ab".repeat(64) };
 const session = { accountId: "account", accountKey: key, sessionKey: key } as unknown as VerifiedToken;
@@ -52,4 +56,118 @@ it("the error for an identity with an account says what was wrong with the sessi
 it("where it cannot be known whether the session holds, the answer is Unavailable", async () => {
   expect(await refused(undefined, "Unavailable")).toBeInstanceOf(AppError);
   expect(await refused(undefined, "Unavailable")).toMatchObject({ reason: "Unavailable" });
+});
+
+/** A sign-up on a store and services in memory. */
+function world({ status = "deployed", claim }: { status?: Deployed["status"]; claim?: SignUpClaim } = {}) {
+  const clock = new FixedClock("2026-11-21T10:00:00Z");
+  const claims: SignUpWish[] = [];
+  const sessions: Session[] = [];
+  const calls: string[] = [];
+  const run = signUp<Deployed>({
+    verifyLogin: async (_login, keys) => {
+      calls.push(`login for ${keys.length} keys`);
+      return {
+        issuer: "https://idp.example",
+        subject: "ann",
+        email: "",
+        name: "",
+        picture: "",
+        app: { appId: "demo", appName: "Demo" },
+        authTime: clock.now(),
+      };
+    },
+    store: {
+      async claim(wish) {
+        claims.push(wish);
+        const { newAccountId: accountId } = wish;
+        return claim ?? { kind: "drive", saga: { ...wish, accountId, done: new Set() } };
+      },
+      mark: async () => undefined,
+      giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId === claims[0]?.newAccountId}`),
+      leaseAbandoned: async () => [],
+    },
+    sessions: { begin: async (begun) => void sessions.push(begun) },
+    steps: {
+      deployAccount: async () => ({ status }),
+      registerKey: async () => void calls.push("key"),
+      registerDevice: async () => void calls.push("device"),
+    },
+    chains: new Set(["flow"]),
+    passkeys: { relyingPartiesOf: () => [] },
+    clock,
+    issue: async ({ id }) => ({ accessToken: id, refreshToken: "" }),
+  });
+  const userKey = generateKeyPair().publicKey;
+  const command = {
+    login: { method: "id_token_channel", token: "t", provider: "", redirectUri: "", codeVerifier: "", nonce: "" },
+    chainName: "flow",
+    userKeyType: "device",
+    userKey,
+    deviceKey: generateKeyPair().publicKey,
+    device: {} as Parameters<typeof run>[0]["device"],
+    idempotencyKey: "",
+    token: undefined,
+    tokenRefusal: undefined,
+    requestId: "request",
+  } as const;
+  return {
+    clock,
+    claims,
+    sessions,
+    calls,
+    command,
+    signUp: (change: Partial<Parameters<typeof run>[0]> = {}) =>
+      run({ ...command, ...change }, new AbortController().signal),
+  };
+}
+
+describe("signUp", () => {
+  it("verifies the login for both keys, then opens a full session of the new account", async () => {
+    const { calls, claims, sessions, command, clock, signUp: run } = world();
+    const { deployment, credentials } = await run();
+    expect(calls).toEqual(["login for 2 keys", "key", "device"]);
+    expect(deployment).toEqual({ status: "deployed" });
+    expect(sessions).toMatchObject([
+      {
+        id: credentials.accessToken,
+        accountId: claims[0]!.newAccountId,
+        app: { appId: "demo" },
+        accountKey: command.userKey,
+        deviceKey: command.deviceKey,
+        authTime: clock.now(),
+        scope: "full",
+      },
+    ]);
+  });
+
+  it("leases the saga for longer than the request may last", async () => {
+    const { claims, clock, signUp: run } = world();
+    await run();
+    expect(claims[0]!.leaseUntil).toEqual(new Date(clock.now().getTime() + SAGA_LEASE_MS));
+    expect(claims[0]!.session).toBeUndefined();
+  });
+
+  it("claims nothing for an unknown chain, a key that the chain does not carry, or an unusable passkey", async () => {
+    const { claims, signUp: run } = world();
+    await expect(run({ chainName: "elsewhere" })).rejects.toMatchObject({ reason: "UnknownChain" });
+    const userKey = generateKeyPair("EdDSA").publicKey;
+    await expect(run({ userKey })).rejects.toMatchObject({ reason: "UnsupportedKey" });
+    await expect(run({ userKeyType: "passkey" })).rejects.toMatchObject({ reason: "UnsupportedKey" });
+    expect(claims).toEqual([]);
+  });
+
+  it("opens no session for an Idempotency-Key that was used for another body", async () => {
+    const { sessions, calls, signUp: run } = world({ claim: { kind: "idempotency-key-reused" } });
+    await expect(run()).rejects.toMatchObject({ reason: "IdempotencyKeyReused" });
+    expect(sessions).toEqual([]);
+    expect(calls).toEqual(["login for 2 keys"]);
+  });
+
+  it("opens no session where the chain refused the account, and leaves the saga to a new request", async () => {
+    const { sessions, calls, signUp: run } = world({ status: "failed" });
+    await expect(run()).rejects.toMatchObject({ reason: "DeploymentFailed" });
+    expect(calls).toEqual(["login for 2 keys", "gave up true"]);
+    expect(sessions).toEqual([]);
+  });
 });

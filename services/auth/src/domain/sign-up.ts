@@ -28,7 +28,7 @@ export interface SignUp {
 export interface SignUpOptions<Answer extends Deployed> {
   readonly verifyLogin: VerifyLogin;
   readonly store: SignUpStore;
-  readonly sessions: SessionStore;
+  readonly sessions: Pick<SessionStore, "begin">;
   readonly steps: SignUpSteps<Answer>;
   readonly chains: ReadonlySet<string>;
   readonly passkeys: PasskeySettings;

@@ -12,6 +12,7 @@ import type {
   Admission,
   AdmissionSteps,
   BegunTwoFactor,
+  ChainTransaction,
   RequestSource,
   TwoFactorRequests,
   TwoFactorSignIn,
@@ -36,6 +37,8 @@ interface MemoryStore extends TwoFactorSignInStore {
   verdict: "yes" | "frozen" | "blocked";
   recovering: boolean;
   endedTokens: Set<string>;
+  /** What was noted of transactions that added keys. */
+  additions: { id: string; transaction: ChainTransaction }[];
 }
 
 function memoryStore(): MemoryStore {
@@ -56,6 +59,7 @@ function memoryStore(): MemoryStore {
     verdict: "yes",
     recovering: false,
     endedTokens: new Set(),
+    additions: [],
     replayOf: async (claim) => replay(claim),
     async begin(signIn, claim) {
       const before = claim && replay(claim);
@@ -67,7 +71,7 @@ function memoryStore(): MemoryStore {
     find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
     mayAdmit: async () => store.verdict,
     isRecovering: async () => store.recovering,
-    noteAddition: async () => undefined,
+    noteAddition: async ({ id }, transaction) => void store.additions.push({ id, transaction }),
     async markAdmitted(id, _transaction, now) {
       rows.set(id, { ...rows.get(id)!, admittedAt: now });
     },
@@ -292,6 +296,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
       const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "" };
       this.decide(id, { status: "approved", sealed: { keyIndex, transaction } });
     },
+    admit: (signIn: TwoFactorSignIn, admission: Admission) => admit(signIn, admission, { requestId: "test", signal }),
     finish: (token: VerifiedToken, id: string) => finish({ token, id, requestId: "test" }, signal),
     approved: (accountId: string, id: string) => approved(accountId, id, { requestId: "test", signal }),
   };
