@@ -16,32 +16,44 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
   const messagesOf = (id: string) => shown.get(id) ?? [];
   const ofAccount = (accountId: string) => [...rows.values()].filter((row) => row.accountId === accountId);
   const show = (row: TwoFactor) => shown.set(row.id, [...messagesOf(row.id), row]);
+  const turns = new Map<string, Promise<unknown>>();
+  /** Runs the work of one account one after the other, as the account's lock in Postgres does. */
+  const inTurn = <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (turns.get(accountId) ?? Promise.resolve()).then(work);
+    turns.set(
+      accountId,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  };
 
   return {
     rows,
     events,
     withAccount: (accountId, work) =>
-      work({
-        has: async (id) => rows.get(id)?.accountId === accountId,
-        pendingUntil: async (now) =>
-          ofAccount(accountId)
-            .filter((row) => row.status === "pending" && (row.expiresAt > now || row.attemptId !== null))
-            .map(({ expiresAt }) => expiresAt)
-            .sort((a, b) => a.getTime() - b.getTime()),
-        countRejectedAfter: async (time) =>
-          ofAccount(accountId).filter(
-            ({ rejectedAt, rejectedInRecovery }) => rejectedAt !== null && rejectedAt > time && !rejectedInRecovery,
-          ).length,
-        reopenedAt: async () => reopened.get(accountId) ?? null,
-        reopen: async (now) => void reopened.set(accountId, now),
-        insert: async (request) => {
-          if (rows.has(request.id)) return false;
-          rows.set(request.id, request);
-          show(request);
-          events.push({ id: request.id, status: request.status });
-          return true;
-        },
-      }),
+      inTurn(accountId, () =>
+        work({
+          has: async (id) => rows.get(id)?.accountId === accountId,
+          pendingUntil: async (now) =>
+            ofAccount(accountId)
+              .filter((row) => row.status === "pending" && (row.expiresAt > now || row.attemptId !== null))
+              .map(({ expiresAt }) => expiresAt)
+              .sort((a, b) => a.getTime() - b.getTime()),
+          countRejectedAfter: async (time) =>
+            ofAccount(accountId).filter(
+              ({ rejectedAt, rejectedInRecovery }) => rejectedAt !== null && rejectedAt > time && !rejectedInRecovery,
+            ).length,
+          reopenedAt: async () => reopened.get(accountId) ?? null,
+          reopen: async (now) => void reopened.set(accountId, now),
+          insert: async (request) => {
+            if (rows.has(request.id)) return false;
+            rows.set(request.id, request);
+            show(request);
+            events.push({ id: request.id, status: request.status });
+            return true;
+          },
+        }),
+      ),
     find: async (accountId, id) =>
       ofAccount(accountId).find((row) => row.id === id || messagesOf(row.id).some(({ requestId }) => requestId === id)),
     list: async (accountId, { status, limit }) =>

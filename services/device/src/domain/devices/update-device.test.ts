@@ -32,6 +32,13 @@ describe("updateDevice", () => {
     expect(store.events.map(({ type }) => type)).toEqual(["device-updated"]);
   });
 
+  it("changes what differs beside what stays", async () => {
+    const { name } = own.attributes;
+    const changed = await update(own.publicKey.publicKey, { changes: { name, pushToken: "p1" } });
+    expect(changed.attributes).toEqual({ ...own.attributes, pushToken: "p1" });
+    expect(store.events).toHaveLength(1);
+  });
+
   it("changes another device of the account, except its push token", async () => {
     const key = other.publicKey.publicKey;
     await expect(update(key, { changes: { name: "Old phone" } })).resolves.toBeDefined();

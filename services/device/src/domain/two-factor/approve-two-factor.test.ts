@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { signMessage } from "@countersign/keys/node";
+import { AppError } from "@countersign/errors";
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
@@ -154,6 +155,61 @@ describe("approveTwoFactor", () => {
       expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id });
     });
 
+    /** Has the sweeper settle each attempt between its submission and the answer of the account service. */
+    const sweepBeforeAnswer = (answer?: AppError) => {
+      const { submit } = world.chain;
+      world.chain.submit = async (...args) => {
+        const transaction = await submit.apply(world.chain, args);
+        world.clock.advance(ATTEMPT_MS);
+        await world.sweep();
+        if (answer) throw answer;
+        return transaction;
+      };
+    };
+
+    it("approves once where the sweeper notes the submission first", async () => {
+      sweepBeforeAnswer();
+      await world.sign(old, asked.id, asked.message);
+      expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id });
+      expect(statuses()).toEqual(["pending", "approved"]);
+      expect(world.chain.submissions).toHaveLength(1);
+    });
+
+    it("answers with the error of a submission that the sweeper has noted, and succeeds when asked again", async () => {
+      sweepBeforeAnswer(new AppError("Unavailable"));
+      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+      await world.sign(old, asked.id, asked.message);
+      expect(world.chain.submissions).toHaveLength(1);
+    });
+
+    it("does not succeed where the request was approved by another attempt", async () => {
+      const { submit } = world.chain;
+      world.chain.submit = async (...args) => {
+        const transaction = await submit.apply(world.chain, args);
+        store.rows.set(asked.id, { ...row(), status: "approved", attemptId: v7(), approvedBy: v7() });
+        return transaction;
+      };
+      const late = world.sign(old, asked.id, asked.message);
+      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+    });
+
+    it("is refused to account keys that are in no Flow account, and not counted", async () => {
+      const accountKey = generateKeyPair("EdDSA");
+      const approver = { ...old, keys: accountKey, session: { ...old.session, accountKey: accountKey.publicKey } };
+      const approval = () => world.sign(approver, asked.id, asked.message);
+      await expect(approval()).rejects.toMatchObject(refused("UnsupportedKey"));
+      expect(row()).toMatchObject({ status: "pending", wrongApprovals: 0 });
+      await world.sign(old, asked.id, asked.message);
+      await expect(approval()).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+    });
+
+    it("counts bytes that are no signature at all as a wrong one", async () => {
+      await expect(world.approveWith(old, asked.id, new Uint8Array(10))).rejects.toMatchObject(
+        refused("InvalidSignature"),
+      );
+      expect(row()).toMatchObject({ status: "pending", wrongApprovals: 1 });
+    });
+
     it("approves anew when nothing was submitted", async () => {
       world.chain.submission = "lost-before";
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
@@ -278,6 +334,23 @@ describe("approveTwoFactor", () => {
     await expect(world.sign(itself, asked.id, asked.message)).rejects.toMatchObject(refused("InsufficientScope"));
     expect(row().status).toBe("pending");
   });
+
+  it.each(["sign", "report"] as const)(
+    "is for the account's recovery key as well, in its session's name (%s)",
+    async (way) => {
+      const keys = generateKeyPair();
+      const key = { sessionKey: keys.publicKey, accountKey: keys.publicKey };
+      const recovering = { ...old, keys, session: { ...old.session, ...key, recoverySessionId: v7() } };
+      const approve = () =>
+        way === "sign" ? world.sign(recovering, asked.id, asked.message) : world.report(recovering, asked.id, TX);
+      await approve();
+      expect(row()).toMatchObject({ status: "approved", approvedBy: recovering.session.recoverySessionId });
+      await approve();
+      const another = { ...recovering, session: { ...recovering.session, recoverySessionId: v7() } };
+      const late = way === "sign" ? world.sign(another, asked.id, asked.message) : world.report(another, asked.id, TX);
+      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+    },
+  );
 
   it.each(["sign", "report"] as const)("lets nobody in where there is no room any more (%s)", async (way) => {
     for (let index = 1; index < 20; index++) await world.device(accountId);

@@ -45,10 +45,20 @@ describe("reading requests", () => {
     expect((await world.get(of())).request).toEqual(asked);
   });
 
+  it("does not show the old message where preparing another one fails for a reason that nobody knows", async () => {
+    world.chain.prepare = async () => {
+      throw new TypeError("a defect");
+    };
+    await expect(world.get(of())).rejects.toThrow("a defect");
+  });
+
   it("does not renew what somebody is approving", async () => {
     world.chain.submission = "lost";
     await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
     world.chain.renew();
+    world.chain.prepare = async () => {
+      throw new TypeError("asked for a message");
+    };
     expect((await world.get(of())).request.requestId).toBe(asked.requestId);
   });
 

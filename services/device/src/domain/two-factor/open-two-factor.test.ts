@@ -39,6 +39,7 @@ describe("openTwoFactor", () => {
     expect(destDevice).toEqual(young.device);
     expect(request).toMatchObject({ id: wish.id, status: "pending", userKey: wish.userKey, expiresAt: wish.expiresAt });
     expect(request.requestedAt).toEqual(world.clock.now());
+    expect(request.rejectedInRecovery).toBe(false);
     expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
   });
 
@@ -78,6 +79,13 @@ describe("openTwoFactor", () => {
     await expect(world.open({ ...wish, accountId: v7() })).rejects.toMatchObject(refused("InvalidRequest"));
   });
 
+  it("gives the same request to two calls at once", async () => {
+    const wish = world.wish(accountId);
+    const [first, second] = await Promise.all([world.open(wish), world.open(wish)]);
+    expect(second).toEqual(first);
+    expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
+  });
+
   it("lets five wait, and says when the first of them is over", async () => {
     for (let index = 0; index < 5; index++) {
       await open();
@@ -110,8 +118,11 @@ describe("openTwoFactor", () => {
     for (let index = 0; index < 3; index++) await rejectOne();
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
     world.clock.advance(CLOSED_FOR_MS - 1);
+    // Without a question to the chain.
+    world.chain.down = true;
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
     world.clock.advance(1);
+    world.chain.down = false;
     await expect(open()).resolves.toBeDefined();
   });
 
@@ -142,6 +153,11 @@ describe("openTwoFactor", () => {
   it.each([0, -1000, 2 * 60 * 60 * 1000])("takes no end that is %s ms away", async (ms) => {
     const expiresAt = new Date(world.clock.now().getTime() + ms);
     await expect(open({ expiresAt })).rejects.toMatchObject({ fields: [{ pointer: "/expiresAt" }] });
+  });
+
+  it("takes an end that is an hour away", async () => {
+    const expiresAt = new Date(world.clock.now().getTime() + 60 * 60 * 1000);
+    await expect(open({ expiresAt })).resolves.toMatchObject({ request: { expiresAt } });
   });
 
   it("makes no request without a message", async () => {

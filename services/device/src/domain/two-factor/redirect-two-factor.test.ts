@@ -50,6 +50,16 @@ describe("redirectTwoFactor and rejectTwoFactor", () => {
     expect((await redirect(old.device.id)).request.destDeviceId).toBe(old.device.id);
   });
 
+  it("gives up after five renewals at the same moment", async () => {
+    let steps = 0;
+    store.take = async () => {
+      steps += 1;
+      return undefined;
+    };
+    await expect(redirect(other.device.id)).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+    expect(steps).toBe(5);
+  });
+
   it("knows the account's devices only", async () => {
     const stranger = await world.device(v7());
     await expect(redirect(stranger.device.id)).rejects.toMatchObject(refused("DeviceNotFound"));

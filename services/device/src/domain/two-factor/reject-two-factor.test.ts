@@ -41,7 +41,10 @@ describe("rejectTwoFactor", () => {
   it("of another device comes too late", async () => {
     const other = await world.device(old.device.accountId);
     await reject(old);
-    await expect(reject(other)).rejects.toMatchObject(notPending);
+    const late = await reject(other).catch((error) => error);
+    expect(late).toMatchObject(notPending);
+    // Only an approval under way is worth asking again.
+    expect(late.retryAfterSeconds).toBeUndefined();
     const both = await Promise.allSettled([reject(old), reject(other)]);
     expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   });
@@ -52,6 +55,17 @@ describe("rejectTwoFactor", () => {
     const next = (await world.open(world.wish(old.device.accountId))).request;
     world.clock.set(next.expiresAt);
     await expect(reject(old, next.id)).rejects.toMatchObject(notPending);
+  });
+
+  it("does not succeed where an approval commits first", async () => {
+    const { take } = store;
+    store.take = async (...step) => {
+      store.take = take;
+      await world.sign(old, asked.id, asked.message);
+      return take(...step);
+    };
+    await expect(reject(old)).rejects.toMatchObject(notPending);
+    expect(store.rows.get(asked.id)).toMatchObject({ status: "approved", rejectedBy: null });
   });
 
   it("of a recovery session succeeds again for the same key", async () => {

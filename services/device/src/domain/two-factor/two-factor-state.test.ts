@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
 import { playTwoFactor } from "../../testing/two-factor-model.ts";
-import { TWO_FACTOR_STATUSES } from "./two-factor.ts";
+import { TWO_FACTOR_STATUSES, type TwoFactor } from "./two-factor.ts";
 import {
   approving,
   approvingSealed,
@@ -12,6 +12,7 @@ import {
   failing,
   finishing,
   givingUpAttempt,
+  guardHolds,
   rejecting,
   renewing,
   type Step,
@@ -51,6 +52,15 @@ describe("the states of a request", () => {
     }
     const table = TWO_FACTOR_STATUSES.flatMap((from) => TRANSITIONS[from].map((to) => `${from} ${to}`));
     expect([...reached].sort()).toEqual(table.sort());
+  });
+
+  it("are decided while there is time left only", () => {
+    const now = new Date();
+    const row = { status: "pending", attemptId: null, expiresAt: now } as TwoFactor;
+    const { when } = rejecting(now, "ES256 00", false);
+    expect(guardHolds(row, when)).toBe(false);
+    expect(guardHolds({ ...row, expiresAt: new Date(now.getTime() + 1) }, when)).toBe(true);
+    expect(guardHolds(row, expiring(now).when)).toBe(true);
   });
 
   it("keep to the table under random sequences of all commands", async () => {

@@ -1,0 +1,85 @@
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
+import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
+import { type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../../testing/two-factor-world.ts";
+import { settleIfDoubtful, settleTwoFactor } from "./reconcile-two-factor.ts";
+import type { TwoFactor } from "./two-factor.ts";
+
+describe("reconciling an attempt", () => {
+  let world: TwoFactorWorld;
+  let store: MemoryTwoFactorStore;
+  let old: Registered;
+  let asked: TwoFactor;
+  /** The attempts that the account service was asked about. */
+  let settled: string[];
+  const row = () => store.rows.get(asked.id)!;
+  const settle = (request = row()) => settleTwoFactor(world.ports)(request, "test");
+
+  beforeEach(async () => {
+    store = memoryTwoFactorStore();
+    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
+    const accountId = v7();
+    old = await world.device(accountId);
+    asked = (await world.open(world.wish(accountId))).request;
+    settled = [];
+    const { settle: answer } = world.chain;
+    world.chain.settle = (attempt) => {
+      settled.push(attempt.attemptId);
+      return answer.call(world.chain, attempt);
+    };
+  });
+
+  it("asks about nothing where there is no attempt, or where its outcome is known", async () => {
+    expect(await settle()).toEqual(asked);
+    const attempted = { ...asked, attemptId: v7() };
+    for (const status of ["rejected", "expired", "finished", "failed"] as const)
+      expect(await settle({ ...attempted, status })).toMatchObject({ status });
+    const sealed = { ...attempted, status: "approved", sealedAt: world.clock.now() } as const;
+    expect(await settle(sealed)).toBe(sealed);
+    const finished = { ...attempted, status: "finished", sealedAt: null } as const;
+    expect(await settle(finished)).toBe(finished);
+    expect(settled).toEqual([]);
+  });
+
+  it("lets the request wait again where nothing was submitted", async () => {
+    world.chain.submission = "lost-before";
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+    expect(await settle()).toMatchObject({ status: "pending", attemptId: null, approvedBy: null });
+  });
+
+  it("ends an approved request whose attempt was abandoned: it cannot wait again", async () => {
+    await world.sign(old, asked.id, asked.message);
+    world.chain.attempts.clear();
+    expect(await settle()).toMatchObject({ status: "failed", settleAt: null });
+  });
+
+  it("asks about an attempt under way only once its outcome is overdue: asking would end it", async () => {
+    const doubtful = (change: Partial<TwoFactor>) => settleIfDoubtful(world.ports, { ...asked, ...change }, "test");
+    const attemptId = v7();
+    const now = world.clock.now();
+    await doubtful({ attemptId, settleAt: null });
+    await doubtful({ attemptId, settleAt: new Date(now.getTime() + 1) });
+    expect(settled).toEqual([]);
+    await doubtful({ attemptId, settleAt: now });
+    expect(settled).toEqual([attemptId]);
+  });
+
+  it("is not begun by whoever asks how a pending request stands", async () => {
+    world.chain.submission = "lost-before";
+    await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
+    const { accountId, id } = asked;
+    const { request } = await world.describe({ accountId, id, requestId: "test" });
+    expect(request).toMatchObject({ status: "pending", attemptId: expect.any(String) });
+    expect(settled).toEqual([]);
+  });
+
+  it("that fails for a reason that nobody knows is no description of the request", async () => {
+    await world.sign(old, asked.id, asked.message);
+    world.chain.settle = async () => {
+      throw new TypeError("a defect");
+    };
+    const { accountId, id } = asked;
+    await expect(world.describe({ accountId, id, requestId: "test" })).rejects.toThrow("a defect");
+  });
+});
