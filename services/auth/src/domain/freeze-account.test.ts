@@ -52,7 +52,7 @@ describe("freezeAccount", () => {
     const lastAt = clock.now();
     facts = { ...facts, recoveryLifts: { since: new Date(lastAt.getTime() - 31 * 86_400_000), lastAt } };
     await expect(freeze()).rejects.toMatchObject({
-      reason: "DelayContested",
+      reason: "TimeLockContested",
       detail: expect.stringContaining("two days"),
     });
     await freeze("recover");
@@ -60,35 +60,35 @@ describe("freezeAccount", () => {
 });
 
 describe("unfreezeAccount", () => {
-  it("starts the delay of the device that asks, and says when it ends", async () => {
+  it("starts the time lock of the device that asks, and says when it ends", async () => {
     facts = { ...facts, freeze: frozenBy(party) };
     clock.advance(500);
     await expect(unfreeze()).rejects.toMatchObject({
-      reason: "DelayRequired",
+      reason: "TimeLockRequired",
       retryAfterSeconds: 60,
       metadata: { availableAt: "2026-11-21T10:01:00.500Z" },
     });
     expect(written).toMatchObject([{ type: "ask", request: { party } }]);
   });
 
-  it("asked again during the delay repeats the same time, rounded up to whole seconds", async () => {
+  it("asked again during the time lock repeats the same time, rounded up to whole seconds", async () => {
     const askedAt = clock.now();
     const availableAt = new Date(askedAt.getTime() + 60_000);
     const request = { id: "id", party, askedAt, availableAt, lapsesAt: new Date(availableAt.getTime() + 1) };
     facts = { ...facts, freeze: { ...frozenBy(party), requests: [request] } };
     clock.advance(58_999);
     const metadata = { availableAt: availableAt.toISOString() };
-    await expect(unfreeze()).rejects.toMatchObject({ reason: "DelayRequired", retryAfterSeconds: 2, metadata });
+    await expect(unfreeze()).rejects.toMatchObject({ reason: "TimeLockRequired", retryAfterSeconds: 2, metadata });
     expect(written).toMatchObject([{ type: "wait" }]);
     clock.advance(1001);
     await unfreeze();
     expect(written[1]).toEqual({ type: "lift" });
   });
 
-  it("counts the recovery key's delay from the freeze", async () => {
+  it("counts the recovery key's time lock from the freeze", async () => {
     facts = { ...facts, freeze: frozenBy(party) };
     clock.advance(100_000);
-    await expect(unfreeze("recover")).rejects.toMatchObject({ reason: "DelayRequired", retryAfterSeconds: 200 });
+    await expect(unfreeze("recover")).rejects.toMatchObject({ reason: "TimeLockRequired", retryAfterSeconds: 200 });
     clock.advance(200_000);
     await unfreeze("recover");
     expect(written[1]).toMatchObject({ type: "lift" });

@@ -4,8 +4,8 @@ import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { someRegistration } from "../../testing/samples.ts";
-import { cancelTimeLock } from "./cancel-time-lock.ts";
 import { registerDevice } from "../devices/register-device.ts";
+import { cancelTimeLock } from "./cancel-time-lock.ts";
 
 it("a registered device cancels a time lock of its account, with the time at which it was registered itself", async () => {
   const clock = new FixedClock();
