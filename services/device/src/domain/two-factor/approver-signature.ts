@@ -51,7 +51,7 @@ export function approverSignature(
   { accountKey, appId }: Approver,
   approval: SignedApproval,
 ): UserSignature | undefined {
-  const signed = accountKey.algorithm === "EdDSA" ? undefined : onChain(approval);
+  const signed = onChain(approval);
   if (signed === undefined) return undefined;
   return verifyUserSignature(accountKey, message, signed, passkeys.relyingPartiesOf(appId)) ? signed : undefined;
 }

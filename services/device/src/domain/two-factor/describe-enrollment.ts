@@ -15,7 +15,8 @@ export interface OfEnrollment {
 export function describeEnrollment(ports: TwoFactorPorts) {
   return async ({ accountId, id, requestId }: OfEnrollment): Promise<TwoFactorView> => {
     const request = await findTwoFactor(ports, accountId, id, requestId);
-    if (request.status !== "approved" || request.sealedAt !== null) return viewTwoFactor(ports, request);
+    // A pending request is not reconciled: asking would end an attempt under way.
+    if (request.status !== "approved") return viewTwoFactor(ports, request);
     try {
       // Somebody waits for the seal: sooner than the sweeper looks.
       return await viewTwoFactor(ports, await settleTwoFactor(ports)(request, requestId));

@@ -17,7 +17,7 @@ export interface TwoFactorView {
  */
 export function viewIn(live: readonly Device[], request: TwoFactor, viewer: PublicKey | undefined): TwoFactorView {
   const destDevice = live.find(({ id }) => id === request.destDeviceId) ?? null;
-  const isViewer = (key: PublicKey | undefined) => !!viewer && !!key && samePublicKey(key, viewer);
+  const isViewer = (key: PublicKey) => viewer !== undefined && samePublicKey(key, viewer);
   const { deviceKey, device: asked } = request.userKey;
   // Once it is registered, its token may be a newer one than when it asked.
   const source = live.find(({ publicKey }) => samePublicKey(publicKey, deviceKey))?.attributes ?? asked;
