@@ -9,7 +9,7 @@ import {
   type SignRequest,
   type SignStreamRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { createCoalescer, createRpcClient } from "@countersign/service-kit";
+import { createCoalescer, createRpcClient } from "@countersign/rpc";
 import { Client, credentials } from "@grpc/grpc-js";
 import { expectOk, HttpConnection } from "./http-connection.ts";
 import type { Operation } from "./load.ts";

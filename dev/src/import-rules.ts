@@ -15,7 +15,7 @@ interface Rule {
   broken(item: Import): boolean;
 }
 
-const transportsAndDatabases = /^(@grpc\/|@prisma\/|prisma$|nats$|pg$|express$|@countersign\/(outbox|proto\b.*grpc))/;
+const transportsAndDatabases = /^(@grpc\/|@prisma\/|prisma$|nats$|pg$|express$|@countersign\/(events|proto\b.*grpc))/;
 
 /** The service that a file belongs to, or undefined. */
 function serviceOf(path: string): string | undefined {
@@ -53,11 +53,11 @@ const rules: Rule[] = [
     },
   },
   {
-    why: "connections to Postgres are made by the service kit, which sees to it that nobody waits for ever",
+    why: "connections to Postgres are made by packages/postgres, which gives every wait a time limit",
     broken: ({ from, target, relative }) =>
       !relative &&
       /^(pg|@prisma\/adapter-pg)(\/|$)/.test(target) &&
-      !from.startsWith("packages/service-kit/src/postgres/") &&
+      !from.startsWith("packages/postgres/src/") &&
       !/\.test\.ts$|\/testing\//.test(from),
   },
   {

@@ -10,7 +10,7 @@ import { run } from "./run.ts";
 const STRYKER = ["@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1"];
 /** Where a mistake is a theft. */
 const FOLDERS = [
-  "packages/service-kit/src/token",
+  "packages/access-tokens/src",
   "services/auth/src/domain",
   "services/device/src/domain",
   "services/signer/src/policy",

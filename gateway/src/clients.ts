@@ -17,11 +17,11 @@ import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import {
   type CallContext,
   createRpcClient,
-  type Metrics,
   type RpcCallOptions,
   type RpcClient,
   type ServiceDefinition,
-} from "@countersign/service-kit";
+} from "@countersign/rpc";
+import type { Metrics } from "@countersign/runtime";
 import { createSigningStream } from "./clients/signing-stream.ts";
 import type { GatewayConfig } from "./config.ts";
 import type { RouteClients } from "./routes/index.ts";

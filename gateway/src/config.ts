@@ -1,14 +1,7 @@
 import { isIP } from "node:net";
+import type { TlsMaterial } from "@countersign/core";
 import { isWebViewOrigin } from "@countersign/keys";
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  loadTlsFromEnv,
-  sharedEnv,
-  type TlsMaterial,
-} from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, loadTlsFromEnv, sharedEnv } from "@countersign/runtime";
 import { z } from "zod";
 
 /** The gateway's settings. It keeps no secret but its certificate's key. */

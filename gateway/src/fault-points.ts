@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/service-kit";
+import { defineFaultPoints } from "@countersign/runtime";
 
 const letIn = [
   "new device accepted",

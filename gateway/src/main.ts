@@ -1,4 +1,6 @@
-import { createTokenVerifier, internalName, runService, watchTokenState } from "@countersign/service-kit";
+import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
+import { internalName } from "@countersign/rpc";
+import { runService } from "@countersign/runtime";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
 import { loadConfig } from "./config.ts";

@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from "@countersign/errors";
+import { REASONS, type Reason } from "@countersign/core";
 import { z } from "zod";
 import type { Route } from "./http/route.ts";
 import { allowedScopes, SCOPES } from "./http/session.ts";

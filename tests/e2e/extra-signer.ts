@@ -5,7 +5,8 @@ import { type Child, startChild } from "@countersign/dev/child.ts";
 import { freePorts } from "@countersign/dev/ports.ts";
 import { createAccessApi, payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { createRpcClient, loadTls, type RpcClient } from "@countersign/service-kit";
+import { createRpcClient, type RpcClient } from "@countersign/rpc";
+import { loadTls } from "@countersign/runtime";
 import { vi } from "vitest";
 import { chain, type Person, stack } from "./person.ts";
 

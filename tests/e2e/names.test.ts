@@ -8,7 +8,7 @@ import { postgresHome } from "@countersign/dev/postgres.ts";
 import { ServiceAccount } from "@countersign/dev/service-account.ts";
 import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
 import { cadenceAddress, cadenceString, createAccessApi } from "@countersign/flow";
-import { loadNetworks } from "@countersign/service-kit";
+import { loadNetworks } from "@countersign/settings";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stateFiles } from "../../dev/src/service-environment.ts";
 import { createFlowNames } from "../../services/account/src/chain/flow-names.ts";

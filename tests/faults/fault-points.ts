@@ -1,6 +1,6 @@
-import type { FaultPoints } from "@countersign/service-kit";
+import type { FaultPoints } from "@countersign/runtime";
 import { GATEWAY_FAULT_POINTS } from "../../gateway/src/fault-points.ts";
-import { OUTBOX_FAULT_POINTS } from "../../packages/outbox/src/fault-points.ts";
+import { OUTBOX_FAULT_POINTS } from "../../packages/events/src/fault-points.ts";
 import { ACCOUNT_FAULT_POINTS } from "../../services/account/src/fault-points.ts";
 import { AUTH_FAULT_POINTS } from "../../services/auth/src/fault-points.ts";
 import { DEVICE_FAULT_POINTS } from "../../services/device/src/fault-points.ts";

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { get as httpGet, METHODS } from "node:http";
+import { GRPC_CODES } from "@countersign/core";
 import { tlsFiles } from "@countersign/dev/certificates.ts";
-import { GRPC_CODES } from "@countersign/errors";
 import { type Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
-import { createRpcClient, loadTls } from "@countersign/service-kit";
+import { createRpcClient } from "@countersign/rpc";
+import { loadTls } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import { application, chainName, stack } from "../e2e/person.ts";
 import { send } from "./attacker.ts";

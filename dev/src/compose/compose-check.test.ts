@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Env, sharedEnv } from "@countersign/service-kit";
+import { type Env, sharedEnv } from "@countersign/runtime";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig as loadGateway } from "../../../gateway/src/config.ts";

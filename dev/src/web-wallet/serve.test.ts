@@ -12,7 +12,7 @@ describe("files of the page", () => {
     "/../../dev/src/main.ts",
     "/packages/client/src/../../../dev/src/main.ts",
     "/packages/client/package.json",
-    "/packages/service-kit/src/index.ts",
+    "/packages/core/src/index.ts",
     "/node_modules/express/index.js",
     "/.local/keys/signer-keystore.json",
     "/nothing.ts",

@@ -1,4 +1,4 @@
-import { AppError, isReason } from "@countersign/errors";
+import { AppError, isReason } from "@countersign/core";
 import type {
   Refusal,
   SignAnswer,
@@ -6,7 +6,7 @@ import type {
   SigningService,
   SignRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { createCoalescer, type RpcClient } from "@countersign/service-kit";
+import { createCoalescer, type RpcClient } from "@countersign/rpc";
 
 /** One operation of one user. */
 export type SignOperation = Omit<SignRequest, "id">;

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:https";
-import { AppError } from "@countersign/errors";
-import { type Clock, type Logger, splitAddress, type TlsMaterial } from "@countersign/service-kit";
+import { AppError, type Clock, type Logger, type TlsMaterial } from "@countersign/core";
+import { splitAddress } from "@countersign/runtime";
 import { z } from "zod";
 
 /** Where auth publishes its token keys: its HTTPS listener with mutual TLS. */

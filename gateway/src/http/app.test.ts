@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { AppError, REASONS, type Reason } from "@countersign/errors";
+import { AppError, REASONS, type Reason } from "@countersign/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { GOOD_REQUESTS } from "../testing/samples.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";

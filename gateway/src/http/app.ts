@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import type { Logger } from "@countersign/service-kit";
+import { AppError, type Logger } from "@countersign/core";
 import cors from "cors";
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 import { headerValues } from "./headers.ts";

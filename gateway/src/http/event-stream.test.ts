@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import express from "express";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";

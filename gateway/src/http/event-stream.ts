@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { Response } from "express";
 
 /** One message of a stream of server-sent events; without type and data it only tells the id to resume from. */

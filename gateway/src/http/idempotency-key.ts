@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 
 // Bare or as the string item of RFC 9651 that draft-ietf-httpapi-idempotency-key-header asks for.
 const IDEMPOTENCY_KEY = /^(?:"([\x20\x21\x23-\x5b\x5d-\x7e]{1,255})"|([\x21\x23-\x7e]{1,255}))$/;

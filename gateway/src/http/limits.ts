@@ -1,5 +1,5 @@
 import type { ServerOptions } from "node:http";
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import express, { type Request, type Response } from "express";
 
 /** The largest body that is read, in bytes. */

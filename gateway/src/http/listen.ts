@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, type Reason } from "@countersign/errors";
-import { splitAddress } from "@countersign/service-kit";
+import { AppError, type Reason } from "@countersign/core";
+import { splitAddress } from "@countersign/runtime";
 import { SLOW_CLIENT_LIMITS } from "./limits.ts";
 import { problemOf } from "./problems.ts";
 

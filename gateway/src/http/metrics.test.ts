@@ -1,6 +1,6 @@
 import { METHODS } from "node:http";
 import { connect } from "node:net";
-import { createMetrics } from "@countersign/service-kit";
+import { createMetrics } from "@countersign/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 import { createHttpMetrics } from "./metrics.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "@countersign/service-kit";
+import type { Metrics } from "@countersign/runtime";
 import { Histogram } from "prom-client";
 import type { ObserveRequest } from "./app.ts";
 

@@ -1,5 +1,4 @@
-import { AppError, REASONS, type Reason } from "@countersign/errors";
-import type { Logger } from "@countersign/service-kit";
+import { AppError, type Logger, REASONS, type Reason } from "@countersign/core";
 import type { ErrorRequestHandler, Response } from "express";
 
 /** One field that is not valid: a JSON pointer (RFC 6901) into the body, or the name of a parameter as `/name`. */

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { createLogger } from "@countersign/service-kit";
+import { createLogger } from "@countersign/runtime";
 import type { Request, Response } from "express";
 import { describe, expect, it } from "vitest";
 import { RequestCall } from "./request-call.ts";

@@ -1,4 +1,5 @@
-import type { CallContext, Logger, TraceParent, VerifiedToken } from "@countersign/service-kit";
+import type { Logger, VerifiedToken } from "@countersign/core";
+import type { CallContext, TraceParent } from "@countersign/rpc";
 import type { Request, Response } from "express";
 import type { RequestIdentity } from "./request-id.ts";
 import type { Session } from "./session.ts";

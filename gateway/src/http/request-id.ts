@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { childTrace, type TraceParent, traceFrom } from "@countersign/service-kit";
+import { childTrace, type TraceParent, traceFrom } from "@countersign/rpc";
 
 // The services take no other either.
 const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;

@@ -1,5 +1,4 @@
-import { AppError, type Reason } from "@countersign/errors";
-import type { Logger } from "@countersign/service-kit";
+import { AppError, type Logger, type Reason } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";

@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import { insufficientScope, type VerifiedToken } from "@countersign/service-kit";
+import { AppError, insufficientScope, type VerifiedToken } from "@countersign/core";
 
 /**
  * Which token opens a route: none at all; a full session's that may be left out, and that the service behind

@@ -1,4 +1,4 @@
-import { AppError, REASONS, type Reason } from "@countersign/errors";
+import { AppError, REASONS, type Reason } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOpenApi } from "../openapi.ts";
 import { createFakeServices } from "../testing/fake-services.ts";

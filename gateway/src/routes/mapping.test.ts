@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SAMPLE_KEYS } from "../testing/fake-services.ts";
 import { GOOD_REQUESTS } from "../testing/samples.ts";

@@ -1,4 +1,4 @@
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 
 /** How a route calls a service: on behalf of a request, with a deadline. */
 export interface RpcOptions {

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import {
   ChallengeType,
   type IssueChallengeRequest,

@@ -1,4 +1,4 @@
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 import type { ListTemplatesRequest, ListTemplatesResponse } from "@countersign/proto/signer/v1/information.ts";
 import type {
   Signature,

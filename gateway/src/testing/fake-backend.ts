@@ -3,20 +3,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError } from "@countersign/errors";
+import { createTokenState, createTokenVerifier } from "@countersign/access-tokens";
+import { AppError, systemClock } from "@countersign/core";
 import { AccountsService, type GetMeResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { TokenStateService, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
-import {
-  createLogger,
-  createMetrics,
-  createRpcServer,
-  createTokenState,
-  createTokenVerifier,
-  loadTls,
-  parsePeers,
-  systemClock,
-  type TlsPaths,
-} from "@countersign/service-kit";
+import { createRpcServer, parsePeers } from "@countersign/rpc";
+import { createLogger, createMetrics, loadTls, type TlsPaths } from "@countersign/runtime";
 import { SAMPLE_KEYS } from "./fake-services.ts";
 
 export const ISSUER = "http://gateway.test";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError } from "@countersign/errors";
-import { createLogger, type VerifiedToken } from "@countersign/service-kit";
+import { AppError, type VerifiedToken } from "@countersign/core";
+import { createLogger } from "@countersign/runtime";
 import { createApp, type ObserveRequest, type Page } from "../http/app.ts";
 import { createPages } from "../http/pages.ts";
 import type { TokenVerifier } from "../http/session.ts";

@@ -1,4 +1,5 @@
 export { base64urlToBytes, bytesToBase64url } from "./base64url.ts";
+export { isCanonicalPublicKey, publicKeyLength } from "./canonical-public-key.ts";
 export { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 export {
   type Assertion,
@@ -11,7 +12,7 @@ export {
 export { type AuthenticatorData, parseAuthenticatorData } from "./passkey/authenticator-data.ts";
 export { type ClientData, parseClientData } from "./passkey/client-data.ts";
 export { PasskeyError, type PasskeyProblem } from "./passkey/passkey-error.ts";
-export { isOrigin, isRpId, isWebViewOrigin, type RelyingParty } from "./passkey/relying-party.ts";
+export { isOrigin, isRpId, isWebViewOrigin, type PasskeySettings, type RelyingParty } from "./passkey/relying-party.ts";
 export {
   KEY_ALGORITHMS,
   type KeyAlgorithm,

@@ -1,12 +1,5 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  loadNetworks,
-  loadPasskeys,
-  sharedEnv,
-} from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/runtime";
+import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { ALERT_ACTIONS } from "./domain/account-event.ts";
 

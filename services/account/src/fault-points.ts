@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/service-kit";
+import { defineFaultPoints } from "@countersign/runtime";
 
 /** The watch of the chain's key events, from reading them to the commit that tells of them. */
 const watch = ["events read", "change before commit", "change told"] as const;

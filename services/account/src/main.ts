@@ -1,5 +1,8 @@
+import { createTokenVerifier, untilCurrent, watchTokenState } from "@countersign/access-tokens";
+import { sleepUntil } from "@countersign/core";
+import { startConsumer, startOutboxPublisher } from "@countersign/events";
 import { createAccessApi } from "@countersign/flow";
-import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { createPrismaAdapter, listenPostgres } from "@countersign/postgres";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
@@ -12,20 +15,8 @@ import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import { ServerKeysService as SignerServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import {
-  createPrismaAdapter,
-  createRpcClient,
-  createRpcServer,
-  createTokenVerifier,
-  listenPostgres,
-  loadPeers,
-  loadTls,
-  runService,
-  type ServiceProcess,
-  sleepUntil,
-  untilCurrent,
-  watchTokenState,
-} from "@countersign/service-kit";
+import { createRpcClient, createRpcServer } from "@countersign/rpc";
+import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersign/runtime";
 import { createFlowChain } from "./chain/flow.ts";
 import { createFlowNames } from "./chain/flow-names.ts";
 import { budgetSigner, creationSigner, keyAdditionSigner, rotationSigner, voidSigner } from "./clients/signer.ts";

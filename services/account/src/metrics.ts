@@ -1,4 +1,4 @@
-import type { Metrics } from "@countersign/service-kit";
+import type { Metrics } from "@countersign/runtime";
 import { Counter } from "prom-client";
 
 /** Counts what no transaction of ours did to an account of ours; each is for an operator to look at. */

@@ -1,4 +1,4 @@
-import { runCommand } from "@countersign/service-kit";
+import { runCommand } from "@countersign/runtime";
 import { accountsHolds } from "./commands/accounts-holds.ts";
 import { accountsUnfreeze } from "./commands/accounts-unfreeze.ts";
 

@@ -4,11 +4,10 @@ import {
   type Env,
   listenAddress,
   loadEnv,
-  loadNetworks,
-  loadPasskeys,
   readSecretFile,
   sharedEnv,
-} from "@countersign/service-kit";
+} from "@countersign/runtime";
+import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { loadProviders } from "./clients/providers-file.ts";
 import { DAY_MS } from "./domain/session.ts";

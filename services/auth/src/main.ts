@@ -1,4 +1,6 @@
-import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { createTokenState, createTokenVerifier, untilCurrent } from "@countersign/access-tokens";
+import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
+import { createPool, createPrismaAdapter, listenPostgres } from "@countersign/postgres";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -9,21 +11,8 @@ import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
-import {
-  createPool,
-  createPrismaAdapter,
-  createRpcClient,
-  createRpcServer,
-  createTokenState,
-  createTokenVerifier,
-  listenPostgres,
-  loadPeers,
-  loadTls,
-  runService,
-  type ServiceDefinition,
-  type ServiceProcess,
-  untilCurrent,
-} from "@countersign/service-kit";
+import { createRpcClient, createRpcServer, type ServiceDefinition } from "@countersign/rpc";
+import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersign/runtime";
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, listPasskeys, signUpSteps } from "./clients/sign-up-steps.ts";

@@ -1,12 +1,6 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  loadPasskeys,
-  type PasskeySettings,
-  sharedEnv,
-} from "@countersign/service-kit";
+import type { PasskeySettings } from "@countersign/keys";
+import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/runtime";
+import { loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { type NotifyConfig, notifyConfig, notifyEnv } from "./notices/config.ts";
 

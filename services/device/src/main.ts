@@ -1,4 +1,6 @@
-import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { createTokenVerifier, untilCurrent, watchTokenState } from "@countersign/access-tokens";
+import { startConsumer, startOutboxPublisher } from "@countersign/events";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
@@ -7,18 +9,8 @@ import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { TimeLocksService as SignerTimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
-import {
-  createPrismaAdapter,
-  createRpcClient,
-  createRpcServer,
-  createTokenVerifier,
-  loadPeers,
-  loadTls,
-  runService,
-  type ServiceProcess,
-  untilCurrent,
-  watchTokenState,
-} from "@countersign/service-kit";
+import { createRpcClient, createRpcServer } from "@countersign/rpc";
+import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersign/runtime";
 import { keyAdditions } from "./clients/key-additions.ts";
 import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";

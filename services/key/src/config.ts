@@ -1,4 +1,4 @@
-import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/runtime";
 import { z } from "zod";
 
 const positive = z.coerce.number().int().positive();

@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/service-kit";
+import { defineFaultPoints } from "@countersign/runtime";
 
 const registration = ["before commit", "committed"] as const;
 

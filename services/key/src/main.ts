@@ -1,21 +1,13 @@
-import { startConsumer, startOutboxPublisher } from "@countersign/outbox";
+import { createTokenVerifier, untilCurrent, watchTokenState } from "@countersign/access-tokens";
+import { uuidv7 } from "@countersign/core";
+import { startConsumer, startOutboxPublisher } from "@countersign/events";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
-import {
-  createPrismaAdapter,
-  createRpcClient,
-  createRpcServer,
-  createTokenVerifier,
-  loadPeers,
-  loadTls,
-  runService,
-  type ServiceProcess,
-  untilCurrent,
-  uuidv7,
-  watchTokenState,
-} from "@countersign/service-kit";
+import { createRpcClient, createRpcServer } from "@countersign/rpc";
+import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersign/runtime";
 import { chainDirectory } from "./clients/chain-directory.ts";
 import { deviceDirectory } from "./clients/device-directory.ts";
 import { loadConfig } from "./config.ts";

@@ -1,4 +1,4 @@
-import { runCommand } from "@countersign/service-kit";
+import { runCommand } from "@countersign/runtime";
 import { auditExport } from "./commands/audit-export.ts";
 import { auditVerify } from "./commands/audit-verify.ts";
 import { auditVerifyProof } from "./commands/audit-verify-proof.ts";

@@ -1,13 +1,5 @@
-import {
-  dialAddress,
-  type Env,
-  listenAddress,
-  loadEnv,
-  loadNetworks,
-  loadPasskeys,
-  readSecretFile,
-  sharedEnv,
-} from "@countersign/service-kit";
+import { dialAddress, type Env, listenAddress, loadEnv, readSecretFile, sharedEnv } from "@countersign/runtime";
+import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import type { ChainPolicy } from "./policy/transaction.ts";
 

@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/service-kit";
+import { defineFaultPoints } from "@countersign/runtime";
 
 const signature = ["signature made", "audit committed"] as const;
 

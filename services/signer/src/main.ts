@@ -1,5 +1,7 @@
-import { unknownChain } from "@countersign/errors";
-import { startOutboxPublisher } from "@countersign/outbox";
+import { createTokenVerifier, untilCurrent, watchTokenState } from "@countersign/access-tokens";
+import { unknownChain, uuidv7 } from "@countersign/core";
+import { startOutboxPublisher } from "@countersign/events";
+import { createPlainQueries, createPrismaAdapter, listenPostgres } from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
@@ -8,21 +10,8 @@ import { InformationService } from "@countersign/proto/signer/v1/information.ts"
 import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
-import {
-  ConfigError,
-  createPlainQueries,
-  createPrismaAdapter,
-  createRpcClient,
-  createRpcServer,
-  createTokenVerifier,
-  listenPostgres,
-  loadPeers,
-  loadTls,
-  runService,
-  untilCurrent,
-  uuidv7,
-  watchTokenState,
-} from "@countersign/service-kit";
+import { createRpcClient, createRpcServer } from "@countersign/rpc";
+import { ConfigError, loadPeers, loadTls, runService } from "@countersign/runtime";
 import { createAuditLog } from "./audit/audit-log.ts";
 import { certificateText } from "./audit/batch.ts";
 import { openCheckpointFile } from "./audit/checkpoint-file.ts";

@@ -1,4 +1,4 @@
-import type { Metrics } from "@countersign/service-kit";
+import type { Metrics } from "@countersign/runtime";
 import { Counter } from "prom-client";
 
 /** Counts what must never be: signs that somebody changed or shortened the log. */

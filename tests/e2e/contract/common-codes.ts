@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 import { expect } from "vitest";
 import { mintAccessToken, query } from "../../security/token-forge.ts";
 import { newPhone } from "../person.ts";
@@ -11,7 +11,7 @@ import type { Provoked } from "./rows.ts";
 /** What only a broken part brings about; each part is broken on a stack of its own. */
 const WHEN_BROKEN = {
   Unavailable: { file: "gateway/src/main.test.ts" },
-  DeadlineExceeded: { file: "packages/service-kit/src/rpc/calls.test.ts" },
+  DeadlineExceeded: { file: "packages/rpc/src/calls.test.ts" },
   Internal: { file: "gateway/src/http/app.test.ts" },
 } as const;
 

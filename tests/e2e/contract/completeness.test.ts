@@ -1,4 +1,4 @@
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { operations } from "./openapi.ts";
 import { accounts } from "./rows/account.ts";

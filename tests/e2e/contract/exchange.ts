@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 import { expect } from "vitest";
 import { expectProblem, type RawAnswer, send } from "../../security/attacker.ts";
 import { newPhone } from "../person.ts";

@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from "@countersign/errors";
+import { REASONS, type Reason } from "@countersign/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { stack } from "../person.ts";
 

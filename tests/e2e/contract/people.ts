@@ -1,6 +1,6 @@
 import type { Login } from "@countersign/client";
+import { uuidv7 } from "@countersign/core";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
-import { uuidv7 } from "@countersign/service-kit";
 import { mintAccessToken, query, read } from "../../security/token-forge.ts";
 import { chainName, logIn, newEmail, newPhone, type Person, type Phone, stack } from "../person.ts";
 import { type Answer, exchange } from "./exchange.ts";

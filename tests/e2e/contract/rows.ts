@@ -1,4 +1,4 @@
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { commonCodes } from "./common-codes.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { services } from "@countersign/dev/paths.ts";
 import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
-import { loadTls } from "@countersign/service-kit";
+import { loadTls } from "@countersign/runtime";
 import { connect } from "nats";
 import type { ProxiedStack } from "./proxied-stack.ts";
 

@@ -1,7 +1,7 @@
 import { dnsName, tlsFiles } from "@countersign/dev/certificates.ts";
 import { services } from "@countersign/dev/paths.ts";
 import type { AddressOf } from "@countersign/dev/service-environment.ts";
-import { loadTls } from "@countersign/service-kit";
+import { loadTls } from "@countersign/runtime";
 import { type RpcProxy, startRpcProxy } from "./rpc-proxy.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dnsName, ensureCertificates, tlsFiles } from "@countersign/dev/certificates.ts";
 import { StreamRequest } from "@countersign/proto/rpc/v1/calls.ts";
-import { loadTls } from "@countersign/service-kit";
+import { loadTls } from "@countersign/runtime";
 import {
   Client,
   credentials,

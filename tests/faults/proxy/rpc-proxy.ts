@@ -8,7 +8,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import type { TlsMaterial } from "@countersign/service-kit";
+import type { TlsMaterial } from "@countersign/core";
 import { type Batches, batchesOf, messageReader } from "./rpc-batches.ts";
 import type { ArmedFault, FaultRule, ProxiedAnswer, ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
 import { type Collected, give, lose, pipe, type Taps } from "./rpc-streams.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import { z } from "zod";
 import { optionalText, requiredText } from "../../http/validation.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import {
   KEY_ALGORITHMS,
   type KeyAlgorithm,
@@ -7,7 +7,7 @@ import {
   parsePublicKey,
 } from "@countersign/keys";
 import type { PublicKey } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
 import { text } from "../../http/validation.ts";
 

@@ -41,3 +41,9 @@ export function isOrigin(text: string, rpId: string): boolean {
   if (host === undefined || !isRpId(host)) return false;
   return host === rpId || host.endsWith(`.${rpId}`);
 }
+
+/** The relying parties whose passkeys each app accepts. */
+export interface PasskeySettings {
+  /** Returns the relying parties of an app; an empty list means that its passkeys are refused. */
+  relyingPartiesOf(appId: string): readonly RelyingParty[];
+}

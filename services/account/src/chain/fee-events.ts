@@ -1,5 +1,5 @@
 import type { AccessApi, ChainEvent } from "@countersign/flow";
-import type { Network } from "@countersign/service-kit";
+import type { Network } from "@countersign/settings";
 import type { PaidTransaction } from "../domain/settle-budgets.ts";
 
 /** Where each network has its token and its fees. */

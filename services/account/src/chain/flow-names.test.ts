@@ -1,5 +1,5 @@
 import type { AccessApi } from "@countersign/flow";
-import type { Network } from "@countersign/service-kit";
+import type { Network } from "@countersign/settings";
 import { describe, expect, it } from "vitest";
 import { createFlowNames } from "./flow-names.ts";
 

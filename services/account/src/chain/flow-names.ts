@@ -1,5 +1,5 @@
 import { type AccessApi, cadenceAddress, encodeCadence, nameScript } from "@countersign/flow";
-import type { Network } from "@countersign/service-kit";
+import type { Network } from "@countersign/settings";
 import type { Profile, ProfileLookup } from "../domain/profiles.ts";
 
 const MAX_URL = 2048;

@@ -14,7 +14,7 @@ import {
   KEY_ROLES,
   revokedKeys,
 } from "@countersign/flow";
-import type { Network } from "@countersign/service-kit";
+import type { Network } from "@countersign/settings";
 import type { KeyAdditionChain } from "../domain/key-addition.ts";
 import type { ParentChain } from "../domain/link-parent.ts";
 import type { SettlementChain } from "../domain/settle-budgets.ts";

@@ -4,7 +4,7 @@ import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import type { ServerKeysService, ServerKeyVersion } from "@countersign/proto/signer/v1/server_keys.ts";
 import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/service-kit";
+import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/rpc";
 import type { KeyAdditionSigner } from "../domain/key-addition.ts";
 import type { CreationSigner } from "../domain/ports.ts";
 import type { RotationSigner } from "../domain/server-key-rotation.ts";

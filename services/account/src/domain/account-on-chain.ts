@@ -1,4 +1,4 @@
-import { AppError, unknownChain } from "@countersign/errors";
+import { AppError, unknownChain } from "@countersign/core";
 import { KEY_ROLES } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { AccountKey, KeyAdditionChain } from "./key-addition.ts";

@@ -1,7 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, FixedClock } from "@countersign/core";
 import { envelopeMessage, type FlowTransaction } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import type { Chain, DeployedAccount, Outcome } from "../chain/chain.ts";
 import { createAccounts } from "./create-accounts.ts";

@@ -1,4 +1,4 @@
-import { isAppError } from "@countersign/errors";
+import { type Clock, isAppError } from "@countersign/core";
 import {
   createAccountsArguments,
   createAccountsScript,
@@ -7,7 +7,6 @@ import {
   MAX_COMPUTATION,
   transactionId,
 } from "@countersign/flow";
-import type { Clock } from "@countersign/service-kit";
 import type { Chain, DeployedAccount } from "../chain/chain.ts";
 import { faultPoint } from "../fault-points.ts";
 import { type CreatedAccount, type Creation, isRefusedForNow, planAfterFailure } from "./creation.ts";

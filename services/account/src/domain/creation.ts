@@ -1,4 +1,4 @@
-import { isAppError } from "@countersign/errors";
+import { isAppError } from "@countersign/core";
 import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 

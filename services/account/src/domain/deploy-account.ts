@@ -1,7 +1,6 @@
-import { AppError, unknownChain } from "@countersign/errors";
+import { AppError, type Clock, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { AccountDeployment } from "./account.ts";
 import type { AccountStore } from "./ports.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { AccountDeployment } from "./account.ts";
 import type { AccountStore } from "./ports.ts";
 

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { KEY_ROLES } from "@countersign/flow";
 import type { AccountKey } from "./key-addition.ts";
 import type { AccountStore } from "./ports.ts";

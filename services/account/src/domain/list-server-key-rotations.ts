@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Logger } from "@countersign/core";
 import { payloadMessage } from "@countersign/flow";
-import type { Logger } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import { serverKeyOf } from "./account-on-chain.ts";
 import type { AccountKey } from "./key-addition.ts";

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import type { Account, AccountAddress } from "./account.ts";
 import { createProfiles, NO_PROFILE, type Profile, type ProfileLookup } from "./profiles.ts";

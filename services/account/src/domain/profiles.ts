@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import type { Account, AccountAddress } from "./account.ts";
 
 /** What a chain's name services say about an account; "" for what they do not say. */

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock, type Logger } from "@countersign/core";
 import {
   type DecodedMessage,
   decodeMessage,
@@ -11,8 +11,7 @@ import {
   transactionId,
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
-import type { PublicKey } from "@countersign/keys";
-import type { Clock, Logger, PasskeySettings } from "@countersign/service-kit";
+import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "./account-on-chain.ts";
 import type { UserCall } from "./key-addition.ts";

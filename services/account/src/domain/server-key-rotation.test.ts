@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { decodeMessage, payloadMessage, readKeyChange } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { KeyAdditionChain } from "./key-addition.ts";
 
 /** Ids that one process remembers; beyond it the oldest are forgotten, and their wait starts again. */

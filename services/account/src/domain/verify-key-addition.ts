@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { decodeMessage, InvalidMessageError, KEY_ROLES } from "@countersign/flow";
 import { faultPoint } from "../fault-points.ts";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "./account-on-chain.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, chainNamed } from "./account-on-chain.ts";
 import type { KeyAdditionChain } from "./key-addition.ts";

@@ -1,5 +1,4 @@
-import type { Logger } from "@countersign/service-kit";
-import { sleepUntil } from "@countersign/service-kit";
+import { type Logger, sleepUntil } from "@countersign/core";
 import type { ServerKeyRotation } from "./server-key-rotation.ts";
 import type { settleServerKeyRotation } from "./settle-server-key-rotation.ts";
 

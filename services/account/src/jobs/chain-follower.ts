@@ -1,4 +1,4 @@
-import { type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/service-kit";
+import { type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
 import type { Lease } from "../domain/ports.ts";
 
 export interface ChainFollowerOptions<C extends { readonly chainName: string }> {

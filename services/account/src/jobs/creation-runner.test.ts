@@ -1,5 +1,5 @@
-import { AppError } from "@countersign/errors";
-import { createLogger, FixedClock } from "@countersign/service-kit";
+import { AppError, FixedClock } from "@countersign/core";
+import { createLogger } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import type { Chain } from "../chain/chain.ts";
 import type { Creation } from "../domain/creation.ts";

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
+import { type Clock, type Logger, uuidv4 } from "@countersign/core";
 import type { Chain } from "../chain/chain.ts";
 import { createAccounts } from "../domain/create-accounts.ts";
 import { type Creation, isRefusedForNow } from "../domain/creation.ts";

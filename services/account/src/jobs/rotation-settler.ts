@@ -1,4 +1,4 @@
-import { type Logger, sleepUntil } from "@countersign/service-kit";
+import { type Logger, sleepUntil } from "@countersign/core";
 import type { ServerKeyRotationStore } from "../domain/server-key-rotation.ts";
 import type { settleServerKeyRotation } from "../domain/settle-server-key-rotation.ts";
 

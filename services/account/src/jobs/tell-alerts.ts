@@ -1,4 +1,4 @@
-import type { Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
 import type { Counter } from "prom-client";
 import type { Alert } from "../domain/find-alerts.ts";
 

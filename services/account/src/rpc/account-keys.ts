@@ -1,8 +1,8 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import { hexToBytes } from "@countersign/keys";
 import { type AccountKeysService, AccountKeyRole as WireRole } from "@countersign/proto/account/v1/account_keys.ts";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { type Handler, isUuid, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { AccountKey } from "../domain/key-addition.ts";
 import { type AccountKeyRole, type listAccountKeys, roleOf } from "../domain/list-account-keys.ts";
 import type { verifyKeyRevocation } from "../domain/verify-key-revocation.ts";

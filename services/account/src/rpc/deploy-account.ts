@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import { PublicKeyError, parsePublicKey } from "@countersign/keys";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
-import { type Handler, isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import { type Handler, publicKeyFromProto } from "@countersign/rpc";
 import type { deployAccount } from "../domain/deploy-account.ts";
 import { noProfiles } from "../domain/profiles.ts";
 import { deploymentToProto } from "../messages.ts";

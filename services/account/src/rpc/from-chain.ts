@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { AccessApiError } from "@countersign/flow";
 
 /** Errors: ChainUnavailable where the node did not answer. */

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
-import { type Handler, isUuid } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { getAccount } from "../domain/get-account.ts";
 import type { Profiles } from "../domain/profiles.ts";
 import { deploymentToProto } from "../messages.ts";

@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import { bytesToHex, PublicKeyError, parsePublicKey, parseSignature, SignatureError } from "@countersign/keys";
 import type { PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
-import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import { publicKeyFromProto } from "@countersign/rpc";
 import type { KeyAdditionTarget } from "../domain/key-addition.ts";
 import type { ApproverSignature } from "../domain/submit-key-addition.ts";
 

@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import type { Clock } from "@countersign/service-kit";
+import { AppError, type Clock } from "@countersign/core";
 
 const MINUTE_MS = 60_000;
 

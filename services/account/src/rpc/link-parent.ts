@@ -1,5 +1,5 @@
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
-import { type Handler, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { linkParent } from "../domain/link-parent.ts";
 import type { Profiles } from "../domain/profiles.ts";
 import { accountToProto } from "../messages.ts";

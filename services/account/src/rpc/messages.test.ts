@@ -1,7 +1,8 @@
 import type { HybridCustodyNetwork } from "@countersign/flow";
 import type { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
-import type { Handlers, Network } from "@countersign/service-kit";
+import type { Handlers } from "@countersign/rpc";
+import type { Network } from "@countersign/settings";
 import { describe, expect, it } from "vitest";
 import type { PrepareMessageCommand } from "../domain/prepare-message.ts";
 import { accountId, chainName, signal } from "../testing/chain-account.ts";

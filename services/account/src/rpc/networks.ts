@@ -1,5 +1,6 @@
 import type { NetworksService } from "@countersign/proto/account/v1/networks.ts";
-import type { Handlers, Network } from "@countersign/service-kit";
+import type { Handlers } from "@countersign/rpc";
+import type { Network } from "@countersign/settings";
 
 /** account.v1.Networks: what clients may know of the configured networks. */
 export function networkRpcs(networks: ReadonlyMap<string, Network>): Handlers<NetworksService> {

@@ -1,5 +1,5 @@
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { prepareKeyAddition } from "../domain/prepare-key-addition.ts";
 import { targetFrom } from "./key-additions.ts";
 

@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 import type { MessagesService, PrepareMessageRequest } from "@countersign/proto/account/v1/messages.ts";
-import { type Handlers, requireToken } from "@countersign/service-kit";
+import { type Handlers, requireToken } from "@countersign/rpc";
 import { chainNamed } from "../domain/account-on-chain.ts";
 import {
   invalidField,

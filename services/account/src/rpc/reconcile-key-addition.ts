@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { KeyAdditionState } from "../domain/key-addition.ts";
 import type { reconcileKeyAddition } from "../domain/reconcile-key-addition.ts";
 import { transactionToProto } from "../messages.ts";

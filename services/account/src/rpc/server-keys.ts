@@ -1,5 +1,5 @@
 import type { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
-import { type Handlers, requireToken } from "@countersign/service-kit";
+import { type Handlers, requireToken } from "@countersign/rpc";
 import type { listServerKeyRotations } from "../domain/list-server-key-rotations.ts";
 import type { rotateServerKey } from "../domain/rotate-server-key.ts";
 import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import { type Handler, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { submitKeyAddition } from "../domain/submit-key-addition.ts";
 import { transactionToProto } from "../messages.ts";
 import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./key-additions.ts";

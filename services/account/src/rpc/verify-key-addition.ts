@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import { type Handler, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { verifyKeyAddition } from "../domain/verify-key-addition.ts";
 import { transactionToProto } from "../messages.ts";
 import { targetFrom } from "./key-additions.ts";

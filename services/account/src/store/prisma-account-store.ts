@@ -1,8 +1,8 @@
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";

@@ -1,8 +1,8 @@
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import type { AccountAddress } from "../domain/account.ts";
 import type { CreatedAccount, Creation, CreationState } from "../domain/creation.ts";
 import type { CreationStore, Lease } from "../domain/ports.ts";

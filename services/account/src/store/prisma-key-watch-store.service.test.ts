@@ -1,6 +1,7 @@
+import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Alert } from "../domain/find-alerts.ts";
 import { PrismaClient } from "./generated/client.ts";

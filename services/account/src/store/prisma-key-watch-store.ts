@@ -1,6 +1,6 @@
-import { outboxRow } from "@countersign/outbox";
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import type { Alert } from "../domain/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/watch-keys.ts";
 import { faultPoint } from "../fault-points.ts";

@@ -1,5 +1,6 @@
+import { FixedClock, uuidv7 } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createPrismaAdapter, FixedClock, uuidv7 } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";
 import { PrismaClient } from "./generated/client.ts";

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, FixedClock, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { FixedClock, uuidv7 } from "@countersign/service-kit";
 import { beforeEach, expect, it, vi } from "vitest";
 import { HEARD_BY_ALL_MS, onAccountFrozen } from "./account-frozen.ts";
 

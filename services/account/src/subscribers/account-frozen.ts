@@ -1,6 +1,6 @@
-import { isAppError } from "@countersign/errors";
-import type { DeliveredEvent } from "@countersign/outbox";
-import { type Clock, isUuid, MAX_STATE_AGE_MS } from "@countersign/service-kit";
+import { MAX_STATE_AGE_MS } from "@countersign/access-tokens";
+import { type Clock, isAppError, isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
 import { faultPoint } from "../fault-points.ts";
 
 /** The signer hears of a freeze on another way and may be behind; what it still calls not frozen after so many deliveries was unfrozen since. */

@@ -1,7 +1,7 @@
+import { FixedClock } from "@countersign/core";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach } from "vitest";
 import type {
   AccountKey,

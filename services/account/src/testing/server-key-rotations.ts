@@ -1,8 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, FixedClock } from "@countersign/core";
 import { type FlowTransaction, readKeyChange, transactionId } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach } from "vitest";
 import type { AccountKey, KeyAdditionChain, KeyAdditionOutcome } from "../domain/key-addition.ts";
 import { listServerKeyRotations } from "../domain/list-server-key-rotations.ts";

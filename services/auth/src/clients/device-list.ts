@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import type { AccountAccess, DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import type { KeysService } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, publicKeyFromProto, type RpcClient } from "@countersign/service-kit";
+import { type CallContext, publicKeyFromProto, type RpcClient } from "@countersign/rpc";
 
 /** key.v1.Keys/DescribeAccess; the device service reads the answer. */
 export const describeAccess =

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { decodeJwt, errors as jose } from "jose";
 
 /** A login that is not believed. `detail` goes to the client and holds no secret. */

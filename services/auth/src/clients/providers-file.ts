@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { readJsonFile } from "@countersign/service-kit";
+import { readJsonFile } from "@countersign/runtime";
 import { z } from "zod";
 
 const client = z

@@ -1,8 +1,8 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
-import { isUuid, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/service-kit";
+import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { Admission, AdmissionSteps, TwoFactorRequests } from "../domain/two-factor-sign-in.ts";
 import { userKeyTypeToProto } from "./sign-up-steps.ts";
 

@@ -1,6 +1,6 @@
+import { type Clock, systemClock } from "@countersign/core";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
-import { type Clock, systemClock } from "@countersign/service-kit";
 import { base64url, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Login } from "../domain/login.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError, isAppError } from "@countersign/errors";
+import { AppError, isAppError } from "@countersign/core";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
 import type { Login, LoginProfile, VerifyLogin } from "../domain/login.ts";
 import { invalidLogin, issuerOf, quoted } from "./login-errors.ts";

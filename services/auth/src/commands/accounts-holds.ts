@@ -1,4 +1,5 @@
-import { type Command, isUuid, UsageError } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import { type Command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
 /** `auth accounts holds`: which accounts wait for an operator, and for which event on chain; one line for each alert. */

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Command, isUuid, systemClock, UsageError } from "@countersign/service-kit";
+import { isUuid, systemClock } from "@countersign/core";
+import { type Command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
 /**

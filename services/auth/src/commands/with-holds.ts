@@ -1,4 +1,5 @@
-import { createPrismaAdapter, type Env, loadEnv } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
+import { type Env, loadEnv } from "@countersign/runtime";
 import { z } from "zod";
 import type { HoldStore } from "../domain/hold-account.ts";
 import { PrismaClient } from "../store/generated/client.ts";

@@ -1,6 +1,5 @@
-import { AppError, isAppError } from "@countersign/errors";
+import { AppError, type Clock, isAppError } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { StepContext } from "./sign-up-saga.ts";
 import type {

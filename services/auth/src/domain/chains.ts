@@ -1,4 +1,4 @@
-import { AppError, unknownChain } from "@countersign/errors";
+import { AppError, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 

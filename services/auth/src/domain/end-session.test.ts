@@ -1,4 +1,4 @@
-import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
+import { FixedClock, type VerifiedToken } from "@countersign/core";
 import { expect, it } from "vitest";
 import { endOtherSessions, endSession, signOut } from "./end-session.ts";
 import type { SessionStore } from "./ports.ts";

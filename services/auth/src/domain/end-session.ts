@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import type { Clock, VerifiedToken } from "@countersign/service-kit";
+import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { SessionStore } from "./ports.ts";
 
 interface EndSessionOptions {

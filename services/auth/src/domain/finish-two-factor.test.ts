@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ADMISSION_CALLS, type CrashPoint, twoFactorWorld } from "../testing/two-factor-world.ts";
 import type { Admission } from "./two-factor-sign-in.ts";

@@ -1,5 +1,12 @@
-import { AppError, isAppError } from "@countersign/errors";
-import { type Clock, insufficientScope, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import {
+  AppError,
+  type Clock,
+  insufficientScope,
+  isAppError,
+  uuidv4,
+  uuidv7,
+  type VerifiedToken,
+} from "@countersign/core";
 import { faultPoint } from "../fault-points.ts";
 import type { AdmitDevice } from "./admit-device.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";

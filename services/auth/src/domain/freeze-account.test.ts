@@ -1,5 +1,5 @@
+import { FixedClock, type VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type FreezeCommand, freezeAccount, unfreezeAccount } from "./freeze-account.ts";
 import { deviceParty, type FreezeDecision, type FreezeFacts, RECOVERY_KEY } from "./freeze-rules.ts";

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock, uuidv7, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type Clock, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import {
   decideFreeze,
   decideUnfreeze,

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 
 /** An alert of the chain watch that freezes an account. */
 export interface Hold {

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, FixedClock } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "./issue-challenge.ts";
 import type { Login } from "./login.ts";

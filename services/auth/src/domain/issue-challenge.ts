@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock } from "@countersign/core";
 import { LOGIN_CHALLENGE_BYTES, type PublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { requireChainAndKey } from "./chains.ts";
 import type { Login, VerifyLogin } from "./login.ts";
 import { challengeTypeOf } from "./passkeys.ts";

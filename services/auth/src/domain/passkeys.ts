@@ -1,15 +1,15 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import {
   type Assertion,
   type AssertionFacts,
   type AssertionPurpose,
   PasskeyError,
+  type PasskeySettings,
   type PublicKey,
   type RelyingParty,
   samePublicKey,
 } from "@countersign/keys";
 import { verifyAssertion } from "@countersign/keys/node";
-import type { PasskeySettings } from "@countersign/service-kit";
 import type { ChallengeType, SignInKey } from "./ports.ts";
 
 /** Refuses passkeys that could never sign in. Errors: UnsupportedKey. */

@@ -1,5 +1,5 @@
+import { FixedClock } from "@countersign/core";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SessionStore } from "./ports.ts";
 import { refreshProofMessage, refreshToken } from "./refresh-token.ts";

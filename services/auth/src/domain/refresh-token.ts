@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock, uuidv4 } from "@countersign/core";
 import { verifySignature } from "@countersign/keys/node";
-import { type Clock, uuidv4 } from "@countersign/service-kit";
 import type { SessionStore } from "./ports.ts";
 import { type Credentials, judgeRefresh, rotate, type Session } from "./session.ts";
 

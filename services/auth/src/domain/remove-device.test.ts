@@ -1,6 +1,6 @@
+import { FixedClock, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock, type VerifiedToken } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { deviceParty, type Freeze } from "./freeze-rules.ts";
 import { removeDevice } from "./remove-device.ts";

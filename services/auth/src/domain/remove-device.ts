@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import type { FreezeStore } from "./freeze-account.ts";
 import { deviceParty, mayRemove, type UnfreezeDelays } from "./freeze-rules.ts";
 

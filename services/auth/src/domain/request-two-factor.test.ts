@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";

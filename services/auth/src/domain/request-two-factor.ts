@@ -1,6 +1,5 @@
-import { AppError, isAppError } from "@countersign/errors";
-import { type PublicKey, samePublicKey } from "@countersign/keys";
-import { type Clock, type PasskeySettings, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
+import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../fault-points.ts";
 import { requireChainAndKey } from "./chains.ts";
 import { idempotencyOf } from "./idempotency.ts";

@@ -1,7 +1,7 @@
+import { FixedClock } from "@countersign/core";
 import { hexToBytes } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CHALLENGE_MS } from "./issue-challenge.ts";
 import type { Challenge, PasskeyCounter, SignInKey } from "./ports.ts";

@@ -1,7 +1,6 @@
-import { AppError } from "@countersign/errors";
-import { type Assertion, hexToBytes, type PublicKey } from "@countersign/keys";
+import { AppError, type Clock, uuidv4, uuidv7 } from "@countersign/core";
+import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
-import { type Clock, type PasskeySettings, uuidv4, uuidv7 } from "@countersign/service-kit";
 import { findAsserted } from "./passkeys.ts";
 import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "./ports.ts";
 import { beginSession, type Credentials, type Session } from "./session.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "./sign-up-saga.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { faultPoint } from "../fault-points.ts";
 import type { App } from "./login.ts";

@@ -1,6 +1,5 @@
-import { AppError, type Reason } from "@countersign/errors";
+import { AppError, FixedClock, type Reason, systemClock, type VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock, systemClock, type VerifiedToken } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import type { SignUpClaim, SignUpWish } from "./ports.ts";
 import type { Session } from "./session.ts";

@@ -1,6 +1,5 @@
-import { AppError, isAppError, type Reason } from "@countersign/errors";
-import { type PublicKey, samePublicKey } from "@countersign/keys";
-import { type Clock, type PasskeySettings, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
+import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
+import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../fault-points.ts";
 import { requireChainAndKey } from "./chains.ts";
 import { idempotencyOf } from "./idempotency.ts";

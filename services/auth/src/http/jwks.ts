@@ -1,6 +1,8 @@
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { internalName, splitAddress, type TlsMaterial } from "@countersign/service-kit";
+import type { TlsMaterial } from "@countersign/core";
+import { internalName } from "@countersign/rpc";
+import { splitAddress } from "@countersign/runtime";
 
 export interface JwksServerOptions {
   /** host:port. */

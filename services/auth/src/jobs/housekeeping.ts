@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/service-kit";
+import type { Clock, Logger } from "@countersign/core";
 import type { PrismaClient } from "../store/generated/client.ts";
 import type { TokenKeys } from "../tokens/token-keys.ts";
 

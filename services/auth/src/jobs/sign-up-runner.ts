@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAppError } from "@countersign/errors";
-import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
+import { type Clock, isAppError, type Logger, uuidv4 } from "@countersign/core";
 import type { SignUpStore } from "../domain/ports.ts";
 import { SAGA_LEASE_MS } from "../domain/sign-up.ts";
 import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up-saga.ts";

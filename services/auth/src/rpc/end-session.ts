@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
-import { type Handler, isUuid, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { endOtherSessions, endSession, signOut } from "../domain/end-session.ts";
 
 /** auth.v1.Sessions/SignOut */

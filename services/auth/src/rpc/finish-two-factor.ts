@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import type { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
-import { type Handler, isUuid, type RpcClient, requireToken } from "@countersign/service-kit";
+import { type Handler, type RpcClient, requireToken } from "@countersign/rpc";
 import type { finishTwoFactor } from "../domain/finish-two-factor.ts";
 
 /** auth.v1.SignIn/FinishTwoFactor */

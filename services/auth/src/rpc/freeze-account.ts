@@ -1,5 +1,5 @@
 import type { AccessService } from "@countersign/proto/auth/v1/access.ts";
-import { type Handler, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { freezeAccount, unfreezeAccount } from "../domain/freeze-account.ts";
 
 /** auth.v1.Access/FreezeAccount */

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import type { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
-import { type Handler, isUuid } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { getContact } from "../domain/get-contact.ts";
 
 /** auth.v1.Contacts/GetContact */

@@ -1,5 +1,6 @@
-import { AppError, isAppError } from "@countersign/errors";
-import type { CallContext, PostgresPool } from "@countersign/service-kit";
+import { AppError, isAppError } from "@countersign/core";
+import type { PostgresPool } from "@countersign/postgres";
+import type { CallContext } from "@countersign/rpc";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import { networksOf } from "./client-networks.ts";
 

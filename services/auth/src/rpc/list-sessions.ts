@@ -1,5 +1,6 @@
+import type { Clock } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
-import { type Clock, type Handler, publicKeyToProto, requireToken } from "@countersign/service-kit";
+import { type Handler, publicKeyToProto, requireToken } from "@countersign/rpc";
 import type { SessionStore } from "../domain/ports.ts";
 
 /** auth.v1.Sessions/ListSessions */

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import {
@@ -7,7 +7,7 @@ import {
   type UserKey,
   UserKeyType,
 } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyFromProto } from "@countersign/service-kit";
+import { publicKeyFromProto } from "@countersign/rpc";
 import type { Login } from "../domain/login.ts";
 import type { DeviceAttributes } from "../domain/sign-up-saga.ts";
 

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { refreshToken } from "../domain/refresh-token.ts";
 import type { Limit } from "./limits.ts";
 

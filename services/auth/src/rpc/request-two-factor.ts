@@ -1,6 +1,6 @@
 import type { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { requestTwoFactor } from "../domain/request-two-factor.ts";
 import type { Limit } from "./limits.ts";
 import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";

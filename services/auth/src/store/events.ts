@@ -1,6 +1,7 @@
-import { outboxRow } from "@countersign/outbox";
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyToProto, uuidv7 } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import type { UnfreezeRequest } from "../domain/freeze-rules.ts";
 import type { EndCause, Session } from "../domain/session.ts";
 import type { SignUpSaga } from "../domain/sign-up-saga.ts";

@@ -1,8 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, uuidv7 } from "@countersign/core";
 import { hexToBytes, type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, sha256, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Answerer, issueChallenge } from "../domain/issue-challenge.ts";
 import type { Login } from "../domain/login.ts";

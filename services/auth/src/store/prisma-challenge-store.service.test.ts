@@ -1,5 +1,5 @@
+import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { uuidv4, uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import type { Challenge } from "../domain/ports.ts";
 import { respondChallenge } from "../domain/respond-challenge.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { Challenge, ChallengeStore, PasskeyCounter } from "../domain/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import type { ExchangedCodeStore } from "../clients/verify-login.ts";
 import type { LoginProfile } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";

@@ -1,5 +1,5 @@
+import { uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";

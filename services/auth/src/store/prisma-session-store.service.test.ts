@@ -1,5 +1,5 @@
+import { FixedClock, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { FixedClock, uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/refresh-token.ts";
 import type { Session } from "../domain/session.ts";

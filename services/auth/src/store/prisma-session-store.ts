@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { SessionStore } from "../domain/ports.ts";
 import { ACCESS_TOKEN_MS, type EndCause, REFRESH_RETRY_MS, type Session } from "../domain/session.ts";

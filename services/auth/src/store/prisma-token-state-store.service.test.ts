@@ -1,4 +1,4 @@
-import { FixedClock, uuidv4 } from "@countersign/service-kit";
+import { FixedClock, uuidv4 } from "@countersign/core";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { database, now, prisma, someSession, times } from "../testing/store-fixture.ts";

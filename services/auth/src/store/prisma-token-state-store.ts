@@ -1,5 +1,6 @@
+import type { KeyAlgorithm } from "@countersign/keys";
 import type { TokenStateEntry } from "@countersign/proto/auth/v1/token_state.ts";
-import { type KeyAlgorithmName, publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import type { TokenStateStore } from "../tokens/token-state-feed.ts";
 import type { PrismaClient, TokenStateEntry as Row } from "./generated/client.ts";
 
@@ -10,7 +11,7 @@ function toEntry({ kind, subject, active, until }: Row): TokenStateEntry | undef
   if (kind === "account") return { ...entry, frozenAccountId: subject };
   if (kind !== "key") return undefined;
   const [accountId = "", algorithm = "", publicKey = ""] = subject.split("/");
-  const key = publicKeyToProto({ algorithm: algorithm as KeyAlgorithmName, publicKey });
+  const key = publicKeyToProto({ algorithm: algorithm as KeyAlgorithm, publicKey });
   return { ...entry, blockedKey: { accountId, publicKey: key } };
 }
 

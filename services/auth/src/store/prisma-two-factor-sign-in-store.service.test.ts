@@ -1,5 +1,5 @@
+import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { uuidv4, uuidv7 } from "@countersign/service-kit";
 import pg from "pg";
 import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/session.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findClaim, insertClaim, lockIdempotency } from "./idempotency.ts";

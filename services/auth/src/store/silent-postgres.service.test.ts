@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { toAppError } from "@countersign/core";
 import { type MuteProxy, startMuteProxy } from "@countersign/dev/testing/mute-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createLogger, createPrismaAdapter, listenPostgres, toAppError } from "@countersign/service-kit";
+import { createPrismaAdapter, listenPostgres } from "@countersign/postgres";
+import { createLogger } from "@countersign/runtime";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { PrismaClient } from "./generated/client.ts";

@@ -1,5 +1,5 @@
+import { FixedClock, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { FixedClock, uuidv7 } from "@countersign/service-kit";
 import { expect, it, vi } from "vitest";
 import { onChainAlert } from "./chain-alert.ts";
 

@@ -1,5 +1,6 @@
-import type { DeliveredEvent } from "@countersign/outbox";
-import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
+import { publicKeyFromProto } from "@countersign/rpc";
 import type { AccessStore } from "../domain/remove-device.ts";
 
 /** Ends the access of a removed device, in case the request that removed it died half-way. Events only take away, so a late or second one does no harm. */

@@ -1,5 +1,5 @@
-import type { DeliveredEvent } from "@countersign/outbox";
-import { isUuid } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
 import type { admitApproved } from "../domain/admit-device.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
 import { faultPoint } from "../fault-points.ts";

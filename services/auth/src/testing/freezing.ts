@@ -1,5 +1,5 @@
+import type { VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { freezeAccount, unfreezeAccount } from "../domain/freeze-account.ts";
 import type { Session } from "../domain/session.ts";
 import { prismaFreezeStore } from "../store/prisma-freeze-store.ts";

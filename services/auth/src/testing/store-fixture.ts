@@ -1,6 +1,7 @@
+import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createPrismaAdapter, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { beginSession, type Session } from "../domain/session.ts";

@@ -1,8 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, FixedClock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { FixedClock, uuidv4, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { admitApproved, admitDevice } from "../domain/admit-device.ts";
 import { finishTwoFactor } from "../domain/finish-two-factor.ts";
 import type { LoginProfile } from "../domain/login.ts";

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
-import { type Clock, uuidv4 } from "@countersign/service-kit";
+import { type Clock, uuidv4 } from "@countersign/core";
 import { ACCESS_TOKEN_MS, DAY_MS } from "../domain/session.ts";
 
 /** A token key as the database has it. */

@@ -1,5 +1,5 @@
+import type { Clock, Logger } from "@countersign/core";
 import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
-import type { Clock, Logger } from "@countersign/service-kit";
 import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away; see docs/sessions.md for the cursor. */

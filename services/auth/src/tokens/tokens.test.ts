@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
+import { createTokenState, createTokenVerifier } from "@countersign/access-tokens";
+import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { createTokenState, createTokenVerifier, FixedClock, uuidv4, uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { beginSession, REFRESH_TOKEN_MS, SESSION_MS } from "../domain/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";

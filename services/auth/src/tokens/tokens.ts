@@ -1,12 +1,6 @@
+import { ACCESS_TOKEN_AUDIENCE, ACCESS_TOKEN_TYPE, REFRESH_TOKEN_TYPE } from "@countersign/access-tokens";
+import { type Clock, isUuid, uuidv4 } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import {
-  ACCESS_TOKEN_AUDIENCE,
-  ACCESS_TOKEN_TYPE,
-  type Clock,
-  isUuid,
-  REFRESH_TOKEN_TYPE,
-  uuidv4,
-} from "@countersign/service-kit";
 import { decodeProtectedHeader, errors, importJWK, jwtVerify, SignJWT } from "jose";
 import type { App } from "../domain/login.ts";
 import type { RefreshTokenIds } from "../domain/refresh-token.ts";

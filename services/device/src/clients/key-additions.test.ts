@@ -1,6 +1,6 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import { childTrace, publicKeyToProto, type RpcClient, traceFrom } from "@countersign/service-kit";
+import { childTrace, publicKeyToProto, type RpcClient, traceFrom } from "@countersign/rpc";
 import { describe, expect, it, vi } from "vitest";
 import { ATTEMPT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { keyAdditions } from "./key-additions.ts";

@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import type { TransactionReference } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyToProto, type RpcClient } from "@countersign/service-kit";
+import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { KeyAddition, KeyAdditions, Settlement, UserCall } from "../domain/two-factor/ports.ts";
 import type { ChainTransaction } from "../domain/two-factor/two-factor.ts";
 

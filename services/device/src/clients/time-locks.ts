@@ -1,5 +1,5 @@
 import type { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
-import type { RpcClient } from "@countersign/service-kit";
+import type { RpcClient } from "@countersign/rpc";
 import type { TimeLocks } from "../domain/time-locks/cancel-time-lock.ts";
 
 /** signer.v1.TimeLocks, over mutual TLS. */

@@ -1,5 +1,5 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
 import { accountEventJson, isAccountEventSubject, subjectParts, toAccountEvent } from "./account-event.ts";
 

@@ -1,5 +1,5 @@
 import type { Event, KeyDiscovered, KeyRegistered, KeyRevoked } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyFromProto } from "@countersign/service-kit";
+import { publicKeyFromProto } from "@countersign/rpc";
 
 /** One event as an account's devices see it. */
 export interface AccountEvent {

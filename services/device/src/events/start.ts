@@ -1,5 +1,6 @@
-import { type NatsOptions, startEventFeed } from "@countersign/outbox";
-import type { Clock, Metrics } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
+import { type NatsOptions, startEventFeed } from "@countersign/events";
+import type { Metrics } from "@countersign/runtime";
 import { Gauge } from "prom-client";
 import type { WatchAccountOptions } from "./watch-account.ts";
 import { createWatchers } from "./watchers.ts";

@@ -1,6 +1,6 @@
-import type { StoredEvent } from "@countersign/outbox";
+import { FixedClock } from "@countersign/core";
+import type { StoredEvent } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { watchAccount } from "./watch-account.ts";
 import { createWatchers, type Watchers } from "./watchers.ts";

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
-import type { EventFeed } from "@countersign/outbox";
-import type { Clock } from "@countersign/service-kit";
+import { AppError, type Clock } from "@countersign/core";
+import type { EventFeed } from "@countersign/events";
 import { type AccountEvent, accountEventJson, toAccountEvent } from "./account-event.ts";
 import { createTurns } from "./turns.ts";
 import type { Watchers } from "./watchers.ts";

@@ -1,5 +1,5 @@
-import { AppError } from "@countersign/errors";
-import type { FedEvent } from "@countersign/outbox";
+import { AppError } from "@countersign/core";
+import type { FedEvent } from "@countersign/events";
 import { type AccountEvent, isAccountEventSubject, subjectParts, toAccountEvent } from "./account-event.ts";
 
 /** One stream's place in the fan-out. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Clock, type Logger, uuidv4 } from "@countersign/service-kit";
+import { type Clock, type Logger, uuidv4 } from "@countersign/core";
 import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { settleTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";

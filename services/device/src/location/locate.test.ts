@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger } from "@countersign/service-kit";
+import { createLogger } from "@countersign/runtime";
 import { afterAll, describe, expect, it } from "vitest";
 import { makeDatabase } from "../testing/mmdb.ts";
 import { openLocator } from "./locate.ts";

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
-import { ConfigError, type Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
+import { ConfigError } from "@countersign/runtime";
 import { type CityResponse, open } from "maxmind";
 
 /** Where an address is, for a person to read: "City, Country", "Country", or "" where nobody knows. */

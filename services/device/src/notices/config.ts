@@ -1,4 +1,4 @@
-import { ConfigError, readSecretFile } from "@countersign/service-kit";
+import { ConfigError, readSecretFile } from "@countersign/runtime";
 import { z } from "zod";
 import type { PushConfig } from "../push/load-adapters.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
 import type { Mailer } from "./ports.ts";
 
 /** For development: a line per mail, with a fingerprint in place of the address. */

@@ -1,6 +1,8 @@
-import type { DeliveredEvent } from "@countersign/outbox";
+import { FixedClock } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createLogger, FixedClock, publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
+import { createLogger } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Device } from "../domain/devices/device.ts";

@@ -1,6 +1,6 @@
-import type { DeliveredEvent } from "@countersign/outbox";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
 import type { Event } from "@countersign/proto/events/v1/events.ts";
-import { isUuid } from "@countersign/service-kit";
 import { subjectParts } from "../events/account-event.ts";
 import type { DeliveryStore, NoticeKind } from "./ports.ts";
 import type { sendNotice } from "./send-notice.ts";

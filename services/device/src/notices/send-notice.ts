@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/service-kit";
+import type { Clock, Logger } from "@countersign/core";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { Deliveries, pushDevices } from "../push/push-devices.ts";
 import { accountLanguage, type Language } from "./language.ts";

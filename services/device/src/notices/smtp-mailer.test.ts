@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Writable } from "node:stream";
-import { createLogger } from "@countersign/service-kit";
+import { createLogger } from "@countersign/runtime";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogMailer } from "./log-mailer.ts";

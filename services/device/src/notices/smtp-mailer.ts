@@ -1,4 +1,4 @@
-import type { Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
 import { createTransport } from "nodemailer";
 import type { Mailer } from "./ports.ts";
 

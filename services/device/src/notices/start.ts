@@ -1,5 +1,5 @@
-import { type NatsOptions, startConsumer } from "@countersign/outbox";
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
+import { type NatsOptions, startConsumer } from "@countersign/events";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";

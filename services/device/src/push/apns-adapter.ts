@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from "node:http2";
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import type { ProviderToken } from "./apns-provider-token.ts";
 import { codeOf, type PushAdapter, PushDelayed, type PushMessage, PushRefused, retryAfterMs } from "./push-adapter.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import { importPKCS8, SignJWT } from "jose";
 
 export interface ApnsKey {

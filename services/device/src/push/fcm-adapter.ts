@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import { codeOf, type PushAdapter, PushDelayed, type PushMessage, PushRefused, retryAfterMs } from "./push-adapter.ts";
 
 export interface FcmOptions {

@@ -1,4 +1,4 @@
-import { readJsonFile } from "@countersign/service-kit";
+import { readJsonFile } from "@countersign/runtime";
 import { GoogleAuth } from "google-auth-library";
 import { z } from "zod";
 

@@ -1,4 +1,5 @@
-import { type Clock, type Logger, readSecretFile } from "@countersign/service-kit";
+import type { Clock, Logger } from "@countersign/core";
+import { readSecretFile } from "@countersign/runtime";
 import { createApnsAdapter } from "./apns-adapter.ts";
 import { providerToken } from "./apns-provider-token.ts";
 import type { PushAdapters } from "./choose-adapter.ts";

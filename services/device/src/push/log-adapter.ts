@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
 import type { PushAdapter } from "./push-adapter.ts";
 
 /** For development: a line per message, with a fingerprint in place of the token. */

@@ -1,5 +1,5 @@
-import type { DeliveredEvent } from "@countersign/outbox";
-import { isUuid } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { toAccountEvent } from "../events/account-event.ts";

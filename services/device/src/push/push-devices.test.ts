@@ -1,4 +1,5 @@
-import { createLogger, FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
+import { createLogger } from "@countersign/runtime";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Device } from "../domain/devices/device.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";

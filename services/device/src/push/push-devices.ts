@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/service-kit";
+import type { Clock, Logger } from "@countersign/core";
 import type { Device } from "../domain/devices/device.ts";
 import { adapterFor, type PushAdapters } from "./choose-adapter.ts";
 import { type PushMessage, PushRefused } from "./push-adapter.ts";

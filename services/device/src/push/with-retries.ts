@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, sleepUntil } from "@countersign/service-kit";
+import { backoffMs, type Clock, sleepUntil } from "@countersign/core";
 import { type PushAdapter, PushDelayed } from "./push-adapter.ts";
 
 export interface RetryOptions {

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { ApproveTwoFactorRequest, ApproveTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import { type CallContext, requireToken } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/rpc";
 import { z } from "zod";
 import type { Approval, approveTwoFactor } from "../domain/two-factor/approve-two-factor.ts";
 import { parseRequest } from "./messages.ts";

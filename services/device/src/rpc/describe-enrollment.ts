@@ -1,5 +1,5 @@
 import type { DescribeEnrollmentRequest, DescribeEnrollmentResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { describeEnrollment } from "../domain/two-factor/describe-enrollment.ts";
 import { parseRequest } from "./messages.ts";
 import { ofEnrollment, toWireTwoFactor, toWireUserKey } from "./two-factor-messages.ts";

@@ -1,5 +1,5 @@
 import type { FinishTwoFactorRequest, FinishTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { parseRequest } from "./messages.ts";
 import { ofEnrollment, toWireTwoFactor } from "./two-factor-messages.ts";

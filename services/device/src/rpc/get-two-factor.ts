@@ -1,5 +1,5 @@
 import type { GetTwoFactorRequest, GetTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { getTwoFactor } from "../domain/two-factor/get-two-factor.ts";
 import { parseRequest, sessionOf } from "./messages.ts";
 import { ofTwoFactor, toWireTwoFactor } from "./two-factor-messages.ts";

@@ -1,26 +1,20 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AppError, FixedClock, type TokenVerifier, type VerifiedToken } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { AppError } from "@countersign/errors";
 import type { PublicKey } from "@countersign/keys";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
-  createLogger,
-  createMetrics,
-  createPrismaAdapter,
   createRpcClient,
   createRpcServer,
-  FixedClock,
-  loadPeers,
-  loadTls,
   publicKeyToProto,
   type RpcClient,
   type RpcServer,
   type ServiceDefinition,
-  type TokenVerifier,
-  type VerifiedToken,
-} from "@countersign/service-kit";
+} from "@countersign/rpc";
+import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";

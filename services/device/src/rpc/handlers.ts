@@ -1,6 +1,6 @@
 import type { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import type { Handlers } from "@countersign/service-kit";
+import type { Handlers } from "@countersign/rpc";
 import { listDevices } from "../domain/devices/list-devices.ts";
 import { type RegisterDeviceOptions, registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice } from "../domain/devices/remove-device.ts";

@@ -1,5 +1,5 @@
 import type { ListDevicesRequest, ListDevicesResponse } from "@countersign/proto/device/v1/devices.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { listDevices } from "../domain/devices/list-devices.ts";
 import { sessionOf, toWireDevice } from "./messages.ts";
 

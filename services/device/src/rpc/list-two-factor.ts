@@ -1,5 +1,5 @@
 import type { ListTwoFactorRequest, ListTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import { z } from "zod";
 import type { listTwoFactor } from "../domain/two-factor/list-two-factor.ts";
 import { parseRequest, sessionOf } from "./messages.ts";

@@ -1,6 +1,6 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { someAttributes } from "../testing/samples.ts";

@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 import type { Device as WireDevice, PublicKey as WirePublicKey } from "@countersign/proto/common/v1/types.ts";
-import { type CallContext, isUuid, publicKeyFromProto, publicKeyToProto, requireToken } from "@countersign/service-kit";
+import { type CallContext, publicKeyFromProto, publicKeyToProto, requireToken } from "@countersign/rpc";
 import { z } from "zod";
 import { DEVICE_TYPES, type Device, type Session } from "../domain/devices/device.ts";
 

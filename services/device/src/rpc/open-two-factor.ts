@@ -1,5 +1,5 @@
 import type { OpenTwoFactorRequest, OpenTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { openTwoFactor } from "../domain/two-factor/open-two-factor.ts";
 import { parseRequest } from "./messages.ts";
 import { openTwoFactorShape, toWireTwoFactor } from "./two-factor-messages.ts";

@@ -1,5 +1,5 @@
 import type { RedirectTwoFactorRequest, RedirectTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { redirectTwoFactor } from "../domain/two-factor/redirect-two-factor.ts";
 import { parseRequest, sessionOf, uuid } from "./messages.ts";
 import { ofTwoFactor, toWireTwoFactor } from "./two-factor-messages.ts";

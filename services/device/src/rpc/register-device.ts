@@ -1,5 +1,5 @@
 import type { RegisterDeviceRequest, RegisterDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import { z } from "zod";
 import type { registerDevice } from "../domain/devices/register-device.ts";
 import { deviceAttributes, parseRequest, publicKey, toWireDevice, uuid } from "./messages.ts";

@@ -1,5 +1,5 @@
 import type { RejectTwoFactorRequest, RejectTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import { type CallContext, requireToken } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/rpc";
 import type { rejectTwoFactor } from "../domain/two-factor/reject-two-factor.ts";
 import { parseRequest, sessionOf } from "./messages.ts";
 import { ofTwoFactor } from "./two-factor-messages.ts";

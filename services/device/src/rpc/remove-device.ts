@@ -1,5 +1,5 @@
 import type { RemoveDeviceRequest, RemoveDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
-import { type CallContext, publicKeyFromProto } from "@countersign/service-kit";
+import { type CallContext, publicKeyFromProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { removeDevice } from "../domain/devices/remove-device.ts";
 import { identityKey, parseRequest, sessionOf, toWireDevice } from "./messages.ts";

@@ -1,5 +1,5 @@
 import type { ReopenTwoFactorRequest, ReopenTwoFactorResponse } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { reopenTwoFactor } from "../domain/two-factor/reopen-two-factor.ts";
 import { sessionOf } from "./messages.ts";
 

@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import type { TimeLocksService } from "@countersign/proto/device/v1/time_locks.ts";
-import { type Handlers, isUuid, requireToken } from "@countersign/service-kit";
+import { type Handlers, requireToken } from "@countersign/rpc";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import { cancelTimeLock, type TimeLocks } from "../domain/time-locks/cancel-time-lock.ts";
 

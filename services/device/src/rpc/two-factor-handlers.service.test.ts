@@ -1,24 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AppError, FixedClock, type VerifiedToken } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { AppError } from "@countersign/errors";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
-import {
-  createMetrics,
-  createPrismaAdapter,
-  createRpcClient,
-  createRpcServer,
-  FixedClock,
-  loadPeers,
-  loadTls,
-  publicKeyToProto,
-  type RpcClient,
-  type RpcServer,
-  type VerifiedToken,
-} from "@countersign/service-kit";
+import { createRpcClient, createRpcServer, publicKeyToProto, type RpcClient, type RpcServer } from "@countersign/rpc";
+import { createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";

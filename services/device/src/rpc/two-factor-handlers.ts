@@ -1,5 +1,5 @@
 import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
-import type { Handlers } from "@countersign/service-kit";
+import type { Handlers } from "@countersign/rpc";
 import { type ApprovePorts, approveTwoFactor } from "../domain/two-factor/approve-two-factor.ts";
 import { describeEnrollment } from "../domain/two-factor/describe-enrollment.ts";
 import { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";

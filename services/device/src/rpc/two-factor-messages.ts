@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import {
   type DeviceAttributes as WireAttributes,
   UserKeyType as WireType,
@@ -8,7 +8,7 @@ import {
   TwoFactorStatus as WireStatus,
   type TwoFactorAuth as WireTwoFactor,
 } from "@countersign/proto/device/v1/two_factor.ts";
-import { isUuid, publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";

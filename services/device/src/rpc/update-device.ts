@@ -1,5 +1,5 @@
 import type { UpdateDeviceRequest, UpdateDeviceResponse } from "@countersign/proto/device/v1/devices.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { DeviceChanges, updateDevice } from "../domain/devices/update-device.ts";
 import { deviceAttributes, identityKey, parseRequest, sessionOf, text, toWireDevice } from "./messages.ts";
 

@@ -1,5 +1,6 @@
+import { FixedClock } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createPrismaAdapter, FixedClock } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { registerDevice } from "../domain/devices/register-device.ts";

@@ -1,6 +1,7 @@
+import { FixedClock } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createPrismaAdapter, FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { listDevices } from "../domain/devices/list-devices.ts";

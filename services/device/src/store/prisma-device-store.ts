@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses } from "@countersign/service-kit";
+import { groupUses } from "@countersign/postgres";
 import type { Device, DeviceType } from "../domain/devices/device.ts";
 import type { AccountDevices, DeviceStore } from "../domain/devices/device-store.ts";
 import { deviceEventRow } from "./device-event.ts";

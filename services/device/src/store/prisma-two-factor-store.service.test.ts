@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { createPrismaAdapter } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";

@@ -1,5 +1,5 @@
+import { type OutboxRow, outboxRow } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
-import { type OutboxRow, outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import type { DeviceAttributes } from "../domain/devices/device.ts";

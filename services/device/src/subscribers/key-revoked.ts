@@ -1,5 +1,6 @@
-import type { DeliveredEvent } from "@countersign/outbox";
-import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
+import { publicKeyFromProto } from "@countersign/rpc";
 import type { retireDevice } from "../domain/devices/retire-device.ts";
 import { faultPoint } from "../fault-points.ts";
 

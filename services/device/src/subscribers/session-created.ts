@@ -1,5 +1,6 @@
-import type { DeliveredEvent } from "@countersign/outbox";
-import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
+import { publicKeyFromProto } from "@countersign/rpc";
 import type { noteDeviceUsed } from "../domain/devices/record-device-use.ts";
 
 /** auth's session-created: the device that signed in was used. Bears the same event twice, and late. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { AppError, type Reason } from "@countersign/errors";
+import { AppError, type Reason } from "@countersign/core";
 import type { KeyAdditions } from "../domain/two-factor/ports.ts";
 import type { ChainTransaction } from "../domain/two-factor/two-factor.ts";
 

@@ -1,7 +1,6 @@
 import { strict as assert } from "node:assert";
-import { isAppError } from "@countersign/errors";
+import { FixedClock, isAppError } from "@countersign/core";
 import { signMessage } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import fc from "fast-check";
 import { v7 } from "uuid";
 import type { DeviceStore } from "../domain/devices/device-store.ts";

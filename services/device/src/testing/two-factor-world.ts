@@ -1,8 +1,8 @@
-import type { AppError } from "@countersign/errors";
+import { type AppError, FixedClock } from "@countersign/core";
 import { challengeOf } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { childTrace, FixedClock, traceFrom } from "@countersign/service-kit";
+import { childTrace, traceFrom } from "@countersign/rpc";
 import { v7 } from "uuid";
 import type { Device } from "../domain/devices/device.ts";
 import type { DeviceStore } from "../domain/devices/device-store.ts";

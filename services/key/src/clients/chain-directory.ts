@@ -4,7 +4,7 @@ import {
   AccountKeyRole as WireRole,
 } from "@countersign/proto/account/v1/account_keys.ts";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { type CallContext, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/service-kit";
+import { type CallContext, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { ChainDirectory, ChainKey, ChainKeys } from "../domain/ports.ts";
 
 /** A node that is slow must not hold a list of keys up for long. */

@@ -1,6 +1,6 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import { type CallContext, publicKeyFromProto, type RpcClient } from "@countersign/service-kit";
+import { type CallContext, publicKeyFromProto, type RpcClient } from "@countersign/rpc";
 import type { DeviceDirectory } from "../domain/ports.ts";
 
 /** The device service's list, asked with the token of the call that is being answered. */

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { memoryKeyStore } from "../testing/memory-key-store.ts";
 import { someKey, somePublicKey } from "../testing/samples.ts";

@@ -1,5 +1,5 @@
+import { FixedClock } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type MemoryKeyStore, memoryKeyStore } from "../testing/memory-key-store.ts";

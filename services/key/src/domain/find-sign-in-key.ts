@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { KeyStore } from "./ports.ts";
 import { isActive, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";

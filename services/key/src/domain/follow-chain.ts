@@ -1,5 +1,5 @@
+import type { Clock } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { AccountKeys, ChainDirectory, ChainKey, ChainKeys, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";

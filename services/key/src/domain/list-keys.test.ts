@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
 import { v7 } from "uuid";
 import { expect, it, vi } from "vitest";
 import { memoryKeyStore } from "../testing/memory-key-store.ts";

@@ -1,5 +1,5 @@
+import type { Clock } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import type { KeyStore } from "./ports.ts";
 
 export interface NoteKeyUsed {

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { KeyStore, NewId } from "./ports.ts";
 import { OF_USER_KEY, type Registration } from "./registration.ts";

@@ -1,6 +1,5 @@
-import { AppError, unknownChain } from "@countersign/errors";
+import { AppError, type Clock, unknownChain } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import type { FollowChain } from "./follow-chain.ts";
 import type { ChainDirectory, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration } from "./registration.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import type { FollowChain } from "./follow-chain.ts";
 
 /** Milliseconds in which one look at the chain is enough for an account. */

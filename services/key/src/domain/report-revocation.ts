@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { FollowChain } from "./follow-chain.ts";
 import type { ChainDirectory, KeyStore } from "./ports.ts";
 

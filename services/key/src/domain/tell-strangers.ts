@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import { faultPoint } from "../fault-points.ts";
 import type { KeyStore } from "./ports.ts";
 

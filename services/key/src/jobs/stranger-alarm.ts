@@ -1,4 +1,4 @@
-import type { Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
 
 const EVERY_MS = 1_000;
 

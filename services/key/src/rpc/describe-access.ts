@@ -1,5 +1,5 @@
 import type { DescribeAccessRequest, DescribeAccessResponse } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, publicKeyToProto } from "@countersign/service-kit";
+import { type CallContext, publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { describeAccess } from "../domain/describe-access.ts";
 import { parseRequest, uuid } from "./messages.ts";

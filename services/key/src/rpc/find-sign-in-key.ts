@@ -1,5 +1,5 @@
 import type { FindSignInKeyRequest, FindSignInKeyResponse } from "@countersign/proto/key/v1/keys.ts";
-import { publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { findSignInKey } from "../domain/find-sign-in-key.ts";
 import type { Registration } from "../domain/registration.ts";

@@ -1,6 +1,6 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { KeysService } from "@countersign/proto/key/v1/keys.ts";
-import type { CallContext, Handlers } from "@countersign/service-kit";
+import type { CallContext, Handlers } from "@countersign/rpc";
 import { describeAccess } from "../domain/describe-access.ts";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
 import type { FollowChain } from "../domain/follow-chain.ts";

@@ -1,6 +1,6 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { ListKeysRequest, ListKeysResponse } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, requireToken } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/rpc";
 import type { listKeys } from "../domain/list-keys.ts";
 import { toWireKey } from "./messages.ts";
 

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 import {
   type Device,
@@ -6,7 +6,7 @@ import {
   UserKeyType as WireType,
 } from "@countersign/proto/common/v1/types.ts";
 import { type Key, KeyOrigin as WireOrigin } from "@countersign/proto/key/v1/keys.ts";
-import { isUuid, publicKeyFromProto, publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 

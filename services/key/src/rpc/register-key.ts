@@ -1,5 +1,5 @@
 import type { RegisterKeyRequest, RegisterKeyResponse } from "@countersign/proto/key/v1/keys.ts";
-import type { CallContext } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import { z } from "zod";
 import type { registerKey } from "../domain/register-key.ts";
 import { chainName, keyOrigin, parseRequest, publicKey, text, toWireKey, userKeyType, uuid } from "./messages.ts";

@@ -1,6 +1,6 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { RegisterRecoveryKeyRequest, RegisterRecoveryKeyResponse } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, requireToken } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/rpc";
 import { z } from "zod";
 import type { listKeys } from "../domain/list-keys.ts";
 import type { registerRecoveryKey } from "../domain/register-recovery-key.ts";

@@ -1,5 +1,5 @@
 import type { ReportRevocationRequest, ReportRevocationResponse } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, requireToken } from "@countersign/service-kit";
+import { type CallContext, requireToken } from "@countersign/rpc";
 import { z } from "zod";
 import type { reportRevocation } from "../domain/report-revocation.ts";
 import { parseRequest } from "./messages.ts";

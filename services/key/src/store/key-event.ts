@@ -1,6 +1,6 @@
-import { type OutboxRow, outboxRow } from "@countersign/outbox";
+import { type OutboxRow, outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import { v7 } from "uuid";
 import type { AccountLeft, KeyEvent } from "../domain/ports.ts";
 

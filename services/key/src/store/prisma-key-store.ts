@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses } from "@countersign/service-kit";
+import { groupUses } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";

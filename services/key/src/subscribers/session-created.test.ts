@@ -1,5 +1,5 @@
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { publicKeyToProto } from "@countersign/service-kit";
+import { publicKeyToProto } from "@countersign/rpc";
 import { v7 } from "uuid";
 import { expect, it, vi } from "vitest";
 import { somePublicKey } from "../testing/samples.ts";

@@ -1,5 +1,6 @@
-import type { DeliveredEvent } from "@countersign/outbox";
-import { isUuid, publicKeyFromProto } from "@countersign/service-kit";
+import { isUuid } from "@countersign/core";
+import type { DeliveredEvent } from "@countersign/events";
+import { publicKeyFromProto } from "@countersign/rpc";
 import type { noteKeyUsed } from "../domain/note-key-used.ts";
 
 /** auth's session-created: its account key was used. Bears the same event twice, and late. */

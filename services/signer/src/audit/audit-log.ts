@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import { type Clock, type Logger, uuidv7 } from "@countersign/service-kit";
+import { AppError, type Clock, type Logger, uuidv7 } from "@countersign/core";
 import {
   type BudgetWindow,
   isOpenFees,

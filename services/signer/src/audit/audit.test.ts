@@ -1,4 +1,5 @@
-import { createLogger, FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
+import { createLogger } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
 import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";
 import { findOverBudget, type Reserved, usageId } from "../budget/judge.ts";

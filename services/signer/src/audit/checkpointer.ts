@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/service-kit";
+import type { Clock, Logger } from "@countersign/core";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import type { AuditHead } from "./audit-log.ts";
 import { readCertificate, verifyBatchInPool } from "./batch.ts";

@@ -1,4 +1,4 @@
-import { createLogger, createMetrics } from "@countersign/service-kit";
+import { createLogger, createMetrics } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import { windowsAt } from "./budget.ts";
 import { startBudgetMetrics } from "./budget-metrics.ts";

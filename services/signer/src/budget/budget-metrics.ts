@@ -1,4 +1,6 @@
-import type { BudgetRule, Logger, Metrics } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
+import type { BudgetRule } from "@countersign/rpc";
+import type { Metrics } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
 import { type BudgetWindow, readWindowId } from "./budget.ts";
 

@@ -1,4 +1,4 @@
-import type { BudgetRule } from "@countersign/service-kit";
+import type { BudgetRule } from "@countersign/rpc";
 
 /** What a transaction uses of a budget: itself (a creation: each of its accounts), computation, and fees in 10⁻⁸ FLOW. */
 export interface Amounts {

@@ -1,5 +1,6 @@
+import type { Clock } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
-import type { Backend, BudgetRule, Clock } from "@countersign/service-kit";
+import type { Backend, BudgetRule } from "@countersign/rpc";
 import type { Policy, PolicySource } from "../policy/policy.ts";
 import {
   type Amounts,

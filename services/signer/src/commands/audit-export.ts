@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { type Command, createPrismaAdapter, loadEnv, UsageError } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
+import { type Command, loadEnv, UsageError } from "@countersign/runtime";
 import { z } from "zod";
 import { PrismaClient } from "../store/generated/client.ts";
 import { exportAudit } from "../store/prisma-audit-reader.ts";

@@ -1,5 +1,5 @@
 import { parsePublicKey } from "@countersign/keys";
-import { readJsonFile } from "@countersign/service-kit";
+import { readJsonFile } from "@countersign/runtime";
 import { z } from "zod";
 import type { AuditPublicKeys } from "../audit/audit-key.ts";
 

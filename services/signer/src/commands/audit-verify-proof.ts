@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { GetAuditProofResponse } from "@countersign/proto/signer/v1/information.ts";
-import { type Command, UsageError } from "@countersign/service-kit";
+import { type Command, UsageError } from "@countersign/runtime";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 

@@ -1,6 +1,6 @@
 import { createReadStream, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type Command, UsageError } from "@countersign/service-kit";
+import { type Command, UsageError } from "@countersign/runtime";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { parseSignedLine } from "../audit/checkpoint-file.ts";
 import { verifyExport } from "../audit/verify-export.ts";

@@ -1,4 +1,4 @@
-import type { Command } from "@countersign/service-kit";
+import type { Command } from "@countersign/runtime";
 import { createKeystoreVault, keyVersions, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Command, readSecretFile, UsageError } from "@countersign/service-kit";
+import { type Command, readSecretFile, UsageError } from "@countersign/runtime";
 import { reEncryptKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Command, UsageError } from "@countersign/service-kit";
+import { type Command, UsageError } from "@countersign/runtime";
 import { addKeyVersion, addServerRoot, createKeystoreVault, keyVersions } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Command } from "@countersign/service-kit";
+import type { Command } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { keyVersions, readKeystore } from "../vault/index.ts";
 import { keysCreate } from "./keys-create.ts";

@@ -1,4 +1,4 @@
-import { type Env, readSecretFile } from "@countersign/service-kit";
+import { type Env, readSecretFile } from "@countersign/runtime";
 import { required } from "./required.ts";
 
 /** Where the keystore is and what opens it: SIGNER_KEYSTORE_FILE and SIGNER_KEYSTORE_PASSPHRASE_FILE, as for the service. */

@@ -1,4 +1,4 @@
-import type { Env } from "@countersign/service-kit";
+import type { Env } from "@countersign/runtime";
 
 /** Reads a variable that must be there. Errors: Error that names it. */
 export function required(env: Env, name: string): string {

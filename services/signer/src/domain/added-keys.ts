@@ -1,5 +1,5 @@
+import type { VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { VerifiedToken } from "@countersign/service-kit";
 import type { Binding } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
 import { addedUserKey, sameHolder, type Template } from "../policy/template.ts";

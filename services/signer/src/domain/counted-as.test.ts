@@ -1,5 +1,5 @@
 import { payloadMessage } from "@countersign/flow";
-import { createLogger } from "@countersign/service-kit";
+import { createLogger } from "@countersign/runtime";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { newWriter } from "../testing/audit-fixture.ts";

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, FixedClock } from "@countersign/core";
 import { payloadMessage } from "@countersign/flow";
-import { FixedClock } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type AuditEntry, sha256 } from "../audit/record.ts";
 import { audit, chainName, policies, server, tx, vault } from "../testing/policy-fixture.ts";

@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "@countersign/errors";
+import { AppError, type Clock, isAppError, type VerifiedToken } from "@countersign/core";
 import {
   type DecodedMessage,
   decodeMessage,
@@ -6,7 +6,6 @@ import {
   InvalidMessageError,
   payloadMessage,
 } from "@countersign/flow";
-import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { type ChainPolicy, wantedServerKeyVersion } from "../policy/transaction.ts";

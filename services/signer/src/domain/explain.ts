@@ -1,4 +1,4 @@
-import { isAppError } from "@countersign/errors";
+import { isAppError } from "@countersign/core";
 import { createAccountsScript, type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
 import { type AuditOperation, sha256 } from "../audit/record.ts";
 import type { Amounts } from "../budget/budget.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { AuditReceipt } from "../audit/audit-log.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { previousHashOf, sha256 } from "../audit/record.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { type ChainPolicy, wantedServerKeyVersion } from "../policy/transaction.ts";
 import type { Vault } from "../vault/index.ts";

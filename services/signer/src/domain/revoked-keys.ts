@@ -1,4 +1,4 @@
-import type { VerifiedToken } from "@countersign/service-kit";
+import type { VerifiedToken } from "@countersign/core";
 import type { Binding } from "../policy/account.ts";
 import { refuse } from "../policy/refusal.ts";
 import { sameHolder, type Template } from "../policy/template.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/service-kit";
+import type { Clock } from "@countersign/core";
 import type { CreationReserve } from "../budget/reserve.ts";
 import { checkCreation, checkCreationAccounts, checkCreationVersion } from "../policy/creation.ts";
 import { refuse } from "../policy/refusal.ts";

@@ -1,5 +1,6 @@
+import type { VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
-import type { PasskeySettings, VerifiedToken } from "@countersign/service-kit";
+import type { PasskeySettings } from "@countersign/keys";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";
 import {
   checkApproverSignature,

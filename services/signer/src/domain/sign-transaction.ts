@@ -1,6 +1,7 @@
+import { MAX_STATE_AGE_MS } from "@countersign/access-tokens";
+import type { Clock, VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { type Clock, MAX_STATE_AGE_MS, type VerifiedToken } from "@countersign/service-kit";
 import type { Reserve } from "../budget/reserve.ts";
 import { faultPoint } from "../fault-points.ts";
 import { type Binding, requireOwnAccount } from "../policy/account.ts";

@@ -1,7 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock } from "@countersign/core";
 import { envelopeMessage, payloadMessage, voidPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { refuse } from "../policy/refusal.ts";
 import { type ChainPolicy, paymasterVersion } from "../policy/transaction.ts";
 import type { Decide, SignedMessage } from "./decide.ts";

@@ -1,3 +1,4 @@
+import type { VerifiedToken } from "@countersign/core";
 import {
   envelopeMessage,
   type KeyChange,
@@ -8,7 +9,6 @@ import {
 import { bytesToHex, challengeOf } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { simulatedPasskey } from "@countersign/keys/testing";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   account,

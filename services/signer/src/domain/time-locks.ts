@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock, VerifiedToken } from "@countersign/service-kit";
 import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import { hasSigned } from "../policy/signatures.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { getCompileCacheDir } from "node:module";
 import { dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { notUnderstood, type ScriptFacts } from "../policy/script/script-facts.ts";
 import type { ParserAnswer, ParserRequest } from "./parser-worker.ts";
 

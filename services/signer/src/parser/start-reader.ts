@@ -1,4 +1,4 @@
-import type { ServiceProcess } from "@countersign/service-kit";
+import type { ServiceProcess } from "@countersign/runtime";
 import { Counter } from "prom-client";
 import { type ParserPool, startParserPool } from "./parser-pool.ts";
 

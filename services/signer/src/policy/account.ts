@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import { refuse } from "./refusal.ts";
 

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
 import { expect, it } from "vitest";
 import { token } from "../testing/policy-fixture.ts";
 import { createBackendCheck } from "./backends.ts";

@@ -1,5 +1,5 @@
-import { AppError } from "@countersign/errors";
-import type { Backend, Clock, VerifiedToken } from "@countersign/service-kit";
+import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
+import type { Backend } from "@countersign/rpc";
 import { refuse } from "./refusal.ts";
 
 const MINUTE_MS = 60_000;

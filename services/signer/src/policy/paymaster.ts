@@ -1,8 +1,8 @@
+import type { VerifiedToken } from "@countersign/core";
 import { type DecodedMessage, payloadMessage } from "@countersign/flow";
 import { verifyUserSignatureInPool } from "@countersign/flow/node";
 import { hexToBytes, type PublicKey, type RelyingParty } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
-import type { VerifiedToken } from "@countersign/service-kit";
 import type { Binding } from "./account.ts";
 import { refuse } from "./refusal.ts";
 import { type ChainPolicy, isServerKeyIndex } from "./transaction.ts";

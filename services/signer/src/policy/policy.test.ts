@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
 import { generateKeyPair } from "@countersign/keys/node";

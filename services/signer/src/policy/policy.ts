@@ -1,5 +1,5 @@
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
-import { type BudgetRule, budgetRules, countRules, flowUnits } from "@countersign/service-kit";
+import { type BudgetRule, budgetRules, countRules, flowUnits } from "@countersign/rpc";
 import { z } from "zod";
 import type { AuditOperation } from "../audit/record.ts";
 import type { BudgetScope, FeePrices } from "../budget/budget.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 
 /** The rules that can refuse a signature; the names are part of the API. See docs/signing.md. */
 export type RefusalReason =

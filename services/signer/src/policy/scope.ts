@@ -1,5 +1,5 @@
+import type { VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
-import type { VerifiedToken } from "@countersign/service-kit";
 import type { Binding } from "./account.ts";
 import { refuse } from "./refusal.ts";
 import { addedUserKey, type Template } from "./template.ts";

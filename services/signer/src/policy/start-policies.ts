@@ -1,4 +1,4 @@
-import type { ServiceProcess } from "@countersign/service-kit";
+import type { ServiceProcess } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
 import type { PolicySource } from "./policy.ts";
 import { watchPolicyFile } from "./policy-file.ts";

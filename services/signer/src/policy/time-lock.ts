@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import type { VerifiedToken } from "@countersign/service-kit";
+import { AppError, type VerifiedToken } from "@countersign/core";
 import type { Template } from "./template.ts";
 
 /** How long what matters most has to wait; all of them in milliseconds. */

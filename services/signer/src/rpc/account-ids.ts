@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import { isUuid } from "@countersign/service-kit";
+import { AppError, isUuid } from "@countersign/core";
 
 /** Errors: InvalidRequest where one is not a UUID. */
 export function requireAccountIds(ids: readonly string[], pointer: string): void {

@@ -1,8 +1,8 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { KEY_ROLES } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { bindAddress } from "../domain/bind-address.ts";
 import { requireAccountIds } from "./account-ids.ts";
 

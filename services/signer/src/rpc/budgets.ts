@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { bytesToHex } from "@countersign/keys";
 import type { BudgetsService, ExecutedTransaction } from "@countersign/proto/signer/v1/budgets.ts";
-import type { Handlers } from "@countersign/service-kit";
+import type { Handlers } from "@countersign/rpc";
 import { proposalOf } from "../budget/budget.ts";
 import type { Executed } from "../budget/settlement.ts";
 import type { beginSettlement, settleReservations } from "../domain/settle-reservations.ts";

@@ -1,5 +1,5 @@
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
-import { type Handler, publicKeyToProto } from "@countersign/service-kit";
+import { type Handler, publicKeyToProto } from "@countersign/rpc";
 import type { deriveServerKeys } from "../domain/derive-server-keys.ts";
 import { requireAccountIds } from "./account-ids.ts";
 

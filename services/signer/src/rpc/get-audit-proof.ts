@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError, isUuid } from "@countersign/core";
 import { bytesToHex } from "@countersign/keys";
 import type { InformationService } from "@countersign/proto/signer/v1/information.ts";
-import { type Handler, isUuid } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { getAuditProof } from "../domain/get-audit-proof.ts";
 
 /** signer.v1.Information/GetAuditProof */

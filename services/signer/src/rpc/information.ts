@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { describeTemplates } from "@countersign/flow";
 import type { InformationService } from "@countersign/proto/signer/v1/information.ts";
-import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
+import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 import type { Amounts } from "../budget/budget.ts";
 import type { explain } from "../domain/explain.ts";
 import type { getAuditProof } from "../domain/get-audit-proof.ts";

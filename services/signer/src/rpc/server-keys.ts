@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
-import { type Handlers, publicKeyToProto } from "@countersign/service-kit";
+import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 import type { BoundServerKey, getServerKeyRotation } from "../domain/get-server-key-rotation.ts";
 import type { rotateBinding } from "../domain/rotate-binding.ts";
 import { requireAccountIds } from "./account-ids.ts";

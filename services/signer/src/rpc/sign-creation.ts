@@ -1,5 +1,5 @@
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { signCreation } from "../domain/sign-creation.ts";
 import { requireAccountIds } from "./account-ids.ts";
 import { toSigned } from "./messages.ts";

@@ -1,5 +1,5 @@
 import type { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { type Handler, requireToken } from "@countersign/service-kit";
+import { type Handler, requireToken } from "@countersign/rpc";
 import type { signPaymaster } from "../domain/sign-paymaster.ts";
 import { toSigned } from "./messages.ts";
 

@@ -1,11 +1,11 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type TokenVerifier, toAppError } from "@countersign/core";
 import type {
   SignAnswer,
   SigningService,
   SignRequest,
   SignStreamRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { answerStream, type CallContext, type Handler, type TokenVerifier, toAppError } from "@countersign/service-kit";
+import { answerStream, type CallContext, type Handler } from "@countersign/rpc";
 import type { signPaymaster } from "../domain/sign-paymaster.ts";
 import type { signTransaction } from "../domain/sign-transaction.ts";
 import { toSigned } from "./messages.ts";

@@ -1,7 +1,7 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { bytesToHex } from "@countersign/keys";
 import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
-import type { Handler } from "@countersign/service-kit";
+import type { Handler } from "@countersign/rpc";
 import type { signVoid } from "../domain/sign-void.ts";
 import { requireAccountIds } from "./account-ids.ts";
 import { toSigned } from "./messages.ts";

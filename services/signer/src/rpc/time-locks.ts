@@ -1,6 +1,6 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock, isUuid } from "@countersign/core";
 import type { TimeLocksService, TimeLock as WireTimeLock } from "@countersign/proto/signer/v1/time_locks.ts";
-import { type Clock, type Handlers, isUuid } from "@countersign/service-kit";
+import type { Handlers } from "@countersign/rpc";
 import type { cancelTimeLock, TimeLock, TimeLockStore } from "../domain/time-locks.ts";
 
 const toWire = ({ id, operation, chainName, startedAt, availableAt, cancelledAt }: TimeLock): WireTimeLock => ({

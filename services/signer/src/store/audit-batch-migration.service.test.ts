@@ -1,5 +1,6 @@
+import { uuidv7 } from "@countersign/core";
 import { createEarlierDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createPrismaAdapter, uuidv7 } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";
 import { EXPORT_FORMAT, verifyExport } from "../audit/verify-export.ts";

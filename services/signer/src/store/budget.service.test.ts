@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { chainRecords, genesisHash } from "../audit/record.ts";
 import { type Reservation, windowsAt } from "../budget/budget.ts";

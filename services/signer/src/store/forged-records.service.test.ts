@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { checkpointHash, checkpointText, parseCheckpoint } from "../audit/checkpoint.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256 } from "../audit/record.ts";

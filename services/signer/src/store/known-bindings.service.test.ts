@@ -1,4 +1,5 @@
-import { createLogger, listenPostgres } from "@countersign/service-kit";
+import { listenPostgres } from "@countersign/postgres";
+import { createLogger } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
 import { bound, plainPrisma } from "../testing/binding-fixture.ts";
 import { clock, database, type prisma } from "../testing/store-fixture.ts";

@@ -1,6 +1,6 @@
 import { type MuteProxy, startMuteProxy } from "@countersign/dev/testing/mute-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createPlainQueries, type PlainQueries } from "@countersign/service-kit";
+import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 let database: TestDatabase;

@@ -1,4 +1,4 @@
-import type { PlainQueries } from "@countersign/service-kit";
+import type { PlainQueries } from "@countersign/postgres";
 import type { PrismaClient } from "./generated/client.ts";
 
 /** What went wrong in the shape of Prisma's raw queries, so that a store need not know who runs its statement. */

@@ -1,5 +1,5 @@
+import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { uuidv7 } from "@countersign/service-kit";
 import { beforeAll, expect, it } from "vitest";
 import type { AddedKeys, KeyAddition } from "../domain/added-keys.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";

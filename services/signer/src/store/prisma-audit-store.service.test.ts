@@ -1,4 +1,6 @@
-import { createLogger, createPlainQueries, type PlainQueries, uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
+import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
+import { createLogger } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditHead, AuditHeadMovedError, createAuditLog } from "../audit/audit-log.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";

@@ -1,6 +1,6 @@
-import { outboxRow } from "@countersign/outbox";
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import type { Prisma, PrismaClient, Binding as Row } from "./generated/client.ts";

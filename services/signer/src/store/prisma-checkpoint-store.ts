@@ -1,6 +1,6 @@
-import { outboxRow } from "@countersign/outbox";
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import { checkpointHash } from "../audit/checkpoint.ts";
 import type { CheckpointBasis, CheckpointStore, NewCheckpoint, StoredBatch } from "../audit/checkpointer.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";

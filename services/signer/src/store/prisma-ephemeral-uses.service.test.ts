@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
 import { clock, replicas } from "../testing/store-fixture.ts";
 import { prismaEphemeralUses, pruneEphemeralUses } from "./prisma-ephemeral-uses.ts";

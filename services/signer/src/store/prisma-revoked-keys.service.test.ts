@@ -1,5 +1,5 @@
+import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { uuidv7 } from "@countersign/service-kit";
 import { expect, it } from "vitest";
 import type { RevokedKeys } from "../domain/revoked-keys.ts";
 import { clock, replicas } from "../testing/store-fixture.ts";

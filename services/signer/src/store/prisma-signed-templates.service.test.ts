@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
 import type { SignedTemplates } from "../domain/ports.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";

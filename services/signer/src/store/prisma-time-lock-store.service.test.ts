@@ -1,5 +1,5 @@
+import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { uuidv7 } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import type { TimeLock } from "../domain/time-locks.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";

@@ -1,7 +1,7 @@
+import { uuidv7 } from "@countersign/core";
+import { outboxRow } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
-import { outboxRow } from "@countersign/outbox";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import { uuidv7 } from "@countersign/service-kit";
 import { isStanding, type RecoveryKeys, succeeding, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
 import { faultPoint } from "../fault-points.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";

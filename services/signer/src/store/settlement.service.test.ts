@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { openFeesWindow, type Reservation, windowsAt } from "../budget/budget.ts";
 import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";

@@ -1,9 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { signMessage } from "@countersign/keys/node";
-import { createLogger, createPrismaAdapter, systemClock } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
+import { createLogger } from "@countersign/runtime";
 import { afterEach, beforeEach } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";

@@ -1,4 +1,5 @@
-import { createPlainQueries, type PlainQueries, uuidv7 } from "@countersign/service-kit";
+import { uuidv7 } from "@countersign/core";
+import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
 import { afterAll, beforeAll } from "vitest";
 import type { Binding } from "../policy/account.ts";
 import { withPlainQueries } from "../store/plain-prisma.ts";

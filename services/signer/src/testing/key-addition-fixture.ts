@@ -1,7 +1,7 @@
+import type { VerifiedToken } from "@countersign/core";
 import { addUserKeyPayload, envelopeMessage, payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { bytesToHex, type PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { account, asked, byDevice, policy, state, transaction, tx } from "./policy-fixture.ts";
 
 export const newDevice = generateKeyPair();

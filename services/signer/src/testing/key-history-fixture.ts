@@ -1,3 +1,4 @@
+import type { VerifiedToken } from "@countersign/core";
 import {
   encodeCadence,
   envelopeMessage,
@@ -9,7 +10,6 @@ import {
 } from "@countersign/flow";
 import { bytesToHex, type PublicKey } from "@countersign/keys";
 import { type generateKeyPair, signMessage } from "@countersign/keys/node";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { addition } from "./key-addition-fixture.ts";
 import { account, asked, device, paymaster, transaction } from "./policy-fixture.ts";
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type FlowTransaction, passkeySignature, payloadMessage } from "@countersign/flow";
 import { withPayloadSignature } from "@countersign/flow/node";
 import { challengeOf, type PublicKey } from "@countersign/keys";
 import { generateKeyPair, verifySignature } from "@countersign/keys/node";
 import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { FixedClock, uuidv7, type VerifiedToken } from "@countersign/service-kit";
 import { afterAll, beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";

@@ -1,5 +1,7 @@
+import { FixedClock } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
-import { createLogger, createPrismaAdapter, FixedClock } from "@countersign/service-kit";
+import { createPrismaAdapter } from "@countersign/postgres";
+import { createLogger } from "@countersign/runtime";
 import { afterAll, beforeAll } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { PrismaClient } from "../store/generated/client.ts";

@@ -1,3 +1,4 @@
+import type { VerifiedToken } from "@countersign/core";
 import {
   addUserKeyPayload,
   encodeCadence,
@@ -7,7 +8,6 @@ import {
   type TransactionPayload,
 } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
-import type { VerifiedToken } from "@countersign/service-kit";
 import { account, clock, policy, state, tx } from "./policy-fixture.ts";
 
 export const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Logger } from "@countersign/service-kit";
+import type { Logger } from "@countersign/core";
 
 /**
  * A core dump has all keys in it. A program cannot forbid its own from JavaScript, so whoever starts the signer does (`ulimit -c 0`, `ulimits: core: 0`,

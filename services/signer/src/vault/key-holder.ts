@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 
 /** A device or a service that keeps private keys to itself: an HSM, a cloud's key service. P-256 only. */

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { publicKeyOf, signMessageInPool } from "@countersign/keys/node";
 import { type KeystoreContent, KeystoreError, keyVersions, serverRoots } from "./keystore-file.ts";
 import { p256PrivateKey } from "./p256.ts";

@@ -1,4 +1,4 @@
-import { readJsonFile, readSecretFile } from "@countersign/service-kit";
+import { readJsonFile, readSecretFile } from "@countersign/runtime";
 import { z } from "zod";
 import type { KeyHolder } from "./key-holder.ts";
 import { createRoutedVault } from "./routed-vault.ts";

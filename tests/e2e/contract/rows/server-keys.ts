@@ -93,7 +93,7 @@ export const serverKeys: Rows = {
       SigningRefused: unprovoked("the signer refuses only what the account service has refused before"),
       AccountNotReady: async () => post((await undeployed()).token, undefined),
       AccountFrozen: unprovoked("the signer's answer, as to signTransaction, once another version is wanted"),
-      SignerNotCurrent: seenIn("packages/service-kit/src/token/verifier.test.ts"),
+      SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       ChainUnavailable: CHAIN_UNAVAILABLE,
     },
   },

@@ -87,7 +87,7 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>)
         );
         return sign(person);
       },
-      SignerNotCurrent: seenIn("packages/service-kit/src/token/verifier.test.ts"),
+      SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       MessageRenewed: seenIn("services/signer/src/policy/rotation.test.ts"),
       LoginTooOld: seenIn("services/signer/src/domain/time-locks.test.ts"),
       TimeLockRequired: RECOVERY,

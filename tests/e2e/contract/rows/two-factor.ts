@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Reason } from "@countersign/errors";
+import type { Reason } from "@countersign/core";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
 import { logIn, newEmail, newPhone, type Person, secondPhone, signUpPerson } from "../../person.ts";
@@ -257,7 +257,7 @@ export const twoFactor: Rows = {
       TooManyDevices: APPROVING,
       TooManyKeys: APPROVING,
       AccountNotReady: unprovoked("who has a request to approve has an account on chain"),
-      SignerNotCurrent: seenIn("packages/service-kit/src/token/verifier.test.ts"),
+      SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       TimeLockRequired: RECOVERY,
       TimeLockCancelled: RECOVERY,
       ChainUnavailable: OPENING,

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";

@@ -1,5 +1,5 @@
+import type { Clock } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import type { DeviceStore } from "./device-store.ts";
 
 export interface NoteDeviceUsed {

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import { faultPoint } from "../../fault-points.ts";
 import type { Device, DeviceAttributes } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";

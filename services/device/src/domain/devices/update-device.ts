@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, type Clock } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import type { Clock } from "@countersign/service-kit";
 import type { Device, DeviceAttributes, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 

@@ -1,5 +1,5 @@
+import { FixedClock } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";

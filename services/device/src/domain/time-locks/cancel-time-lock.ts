@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import type { Session } from "../devices/device.ts";
 import type { DeviceStore } from "../devices/device-store.ts";

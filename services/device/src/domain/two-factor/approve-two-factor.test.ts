@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";

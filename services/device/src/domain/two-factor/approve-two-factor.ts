@@ -1,6 +1,5 @@
-import { AppError, isAppError } from "@countersign/errors";
-import { samePublicKey } from "@countersign/keys";
-import { type PasskeySettings, uuidv7 } from "@countersign/service-kit";
+import { AppError, isAppError, uuidv7 } from "@countersign/core";
+import { type PasskeySettings, samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../../fault-points.ts";
 import type { Device, Session } from "../devices/device.ts";
 import { requireRoom } from "../devices/device-limit.ts";

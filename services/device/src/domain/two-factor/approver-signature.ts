@@ -1,8 +1,14 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { passkeySignature } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
-import { type Assertion, bytesToHex, type PublicKey, parseSignature, SignatureError } from "@countersign/keys";
-import type { PasskeySettings } from "@countersign/service-kit";
+import {
+  type Assertion,
+  bytesToHex,
+  type PasskeySettings,
+  type PublicKey,
+  parseSignature,
+  SignatureError,
+} from "@countersign/keys";
 import type { TwoFactorPorts, UserSignature } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import { wrongApproval } from "./wrong-approvals.ts";

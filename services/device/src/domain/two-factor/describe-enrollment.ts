@@ -1,4 +1,4 @@
-import { isAppError } from "@countersign/errors";
+import { isAppError } from "@countersign/core";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import { settleTwoFactor } from "./reconcile-two-factor.ts";

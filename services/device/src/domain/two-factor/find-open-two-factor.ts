@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import { settleIfDoubtful } from "./reconcile-two-factor.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { faultPoint } from "../../fault-points.ts";
 import type { OfEnrollment } from "./describe-enrollment.ts";
 import { findTwoFactor } from "./find-two-factor.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";

@@ -1,6 +1,5 @@
-import { AppError } from "@countersign/errors";
+import { AppError, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import { uuidv4, uuidv7 } from "@countersign/service-kit";
 import { faultPoint } from "../../fault-points.ts";
 import { requireRoom } from "../devices/device-limit.ts";
 import { findTwoFactor } from "./find-two-factor.ts";

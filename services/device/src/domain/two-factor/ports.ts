@@ -1,6 +1,7 @@
+import type { Clock } from "@countersign/core";
 import type { TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { CallContext, Clock } from "@countersign/service-kit";
+import type { CallContext } from "@countersign/rpc";
 import type { DeviceStore } from "../devices/device-store.ts";
 import type { ChainTransaction, ShownMessage, TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import type { Step } from "./two-factor-state.ts";

@@ -1,5 +1,4 @@
-import { AppError } from "@countersign/errors";
-import { uuidv4 } from "@countersign/service-kit";
+import { AppError, uuidv4 } from "@countersign/core";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import type { OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";

@@ -1,4 +1,4 @@
-import { isAppError } from "@countersign/errors";
+import { isAppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";

@@ -1,5 +1,4 @@
-import { isAppError } from "@countersign/errors";
-import { uuidv4 } from "@countersign/service-kit";
+import { isAppError, uuidv4 } from "@countersign/core";
 import { readTwoFactor } from "./find-two-factor.ts";
 import type { KeyAddition, TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";

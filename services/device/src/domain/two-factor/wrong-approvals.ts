@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/errors";
+import { AppError } from "@countersign/core";
 import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/service-kit";
+import { FixedClock } from "@countersign/core";
 import { expect, it } from "vitest";
 import { createKnownScripts } from "./known-scripts.ts";
 import { notUnderstood } from "./script-facts.ts";

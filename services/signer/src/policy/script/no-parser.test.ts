@@ -1,6 +1,6 @@
+import { FixedClock } from "@countersign/core";
 import { payloadMessage } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
-import { FixedClock } from "@countersign/service-kit";
 import { describe, expect, it } from "vitest";
 import { sha256 } from "../../audit/record.ts";
 import { signTransaction } from "../../domain/sign-transaction.ts";

@@ -1,0 +1,100 @@
+import { AppError, isUuid } from "@countersign/core";
+import { isCanonicalPublicKey, type KeyAlgorithm } from "@countersign/keys";
+import { z } from "zod";
+
+export const ACCESS_TOKEN_TYPE = "at+jwt";
+export const ACCESS_TOKEN_AUDIENCE = "countersign";
+export const REFRESH_TOKEN_TYPE = "rt+jwt";
+const MAX_LENGTH = 4_096;
+/** No access token of ours lives longer; a claim beyond it is a mistake. */
+const MAX_LIFETIME_S = 3_600;
+
+const uuid = z.string().refine(isUuid);
+const seconds = z.int().nonnegative();
+const key = z
+  .object({ alg: z.string(), key: z.string() })
+  .refine(({ alg, key: publicKey }) => isCanonicalPublicKey({ algorithm: alg, publicKey }))
+  .transform(({ alg, key: publicKey }) => ({ alg: alg as KeyAlgorithm, key: publicKey }));
+
+const claims = z
+  .object({
+    iss: z.string(),
+    aud: z.string(),
+    sub: uuid,
+    client_id: z.string().min(1).max(256),
+    sid: uuid,
+    scope: z.enum(["full", "sign", "recover"]),
+    jti: z.string().min(1).max(128),
+    iat: seconds,
+    exp: seconds,
+    nbf: seconds.optional(),
+    auth_time: seconds.optional(),
+    session_key: key,
+    account_key: key,
+    /** The request for approval that an ephemeral token belongs to. */
+    two_factor: uuid.optional(),
+  })
+  .refine(({ scope, two_factor }) => (scope === "sign") === (two_factor !== undefined))
+  .refine(({ iat, exp }) => exp > iat && exp - iat <= MAX_LIFETIME_S);
+
+/** The claims of an access token, as auth signs them. */
+export type AccessTokenClaims = z.output<typeof claims>;
+
+const header = z.strictObject({
+  alg: z.literal("ES256"),
+  typ: z.literal(ACCESS_TOKEN_TYPE),
+  kid: z.string().min(1).max(128),
+});
+
+export interface TokenParts {
+  header: string;
+  payload: string;
+  signature: string;
+}
+
+const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
+
+/** The three parts of a compact JWS (RFC 7515, section 7.1). Errors: InvalidAccessToken. */
+export function splitToken(raw: string): TokenParts {
+  const [, head, payload, signature] = (raw.length <= MAX_LENGTH && PARTS.exec(raw)) || [];
+  if (head === undefined || payload === undefined || signature === undefined) throw new AppError("InvalidAccessToken");
+  // One spelling per token: the unused bits of a last character could be anything.
+  for (const part of [head, payload, signature]) {
+    if (Buffer.from(part, "base64url").toString("base64url") !== part) throw new AppError("InvalidAccessToken");
+  }
+  return { header: head, payload, signature };
+}
+
+function json(part: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+  } catch {
+    throw new AppError("InvalidAccessToken");
+  }
+}
+
+/** Exactly `alg`, `typ` and `kid`: other members, such as `crit` or `jwk`, could change what is verified. */
+export function parseHeader(part: string): { kid: string } {
+  const value = json(part);
+  const result = header.safeParse(value);
+  if (!result.success) throw new AppError("InvalidAccessToken", { detail: otherKindOf(value) });
+  return { kid: result.data.kid };
+}
+
+/** Says what an unverified header looks like; only a hint for the one who sent it. */
+function otherKindOf(value: unknown): string | undefined {
+  const typ = typeof value === "object" && value !== null && "typ" in value ? value.typ : undefined;
+  if (typ === ACCESS_TOKEN_TYPE) return undefined;
+  return typ === REFRESH_TOKEN_TYPE
+    ? "This operation takes an access token; a refresh token was sent, which POST /auth/v1/token/refresh takes"
+    : "This operation takes an access token of this service; another kind of token was sent";
+}
+
+/** Errors: InvalidAccessToken. Times are the caller's to judge. */
+export function parseClaims(part: string, expected: { issuer: string; audience: string }): AccessTokenClaims {
+  const result = claims.safeParse(json(part));
+  if (!result.success || result.data.iss !== expected.issuer || result.data.aud !== expected.audience) {
+    throw new AppError("InvalidAccessToken");
+  }
+  return result.data;
+}

@@ -1,0 +1,9 @@
+export {
+  ACCESS_TOKEN_AUDIENCE,
+  ACCESS_TOKEN_TYPE,
+  type AccessTokenClaims,
+  REFRESH_TOKEN_TYPE,
+} from "./claims.ts";
+export { createTokenState, MAX_STATE_AGE_MS, type TokenState, type WritableTokenState } from "./state.ts";
+export { createTokenVerifier, type TokenVerifierOptions } from "./verifier.ts";
+export { untilCurrent, type WatchedTokenState, watchTokenState } from "./watch.ts";

@@ -1,0 +1,181 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import type { Clock } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
+import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { publicKeyFromProto } from "@countersign/rpc";
+
+/** After this long without a heartbeat a service must stop granting (auth.v1.TokenState/Watch). */
+export const MAX_STATE_AGE_MS = 10_000;
+
+/** What judges access tokens: token keys, ended sessions, blocked keys, frozen accounts. */
+export interface TokenState {
+  /** Milliseconds since the last complete message; Infinity before the first. */
+  ageMs(): number;
+  /** Whether the state is young enough to grant anything by it. */
+  current(): boolean;
+  tokenKey(kid: string): KeyObject | undefined;
+  /** Grows whenever the token keys change. */
+  keysVersion(): number;
+  isSessionEnded(sessionId: string): boolean;
+  isKeyBlocked(accountId: string, key: PublicKey): boolean;
+  /** The blocked keys of an account; a look-up by account, however many keys are blocked. */
+  blockedKeys(accountId: string): readonly PublicKey[];
+  isFrozen(accountId: string): boolean;
+  /** When the account's last freeze was lifted; undefined where there was none for a day. */
+  unfrozenAt(accountId: string): Date | undefined;
+}
+
+/** A state that is fed with the messages of auth.v1.TokenState/Watch; auth feeds its own from its database. */
+export interface WritableTokenState extends TokenState {
+  apply(message: WatchResponse): void;
+  /** Where to resume; empty before the first message. */
+  cursor(): string;
+}
+
+export interface TokenStateOptions {
+  clock: Clock;
+  /** Milliseconds of a clock that never goes back: setting the wall clock must not make an old state young. */
+  monotonicMs?: () => number;
+  onProblem?: (error: unknown) => void;
+}
+
+/**
+ * No signature from before a freeze is valid for longer: a network's `referenceSeconds` are at most a day.
+ */
+const KEEP_UNFROZEN_MS = 25 * 3_600_000;
+
+/** A blocked key, and until when. */
+interface BlockedKey {
+  readonly key: PublicKey;
+  readonly until: number;
+}
+
+/** Until when each entry holds, in milliseconds of the wall clock. */
+class Tables {
+  readonly sessions = new Map<string, number>();
+  /** By account, then by key. */
+  readonly keys = new Map<string, Map<string, BlockedKey>>();
+  readonly accounts = new Map<string, number>();
+  /** When the last freeze of an account was lifted. */
+  readonly unfrozen = new Map<string, number>();
+  tokenKeys = new Map<string, KeyObject>();
+}
+
+const keyId = ({ algorithm, publicKey }: PublicKey): string => `${algorithm}/${publicKey}`;
+
+function putBlockedKey(keys: Tables["keys"], accountId: string, key: PublicKey, until: number | undefined): void {
+  const ofAccount = keys.get(accountId) ?? new Map<string, BlockedKey>();
+  if (until === undefined) ofAccount.delete(keyId(key));
+  else ofAccount.set(keyId(key), { key, until });
+  if (ofAccount.size === 0) keys.delete(accountId);
+  else keys.set(accountId, ofAccount);
+}
+
+const NO_KEYS: readonly PublicKey[] = [];
+
+function importKeys(keys: readonly TokenKey[], onProblem: (error: unknown) => void): Map<string, KeyObject> {
+  const imported = new Map<string, KeyObject>();
+  for (const { kid, jwkJson } of keys) {
+    try {
+      const jwk = JSON.parse(jwkJson) as { kty?: unknown; crv?: unknown; d?: unknown };
+      if (jwk.kty !== "EC" || jwk.crv !== "P-256" || jwk.d !== undefined)
+        throw new Error(`token key ${kid} is no public P-256 key`);
+      imported.set(kid, createPublicKey({ key: jwk as Record<string, string>, format: "jwk" }));
+    } catch (error) {
+      onProblem(error);
+    }
+  }
+  return imported;
+}
+
+export function createTokenState(options: TokenStateOptions): WritableTokenState {
+  const monotonic = options.monotonicMs ?? (() => performance.now());
+  const onProblem = options.onProblem ?? (() => undefined);
+  let tables = new Tables();
+  /** A whole new state while it arrives; the old one judges until it is complete. */
+  let arriving: Tables | undefined;
+  let lastComplete = Number.NEGATIVE_INFINITY;
+  let version = 0;
+  let cursor = "";
+
+  const holds = (table: Map<string, number>, key: string): boolean => {
+    const until = table.get(key);
+    if (until === undefined) return false;
+    if (until > options.clock.now().getTime()) return true;
+    table.delete(key);
+    return false;
+  };
+
+  const enter = (target: Tables, entry: TokenStateEntry) => {
+    const until = entry.until?.getTime() ?? Number.POSITIVE_INFINITY;
+    const put = (table: Map<string, number>, key: string) =>
+      void (entry.active ? table.set(key, until) : table.delete(key));
+    if (entry.endedSessionId !== undefined) put(target.sessions, entry.endedSessionId);
+    else if (entry.frozenAccountId !== undefined) {
+      put(target.accounts, entry.frozenAccountId);
+      if (!entry.active && entry.until) target.unfrozen.set(entry.frozenAccountId, until);
+    } else if (entry.blockedKey !== undefined) {
+      const { accountId, publicKey } = entry.blockedKey;
+      putBlockedKey(target.keys, accountId, publicKeyFromProto(publicKey), entry.active ? until : undefined);
+    }
+  };
+
+  const sweep = () => {
+    const now = options.clock.now().getTime();
+    for (const table of [tables.sessions, tables.accounts]) {
+      for (const [key, until] of table) if (until <= now) table.delete(key);
+    }
+    for (const [accountId, at] of tables.unfrozen) {
+      if (at + KEEP_UNFROZEN_MS <= now) tables.unfrozen.delete(accountId);
+    }
+    for (const [accountId, ofAccount] of tables.keys) {
+      for (const { key, until } of ofAccount.values()) {
+        if (until <= now) putBlockedKey(tables.keys, accountId, key, undefined);
+      }
+    }
+  };
+  let messages = 0;
+
+  return {
+    ageMs: () => monotonic() - lastComplete,
+    current: () => monotonic() - lastComplete <= MAX_STATE_AGE_MS,
+    tokenKey: (kid) => tables.tokenKeys.get(kid),
+    keysVersion: () => version,
+    isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
+    isKeyBlocked(accountId, key) {
+      const blocked = tables.keys.get(accountId)?.get(keyId(key));
+      return blocked !== undefined && blocked.until > options.clock.now().getTime();
+    },
+    blockedKeys(accountId) {
+      const ofAccount = tables.keys.get(accountId);
+      if (ofAccount === undefined) return NO_KEYS;
+      const now = options.clock.now().getTime();
+      return [...ofAccount.values()].filter(({ until }) => until > now).map(({ key }) => key);
+    },
+    isFrozen: (accountId) => holds(tables.accounts, accountId),
+    unfrozenAt(accountId) {
+      const at = tables.unfrozen.get(accountId);
+      return at === undefined ? undefined : new Date(at);
+    },
+    cursor: () => cursor,
+    apply(message) {
+      if (message.reset) arriving = new Tables();
+      const target = arriving ?? tables;
+      for (const entry of message.entries) enter(target, entry);
+      if (message.tokenKeys.length > 0) {
+        target.tokenKeys = importKeys(message.tokenKeys, onProblem);
+        version += 1;
+      }
+      if (!message.complete) return;
+      if (arriving !== undefined) {
+        tables = arriving;
+        arriving = undefined;
+        version += 1;
+      }
+      cursor = message.cursor;
+      lastComplete = monotonic();
+      messages += 1;
+      if (messages % 256 === 0) sweep();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { hash, verify as verifySignature } from "node:crypto";
+import { AppError, type Clock, type Reason, type TokenVerifier, type VerifiedToken } from "@countersign/core";
+import { type AccessTokenClaims, parseClaims, parseHeader, splitToken } from "./claims.ts";
+import type { TokenState } from "./state.ts";
+
+export interface TokenVerifierOptions {
+  /** AUTH_ISSUER. */
+  issuer: string;
+  clock: Clock;
+  /** Default "countersign". */
+  audience?: string;
+  /** Refuses the tokens of frozen accounts with AccountFrozen: for the signer. Elsewhere a person must be able to unfreeze. */
+  refuseFrozen?: boolean;
+  /**
+   * Takes the ephemeral token of a request that is over, and for five minutes one that is over itself, so that finishing can still say how the request ended: for the
+   * gateway and auth, who must look at `expiresAt` before they grant. Elsewhere, as at the signer, it is worth nothing any more.
+   */
+  acceptEndedRequests?: boolean;
+  /** What is thrown without a current state. Default Unavailable; the signer says SignerNotCurrent. */
+  staleReason?: Reason;
+  /** Verified tokens that are remembered. Default 10,000. */
+  cacheSize?: number;
+}
+
+interface Remembered {
+  token: VerifiedToken;
+  /** Milliseconds: the later one of `iat` and `nbf`. */
+  notBefore: number;
+  keysVersion: number;
+}
+
+const SKEW_MS = 30_000;
+/** How long a request's end is told to a token that ended with it. */
+const END_IS_TOLD_MS = 5 * 60_000;
+
+/**
+ * Verifies access tokens (RFC 9068: `typ` at+jwt, ES256) by the state that auth streams. A signature is checked once per token;
+ * end of life, ended session and blocked keys at every call.
+ */
+export function createTokenVerifier(state: TokenState, options: TokenVerifierOptions): TokenVerifier {
+  const { clock, issuer } = options;
+  const audience = options.audience ?? "countersign";
+  const cacheSize = options.cacheSize ?? 10_000;
+  const cache = new Map<string, Remembered>();
+  const stale = () => new AppError(options.staleReason ?? "Unavailable");
+
+  const checkSignature = (raw: string): Remembered => {
+    const keysVersion = state.keysVersion();
+    const parts = splitToken(raw);
+    const { kid } = parseHeader(parts.header);
+    const key = state.tokenKey(kid);
+    if (key === undefined) throw new AppError("InvalidAccessToken");
+    const signed = Buffer.from(`${parts.header}.${parts.payload}`, "ascii");
+    const signature = Buffer.from(parts.signature, "base64url");
+    const good =
+      signature.length === 64 && verifySignature("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
+    if (!good) throw new AppError("InvalidAccessToken");
+    const claims = parseClaims(parts.payload, { issuer, audience });
+    return { token: tokenOf(claims), notBefore: Math.max(claims.iat, claims.nbf ?? 0) * 1000, keysVersion };
+  };
+
+  const remember = (digest: string, verified: Remembered) => {
+    if (cache.size >= cacheSize) {
+      const oldest = cache.keys().next().value;
+      if (oldest !== undefined) cache.delete(oldest);
+    }
+    cache.set(digest, verified);
+  };
+
+  return {
+    verify(raw) {
+      if (!state.current()) throw stale();
+      const digest = hash("sha256", raw, "base64");
+      const known = cache.get(digest);
+      const fresh = known !== undefined && known.keysVersion === state.keysVersion();
+      const verified = fresh ? known : checkSignature(raw);
+      const { token } = verified;
+      const learnsItsEnd = options.acceptEndedRequests === true && token.scope === "sign";
+      const now = clock.now().getTime();
+      if (now >= token.expiresAt.getTime() + (learnsItsEnd ? END_IS_TOLD_MS : 0)) {
+        cache.delete(digest);
+        throw new AppError("AccessTokenExpired");
+      }
+      if (verified.notBefore > now + SKEW_MS) throw new AppError("InvalidAccessToken");
+      if (!fresh) remember(digest, verified);
+      const blocked =
+        state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
+      const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);
+      // Only the holder of a token that auth signed learns this.
+      if (blocked || ended) throw new AppError("SessionEnded");
+      if (options.refuseFrozen === true && state.isFrozen(token.accountId)) throw new AppError("AccountFrozen");
+      return token;
+    },
+  };
+}
+
+function tokenOf(claims: AccessTokenClaims): VerifiedToken {
+  const token: VerifiedToken = {
+    accountId: claims.sub,
+    sessionId: claims.sid,
+    appId: claims.client_id,
+    scope: claims.scope,
+    tokenId: claims.jti,
+    sessionKey: { algorithm: claims.session_key.alg, publicKey: claims.session_key.key },
+    accountKey: { algorithm: claims.account_key.alg, publicKey: claims.account_key.key },
+    issuedAt: new Date(claims.iat * 1000),
+    expiresAt: new Date(claims.exp * 1000),
+  };
+  if (claims.auth_time !== undefined) token.authTime = new Date(claims.auth_time * 1000);
+  if (claims.two_factor !== undefined) token.twoFactorId = claims.two_factor;
+  return Object.freeze(token);
+}

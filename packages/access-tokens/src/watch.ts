@@ -1,0 +1,92 @@
+import type { Logger } from "@countersign/core";
+import { backoffMs, type Clock, sleepUntil, systemClock } from "@countersign/core";
+import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import type { RpcClient } from "@countersign/rpc";
+import { createTokenState, type TokenState } from "./state.ts";
+
+/** A heartbeat comes each second; a connection this silent is given up. */
+const SILENCE_MS = 4_000;
+
+export interface WatchedTokenState extends TokenState {
+  /** Resolves once the whole state has arrived. Rejects when it is closed before. */
+  ready(): Promise<void>;
+  close(): void;
+}
+
+export interface WatchTokenStateOptions {
+  logger: Logger;
+  clock?: Clock;
+}
+
+const CURRENT_PATIENCE_MS = 5_000;
+const CURRENT_LOOK_MS = 10;
+
+/**
+ * Waits until a process knows whom to believe, before it listens: a replica that is dialled as soon as its port is open would refuse what others serve. Without auth it goes on after a
+ * while, and refuses.
+ */
+export async function untilCurrent(state: Pick<TokenState, "current">, signal?: AbortSignal): Promise<void> {
+  const end = performance.now() + CURRENT_PATIENCE_MS;
+  while (!state.current() && performance.now() < end) {
+    if (!(await sleepUntil(CURRENT_LOOK_MS, signal === undefined ? [] : [signal]))) return;
+  }
+}
+
+/** Follows auth.v1.TokenState/Watch for as long as it takes, resuming where it was. */
+export function watchTokenState(
+  client: Pick<RpcClient<TokenStateService>, "watch">,
+  options: WatchTokenStateOptions,
+): WatchedTokenState {
+  const logger = options.logger.child({ component: "token-state" });
+  const state = createTokenState({
+    clock: options.clock ?? systemClock,
+    onProblem: (err) => logger.error({ err }, "token key cannot be used"),
+  });
+  const stop = new AbortController();
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => undefined);
+
+  const once = async (): Promise<void> => {
+    const silence = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    };
+    heard();
+    try {
+      const signal = AbortSignal.any([stop.signal, silence.signal]);
+      for await (const message of client.watch({ cursor: state.cursor() }, { signal })) {
+        state.apply(message);
+        if (!message.complete) continue;
+        heard();
+        ready.resolve();
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    for (let failures = 1; !stop.signal.aborted; failures += 1) {
+      const before = state.ageMs();
+      try {
+        await once();
+      } catch (err) {
+        if (!stop.signal.aborted) logger.warn({ err }, "lost the token state");
+      }
+      if (state.ageMs() < before) failures = 1;
+      await sleepUntil(backoffMs(Math.min(failures, 5)), [stop.signal]);
+    }
+  };
+  void run();
+
+  return {
+    ...state,
+    ready: () => ready.promise,
+    close: () => {
+      stop.abort();
+      ready.reject(new Error("closed before the token state arrived"));
+    },
+  };
+}

@@ -1,0 +1,12 @@
+export { AppError, type AppErrorOptions, type FieldError, isAppError } from "./app-error.ts";
+export { type Clock, FixedClock, systemClock } from "./clock.ts";
+export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
+export type { Logger } from "./logger.ts";
+export { isPostgresLost } from "./postgres-lost.ts";
+export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";
+export { backoffMs, RETRY_ATTEMPTS, retryAfterMs, sleepUntil } from "./retry.ts";
+export type { TlsMaterial } from "./tls-material.ts";
+export { toAppError } from "./to-app-error.ts";
+export { insufficientScope, type TokenScope } from "./token-scope.ts";
+export { unknownChain } from "./unknown-chain.ts";
+export type { TokenVerifier, VerifiedToken } from "./verified-token.ts";

@@ -1,0 +1,17 @@
+/** Writes one structured line: fields, if any, and then a fixed message. */
+interface Write {
+  (message: string): void;
+  (fields: object, message: string): void;
+}
+
+/** What packages need of a logger in order to write lines; pino's loggers have this shape. */
+export interface Logger {
+  debug: Write;
+  info: Write;
+  warn: Write;
+  error: Write;
+  fatal: Write;
+  /** Returns a logger that adds `fields` to each of its lines. */
+  child(fields: Record<string, unknown>): Logger;
+  isLevelEnabled(level: string): boolean;
+}

@@ -1,0 +1,29 @@
+import type { PublicKey } from "@countersign/keys";
+import type { TokenScope } from "./token-scope.ts";
+
+/** The claims of a verified access token; auth signed every member. */
+export interface VerifiedToken {
+  accountId: string;
+  sessionId: string;
+  /** `client_id`. */
+  appId: string;
+  scope: TokenScope;
+  tokenId: string;
+  /** Identity key of the device that signed in. */
+  sessionKey: PublicKey;
+  /** That device's key on chain. */
+  accountKey: PublicKey;
+  issuedAt: Date;
+  expiresAt: Date;
+  /** When the person last proved who they are (`auth_time`); absent where auth did not say. */
+  authTime?: Date;
+  /** TwoFactorAuth.id of the request that an ephemeral token belongs to; present only where `scope` is "sign". */
+  twoFactorId?: string;
+}
+
+export interface TokenVerifier {
+  /**
+   * Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded; `staleReason` while the state is too old.
+   */
+  verify(raw: string): VerifiedToken;
+}

@@ -1,0 +1,159 @@
+import { type AddressInfo, connect, createServer } from "node:net";
+import { uuidv4 } from "@countersign/core";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createLogger } from "@countersign/runtime";
+import type { NatsConnection } from "nats";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type ConsumerOptions, EVENTS_STREAM, startConsumer } from "./index.ts";
+import { beginNats, type TestNats } from "./testing/nats-server.ts";
+
+const account = "019a0000-0000-7000-8000-000000000001";
+const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
+
+let nats: TestNats;
+let operator: NatsConnection;
+const closers: (() => Promise<void>)[] = [];
+
+/** Events of one subject, published at once. Gives their ids. */
+async function publish(service: string, name: string, count: number): Promise<string[]> {
+  const connection = await nats.connectAs(service);
+  const ids = Array.from({ length: count }, () => uuidv4());
+  const stream = connection.jetstream();
+  for (const id of ids) {
+    const event = Event.encode(Event.fromPartial({ id, accountId: account })).finish();
+    await stream.publish(`cs.v1.${service}.${account}.${name}`, event, { msgID: id });
+  }
+  await connection.close();
+  return ids;
+}
+
+/** A way to NATS on which what a client says arrives late, and answers come at once. */
+async function slowWay(delayMs: number): Promise<string> {
+  const server = createServer((client) => {
+    const upstream = connect(nats.port, "127.0.0.1");
+    const late = (act: () => void) => void setTimeout(act, delayMs);
+    client.on("data", (data) => late(() => upstream.write(data)));
+    client.on("close", () => late(() => upstream.destroy()));
+    client.on("error", () => {});
+    upstream.on("error", () => {});
+    upstream.pipe(client);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => new Promise((resolve) => void server.close(() => resolve())));
+  return `tls://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function consume(service: string, options: Pick<ConsumerOptions, "durable" | "handler" | "concurrency">): void {
+  const tls = nats.tlsOf(service);
+  const consumer = startConsumer({ natsUrl: nats.url, tls, logger, ...options });
+  closers.push(() => consumer.close());
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("durable consumers", () => {
+  beforeAll(async () => {
+    nats = await beginNats();
+    operator = await nats.connectAs("operator");
+  });
+
+  afterEach(() => Promise.all(closers.splice(0).map((close) => close())));
+
+  afterAll(() => nats?.end());
+
+  it("are given each alert once, however slow they are, and no more than they begin", { timeout: 60_000 }, async () => {
+    const ids = await publish("account", "chain-alert", 18);
+    const attempts: number[] = [];
+    const seen: string[] = [];
+    let running = 0;
+    let most = 0;
+    consume("auth", {
+      durable: "auth-chain-alerts",
+      concurrency: 3,
+      handler: async ({ event, attempt }) => {
+        running += 1;
+        most = Math.max(most, running);
+        attempts.push(attempt);
+        await sleep(1_500);
+        seen.push(event.id);
+        running -= 1;
+      },
+    });
+    await expect.poll(() => new Set(seen).size, { timeout: 40_000 }).toBe(ids.length);
+    expect(most).toBe(3);
+    // What lay with the process while others were handled would come again after five seconds.
+    expect(attempts).toEqual(ids.map(() => 1));
+    const manager = await operator.jetstreamManager();
+    const left = async () => {
+      const { num_pending, num_ack_pending } = await manager.consumers.info(EVENTS_STREAM, "auth-chain-alerts");
+      return num_pending + num_ack_pending;
+    };
+    await expect.poll(left, { timeout: 10_000 }).toBe(0);
+  });
+
+  it("leave to another replica what they do not begin", { timeout: 30_000 }, async () => {
+    const release = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    consume("account", { durable: "account-account-frozen", handler: () => release.promise });
+    const [stuck] = await publish("auth", "account-frozen", 1);
+    await sleep(1_000);
+    consume("account", { durable: "account-account-frozen", handler: async ({ event }) => void seen.push(event.id) });
+    const ids = await publish("auth", "account-frozen", 30);
+    try {
+      // At most one of them went to the first one, before it knew that it is busy.
+      await expect.poll(() => ids.filter((id) => seen.includes(id)).length, { timeout: 4_000 }).toBe(ids.length);
+      expect(seen).not.toContain(stuck);
+    } finally {
+      release.resolve();
+    }
+  });
+
+  it("leave nothing behind when they close, even where NATS hears of it late", { timeout: 30_000 }, async () => {
+    const durable = "key-account-keys-changed";
+    const manager = await operator.jetstreamManager();
+    const leaving = startConsumer({
+      natsUrl: await slowWay(300),
+      tls: nats.tlsOf("key"),
+      logger,
+      durable,
+      handler: async () => {},
+    });
+    const asked = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_waiting;
+    await expect.poll(asked, { timeout: 10_000 }).toBe(1);
+    await leaving.close();
+    const ids = await publish("account", "account-keys-changed", 1);
+    const seen: string[] = [];
+    consume("key", { durable, handler: async ({ event }) => void seen.push(event.id) });
+    // What went to the one that had left would come again after 30 s.
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
+  });
+
+  it("are fast one by one", { timeout: 30_000 }, async () => {
+    const ids = await publish("auth", "session-created", 500);
+    const seen: string[] = [];
+    const started = performance.now();
+    consume("key", { durable: "key-session-created", handler: async ({ event }) => void seen.push(event.id) });
+    await expect.poll(() => seen.length, { timeout: 20_000, interval: 20 }).toBe(ids.length);
+    expect(seen).toEqual(ids);
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  it("go on where NATS was away, without a delivery that nobody took", { timeout: 60_000 }, async () => {
+    const seen = new Map<string, number>();
+    consume("device", {
+      durable: "device-key-revoked",
+      concurrency: 5,
+      handler: async ({ event, attempt }) => void seen.set(event.id, attempt),
+    });
+    const ids = await publish("key", "key-revoked", 3);
+    await expect.poll(() => seen.size, { timeout: 10_000 }).toBe(3);
+    await operator.close();
+    await nats.stop();
+    // Longer than a question is open.
+    await sleep(12_000);
+    await nats.start();
+    operator = await nats.connectAs("operator");
+    ids.push(...(await publish("key", "key-revoked", 20)));
+    await expect.poll(() => [...seen], { timeout: 15_000 }).toEqual(ids.map((id) => [id, 1]));
+  });
+});

@@ -1,0 +1,120 @@
+import { type Logger, sleepUntil } from "@countersign/core";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
+import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
+import { linkNats, type NatsOptions } from "./nats.ts";
+import { EVENTS_STREAM } from "./stream.ts";
+
+export interface DeliveredEvent {
+  subject: string;
+  /** 1 for the first delivery. */
+  attempt: number;
+  event: Event;
+}
+
+export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
+  /** Shared by the replicas of a service: each event goes to one of them. The operator's set-up has made it. */
+  durable: Durable;
+  /** Must bear the same event twice. What it throws lets the event come again later. */
+  handler: (delivered: DeliveredEvent) => Promise<void>;
+  logger: Logger;
+  /** Events that are handled at once; more than one gives up their order. Default 1. */
+  concurrency?: number;
+}
+
+export interface EventConsumer {
+  close(): Promise<void>;
+}
+
+const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
+
+/** Milliseconds until an event comes again after its n-th delivery. */
+function delayMs(attempt: number): number {
+  return DELAYS_MS[Math.min(attempt, DELAYS_MS.length) - 1] ?? 500;
+}
+
+/** Consumes events durably with explicit acknowledgement, for as long as it takes; events that came while it was away come first. */
+export function startConsumer(options: ConsumerOptions): EventConsumer {
+  const { durable, handler } = options;
+  const concurrency = options.concurrency ?? 1;
+  const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
+  const logger = options.logger.child({ component: "consumer", durable });
+  const stop = new AbortController();
+  const nats = linkNats({ ...options, logger, name: durable });
+  let messages: ConsumerMessages | undefined;
+
+  const handle = async (message: JsMsg): Promise<void> => {
+    const { subject } = message;
+    const attempt = message.info.deliveryCount;
+    let event: Event;
+    try {
+      event = Event.decode(message.data);
+    } catch (err) {
+      logger.error({ err, subject }, "not an event");
+      message.term("not an event");
+      return;
+    }
+    // Handlers that wait for a lock must not be given the same event a second time meanwhile.
+    const working = setInterval(() => message.working(), ackWaitMs / 3);
+    try {
+      await handler({ subject, attempt, event });
+      message.ack();
+    } catch (err) {
+      const last = attempt >= maxDeliver;
+      logger[last ? "error" : "warn"](
+        { err, subject, eventId: event.id, attempt },
+        last ? "gave an event up" : "event failed",
+      );
+      if (last) message.term("too many deliveries");
+      else message.nak(delayMs(attempt));
+    } finally {
+      clearInterval(working);
+    }
+  };
+
+  const consume = async (connection: NatsConnection): Promise<void> => {
+    const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
+    const running = new Set<Promise<void>>();
+    // What is asked while NATS is away would be asked all at once later, for inboxes that are no more.
+    while (!stop.signal.aborted && nats.current() === connection) {
+      if (running.size >= concurrency) await Promise.race(running);
+      // No more than is begun at once: what waits here would be delivered to another process meanwhile, again and again.
+      messages = await consumer.fetch({
+        max_messages: concurrency - running.size,
+        expires: 10_000,
+        idle_heartbeat: 2_000,
+      });
+      if (stop.signal.aborted) await messages.close();
+      for await (const message of messages) {
+        const work = handle(message).finally(() => running.delete(work));
+        running.add(work);
+        // After a loss of NATS more may come than was asked for.
+        if (running.size >= concurrency) await Promise.race(running);
+      }
+    }
+    await Promise.all(running);
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const connection = await nats.connected();
+      if (connection === undefined || stop.signal.aborted) return;
+      try {
+        await consume(connection);
+      } catch (err) {
+        if (!stop.signal.aborted) logger.warn({ err }, "cannot consume events");
+      }
+      await sleepUntil(1_000, [stop.signal]);
+    }
+  };
+  const finished = run();
+
+  return {
+    async close() {
+      stop.abort();
+      await messages?.close().catch(() => undefined);
+      await finished;
+      await nats.close();
+    },
+  };
+}

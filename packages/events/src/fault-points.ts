@@ -1,0 +1,16 @@
+import { defineFaultPoints } from "@countersign/runtime";
+
+const published = ["published"] as const;
+
+/** Every place of the publisher at which a fault test may kill. */
+export const OUTBOX_FAULT_POINTS = {
+  signUp: published,
+  letInBySignature: published,
+  letInByTransaction: published,
+  chainChange: published,
+  timeLock: published,
+  freeze: published,
+  chainAlert: published,
+} as const;
+
+export const faultPoint = defineFaultPoints("outbox", OUTBOX_FAULT_POINTS);

@@ -1,0 +1,161 @@
+import { backoffMs, type Logger, sleepUntil } from "@countersign/core";
+import { createPool, listenPostgres } from "@countersign/postgres";
+import type { Metrics } from "@countersign/runtime";
+import type { JetStreamClient } from "nats";
+import { faultPoint } from "./fault-points.ts";
+import { createOutboxMetrics } from "./metrics.ts";
+import { linkNats, type NatsOptions } from "./nats.ts";
+
+export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
+  databaseUrl: string;
+  logger: Logger;
+  metrics?: Metrics;
+  /** The connection's name in NATS. Default "outbox". */
+  name?: string;
+  /** Rows of one transaction. Default 100. */
+  batchSize?: number;
+  /** Milliseconds between looks at the table without a notification. Default 1000. */
+  pollMs?: number;
+  /** Days that published rows are kept. Default 7. */
+  keepDays?: number;
+}
+
+export interface OutboxPublisher {
+  close(): Promise<void>;
+}
+
+interface Row {
+  id: string;
+  subject: string;
+  payload: Buffer;
+}
+
+// Rows that another replica holds are skipped, not waited for; commits reorder, so no cursor.
+const CLAIM = `SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
+  ORDER BY created_at, id LIMIT $1 FOR UPDATE SKIP LOCKED`;
+const MARK = "UPDATE outbox SET published_at = now() WHERE id = ANY($1::uuid[])";
+const PRUNE = `DELETE FROM outbox WHERE id IN (
+  SELECT id FROM outbox WHERE published_at < now() - make_interval(days => $1) LIMIT 5000 FOR UPDATE SKIP LOCKED)`;
+const OLDEST =
+  "SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS age FROM outbox WHERE published_at IS NULL";
+
+const ACK_MS = 5_000;
+const MEASURE_EVERY_MS = 1_000;
+/** Rows that commit within this time share a transaction and a flush; a person does not notice it. */
+const COLLECT_MS = 10;
+const PRUNE_EVERY_MS = 10 * 60_000;
+const MAX_BACKOFF_ATTEMPT = 8;
+
+/**
+ * Publishes the rows of the service's outbox to JetStream, in this and any other replica. A row may be published twice, never
+ * less than once; its id lets NATS drop the second. NATS being away only lets rows wait.
+ */
+export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPublisher {
+  const logger = options.logger.child({ component: "outbox" });
+  const batchSize = options.batchSize ?? 100;
+  const metrics = createOutboxMetrics(options.metrics);
+  const stop = new AbortController();
+  const pool = createPool(options.databaseUrl, {
+    connections: 1,
+    applicationName: "outbox",
+    onError: (err) => logger.warn({ err }, "lost Postgres"),
+  });
+  const nats = linkNats({ ...options, logger, name: options.name ?? "outbox" });
+  let wake: (() => void) | undefined;
+  let woken = false;
+  const listener = listenPostgres({
+    databaseUrl: options.databaseUrl,
+    channel: "outbox",
+    logger,
+    onNotify: () => {
+      woken = true;
+      wake?.();
+    },
+  });
+
+  /** Publishes one batch. Gives how many rows were found, and throws after marking what NATS has acknowledged. */
+  const publishBatch = async (stream: JetStreamClient): Promise<number> => {
+    const client = await pool.connect();
+    // While NATS is waited for no query is under way to take the loss of Postgres, and an error that nobody hears ends the process.
+    const lost = (err: Error) => logger.warn({ err }, "lost Postgres");
+    client.on("error", lost);
+    try {
+      await client.query("BEGIN");
+      const { rows } = await client.query<Row>(CLAIM, [batchSize]);
+      const results = await Promise.allSettled(
+        rows.map(({ id, subject, payload }) => stream.publish(subject, payload, { msgID: id, timeout: ACK_MS })),
+      );
+      const acknowledged = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
+      if (acknowledged.length > 0) {
+        await faultPoint("published");
+        await client.query(MARK, [acknowledged]);
+      }
+      await client.query("COMMIT");
+      metrics.published.inc(acknowledged.length);
+      metrics.failed.inc(rows.length - acknowledged.length);
+      const failure = results.find((result) => result.status === "rejected");
+      if (failure !== undefined) throw failure.reason;
+      client.off("error", lost);
+      client.release();
+      return rows.length;
+    } catch (error) {
+      // The connection goes with its transaction, whatever state that is in.
+      client.release(true);
+      throw error;
+    }
+  };
+
+  let prunedAt = Number.NEGATIVE_INFINITY;
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  const housekeeping = async (): Promise<void> => {
+    if (performance.now() - measuredAt < MEASURE_EVERY_MS) return;
+    measuredAt = performance.now();
+    const oldest = await pool.query<{ age: number }>(OLDEST);
+    metrics.oldest.set(oldest.rows[0]?.age ?? 0);
+    if (performance.now() - prunedAt < PRUNE_EVERY_MS) return;
+    prunedAt = performance.now();
+    const { rowCount } = await pool.query(PRUNE, [options.keepDays ?? 7]);
+    if (rowCount) logger.info({ count: rowCount }, "pruned published rows");
+  };
+
+  const pause = async (): Promise<void> => {
+    if (woken) return;
+    const waiting = new AbortController();
+    wake = () => waiting.abort();
+    await sleepUntil(options.pollMs ?? 1_000, [stop.signal, waiting.signal]);
+    wake = undefined;
+  };
+
+  const pass = async (): Promise<void> => {
+    await housekeeping();
+    const connection = nats.current();
+    if (connection === undefined) return;
+    const stream = connection.jetstream({ timeout: ACK_MS });
+    while (!stop.signal.aborted && (await publishBatch(stream)) === batchSize);
+  };
+
+  const run = async (): Promise<void> => {
+    for (let failures = 0; !stop.signal.aborted; ) {
+      woken = false;
+      try {
+        await pass();
+        failures = 0;
+        await pause();
+        await sleepUntil(COLLECT_MS, [stop.signal]);
+      } catch (err) {
+        failures = Math.min(failures + 1, MAX_BACKOFF_ATTEMPT);
+        if (!stop.signal.aborted) logger.warn({ err, attempt: failures }, "cannot publish events");
+        await sleepUntil(200 + backoffMs(failures), [stop.signal]);
+      }
+    }
+  };
+  const finished = run();
+
+  return {
+    async close() {
+      stop.abort();
+      await finished;
+      await Promise.all([listener.close(), nats.close(), pool.end()]);
+    },
+  };
+}

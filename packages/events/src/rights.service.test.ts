@@ -1,0 +1,259 @@
+import { uuidv4 } from "@countersign/core";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+import { createLogger } from "@countersign/runtime";
+import { Events, type JetStreamManager, type NatsConnection } from "nats";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { natsAccounts } from "../../../dev/src/nats.ts";
+import { services } from "../../../dev/src/paths.ts";
+import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
+import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
+import { beginNats, type TestNats } from "./testing/nats-server.ts";
+
+/** What somebody can do at NATS who has broken into one service, and has its certificate and key. */
+const victim = "auth-chain-alerts";
+const next = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}`;
+const account = "019a0000-0000-7000-8000-000000000001";
+
+let nats: TestNats;
+let operator: NatsConnection;
+let manager: JetStreamManager;
+const as = (service: string) => nats.connectAs(service);
+
+/** Publishes or subscribes, and gives what NATS refused meanwhile. */
+async function refusals(connection: NatsConnection, attempt: () => unknown): Promise<string[]> {
+  const refused: string[] = [];
+  const status = connection.status();
+  const listening = (async () => {
+    for await (const { type, permissionContext } of status) {
+      if (type === Events.Error && permissionContext) refused.push(permissionContext.subject);
+    }
+  })();
+  attempt();
+  // What NATS refuses it says before the answer to a ping that came later.
+  await connection.flush();
+  await new Promise(setImmediate);
+  (status as unknown as { stop(): void }).stop();
+  await listening;
+  return refused;
+}
+
+const publish = (connection: NatsConnection, subject: string) =>
+  connection
+    .jetstream()
+    .publish(subject, Event.encode(Event.fromPartial({ id: uuidv4(), accountId: account })).finish());
+
+describe("rights at NATS", () => {
+  beforeAll(async () => {
+    nats = await beginNats();
+    operator = await as("operator");
+    manager = await operator.jetstreamManager();
+  });
+
+  afterAll(() => nats?.end());
+
+  /** Where the alert that auth has in hand is acknowledged. */
+  let ack: string;
+  beforeEach(async () => {
+    await manager.streams.delete(EVENTS_STREAM);
+    await setUpEvents(operator);
+    const teller = await as("account");
+    await publish(teller, `cs.v1.account.${account}.chain-alert`);
+    await publish(teller, `cs.v1.account.${account}.chain-alert`);
+    const auth = await (await as("auth")).jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, victim);
+    const message = await auth.next({ expires: 2_000 });
+    expect(message?.subject).toContain("chain-alert");
+    ack = (message as unknown as { reply: string }).reply;
+  });
+
+  const thieves = services.flatMap((service) =>
+    [...DURABLE_SETTINGS.keys()]
+      .filter((durable) => !Object.hasOwn(DURABLES[service], durable))
+      .map((durable) => ({ service, durable })),
+  );
+
+  it.each(["device", "key", "account", "signer"])("%s cannot take an alert out of auth's hands", async (service) => {
+    const thief = await as(service);
+    const before = await manager.consumers.info(EVENTS_STREAM, victim);
+    expect(before).toMatchObject({ num_ack_pending: 1, num_pending: 1 });
+    const place = `${EVENTS_STREAM}.${victim}`;
+    const settings = (name: object, action: string) =>
+      JSON.stringify({
+        stream_name: EVENTS_STREAM,
+        action,
+        config: { ...name, ack_policy: "none", filter_subject: "cs.v1.key.>", inactive_threshold: 1_000_000 },
+      });
+    const inbox = `_INBOX.${service}.x`;
+    const tail = ack.split(".").slice(2).join(".");
+    const asked: [string, string][] = [
+      [`$JS.API.CONSUMER.MSG.NEXT.${place}`, "1"],
+      [`$JS.API.CONSUMER.DELETE.${place}`, ""],
+      [`$JS.API.CONSUMER.PAUSE.${place}`, JSON.stringify({ pause_until: "2100-01-01T00:00:00Z" })],
+      [`$JS.API.CONSUMER.RESET.${place}`, JSON.stringify({ seq: 100 })],
+      [`$JS.API.CONSUMER.UNPIN.${place}`, JSON.stringify({ group: "x" })],
+      [`$JS.API.CONSUMER.LEADER.STEPDOWN.${place}`, ""],
+      [`$JS.API.CONSUMER.INFO.${place}`, ""],
+      ...["", "create", "update"].flatMap((action): [string, string][] => [
+        [`$JS.API.CONSUMER.DURABLE.CREATE.${place}`, settings({ durable_name: victim }, action)],
+        [`$JS.API.CONSUMER.CREATE.${place}`, settings({ name: victim, durable_name: victim }, action)],
+        [`$JS.API.CONSUMER.CREATE.${place}.cs.v1.key.>`, settings({ name: victim }, action)],
+        // Without a name in the subject, the one in the settings counts.
+        [`$JS.API.CONSUMER.CREATE.${EVENTS_STREAM}`, settings({ name: victim }, action)],
+      ]),
+      ...["+ACK", "-NAK", "+TERM", "+WPI", "+NXT"].flatMap((word): [string, string][] => [
+        [ack, word],
+        [`$JS.ACK._.f8Lg37VQ.${tail}`, word],
+        [`$JS.ACK._.any.${tail}`, word],
+      ]),
+      [`$JS.FC.${place}.1`, ""],
+      [`cs.v1.${service === "account" ? "auth" : "account"}.${account}.chain-alert`, "forged"],
+      ...["UPDATE", "DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE", "LEADER.STEPDOWN"].map(
+        (word): [string, string] => [`$JS.API.STREAM.${word}.${EVENTS_STREAM}`, JSON.stringify({ seq: 1 })],
+      ),
+      ["$JS.API.STREAM.CREATE.OTHER", JSON.stringify({ name: "OTHER", subjects: ["other"] })],
+    ];
+    // As the events' account spells it, and as a service does.
+    const attempts = asked.flatMap(([subject, payload]): [string, string][] =>
+      subject.startsWith("$JS.API.")
+        ? [
+            [subject, payload],
+            [subject.replace("$JS.API", API_PREFIX), payload],
+          ]
+        : [[subject, payload]],
+    );
+    const refused = await refusals(thief, () => {
+      for (const [subject, payload] of attempts) thief.publish(subject, payload, { reply: inbox });
+    });
+    expect(refused).toEqual(attempts.map(([subject]) => subject));
+    expect(await manager.consumers.info(EVENTS_STREAM, victim)).toMatchObject({
+      num_ack_pending: 1,
+      num_pending: 1,
+      config: before.config,
+    });
+  });
+
+  it("nobody has rights at a consumer that is another service's, nor at all of them, nor to make one", () => {
+    const accounts = natsAccounts();
+    for (const { service, durable } of thieves) {
+      const text = JSON.stringify(accounts[service.toUpperCase()]);
+      expect(text).not.toContain(`.${durable}`);
+      expect(text).not.toMatch(/CREATE|DELETE|PURGE|UPDATE|CS_EVENTS\.[*>]|(API|ACK|CONSUMER|NEXT|INFO|GET|api)\.[*>]/);
+    }
+    expect(JSON.stringify(accounts)).not.toContain("gateway");
+  });
+
+  it("an answer of NATS' cannot be led to what somebody else may ask", async () => {
+    const thief = await as("key");
+    await publish(thief, `cs.v1.key.${account}.key-revoked`);
+    const targets = [
+      `cs.v1.account.${account}.chain-alert`,
+      ...["STREAM.PURGE", "STREAM.DELETE"].map((word) => `$JS.API.${word}.${EVENTS_STREAM}`),
+      `$JS.API.CONSUMER.DELETE.${EVENTS_STREAM}.${victim}`,
+      `${API_PREFIX}.CONSUMER.DELETE.${EVENTS_STREAM}.${victim}`,
+      `cs.feed.account.${account}.chain-alert`,
+      "_R_.abcdef.ghijkl",
+      ack,
+    ];
+    // Nothing to fetch: NATS says so to whatever subject it is told, and where that is let through, its headers alone purge a stream.
+    const empty = JSON.stringify({ batch: 1, no_wait: true });
+    for (const reply of targets) {
+      thief.publish(`${next}.key-session-created`, empty, { reply });
+      thief.publish(`cs.v1.key.${account}.key-revoked`, "", { reply });
+      thief.publish(`${API_PREFIX}.CONSUMER.INFO.${EVENTS_STREAM}.key-session-created`, "", { reply });
+      thief.publish(`$JS.ACK.${EVENTS_STREAM}.key-session-created.1.1.1.1.1`, "+NXT", { reply });
+    }
+    await thief.flush();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await manager.consumers.info(EVENTS_STREAM, victim)).toMatchObject({ num_ack_pending: 1, num_pending: 1 });
+    const { state } = await manager.streams.info(EVENTS_STREAM, { subjects_filter: "cs.v1.account.>" });
+    expect(Object.values(state.subjects ?? {})).toEqual([2]);
+    expect(state.first_seq).toBe(1);
+  });
+
+  it("no service makes or changes the stream, and being set up again changes nothing", async () => {
+    const { config } = await manager.streams.info(EVENTS_STREAM);
+    const thief = await as("key");
+    const changes = [{}, { max_age: 24 * 3_600 * 1_000_000_000 }, { max_msgs: 1 }, { subjects: ["cs.v1.key.>"] }];
+    for (const word of ["CREATE", "UPDATE"]) {
+      for (const api of ["$JS.API", API_PREFIX]) {
+        const subject = `${api}.STREAM.${word}.${EVENTS_STREAM}`;
+        for (const change of changes) {
+          const attempt = () => thief.publish(subject, JSON.stringify({ ...config, ...change }), { reply: "_INBOX.x" });
+          expect(await refusals(thief, attempt)).toEqual([subject]);
+        }
+      }
+    }
+    await setUpEvents(operator);
+    expect((await manager.streams.info(EVENTS_STREAM)).config).toEqual(config);
+  });
+
+  it("a later version's settings of a consumer are put in place where it stands", async () => {
+    const earlier = { max_deliver: 7, filter_subjects: ["cs.v1.account.*.chain-alert", "cs.v1.account.*.other"] };
+    await manager.consumers.update(EVENTS_STREAM, victim, earlier);
+    await setUpEvents(operator);
+    const { config, delivered } = await manager.consumers.info(EVENTS_STREAM, victim);
+    expect(config).toMatchObject({ max_deliver: 2_100, filter_subjects: ["cs.v1.account.*.chain-alert"] });
+    expect(delivered.stream_seq).toBe(1);
+  });
+
+  it("nobody listens to what is not for them", async () => {
+    const thief = await as("key");
+    const subjects = [
+      "cs.v1.>",
+      "cs.feed.>",
+      "cs.api.>",
+      "$JS.ACK.>",
+      `cs.v1.account.${account}.chain-alert`,
+      ">",
+      "$JS.>",
+    ];
+    const refused = await refusals(thief, () => {
+      for (const subject of subjects) thief.subscribe(subject, { callback: () => undefined });
+    });
+    expect(refused.sort()).toEqual([...subjects].sort());
+  });
+
+  it("what NATS answers one service no other one hears", async () => {
+    const thief = await as("key");
+    const heard: string[] = [];
+    thief.subscribe("_INBOX.>", { callback: (_, message) => void heard.push(message.subject) });
+    await thief.flush();
+    await publish(await as("account"), `cs.v1.account.${account}.chain-alert`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(heard).toEqual([]);
+  });
+
+  it("own use works: every durable of every service takes an event and acknowledges it", {
+    timeout: 60_000,
+  }, async () => {
+    const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
+    for (const service of services) {
+      for (const durable of Object.keys(DURABLES[service]) as Durable[]) {
+        const subject = DURABLE_SETTINGS.get(durable)!.filter[0]!.replace("*", account);
+        const got = Promise.withResolvers<string>();
+        const consumer = startConsumer({
+          natsUrl: nats.url,
+          tls: nats.tlsOf(service),
+          logger,
+          durable,
+          handler: async (delivered) => {
+            if (delivered.subject === subject) got.resolve(delivered.subject);
+          },
+        });
+        await publish(await as(subject.split(".")[2]!), subject);
+        expect(await got.promise, durable).toBe(subject);
+        const settled = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_ack_pending;
+        // The one that is in hand above comes again later.
+        if (durable !== victim) await expect.poll(settled, { timeout: 10_000 }).toBe(0);
+        await consumer.close();
+      }
+    }
+  });
+
+  it("the second form of acknowledgements is a service's own as well", async () => {
+    const tail = ack.split(".").slice(2).join(".");
+    const auth = await as("auth");
+    expect(await refusals(auth, () => auth.publish(`$JS.ACK._.f8Lg37VQ.${tail}`, "+ACK"))).toEqual([]);
+    const settled = async () => (await manager.consumers.info(EVENTS_STREAM, victim)).num_ack_pending;
+    await expect.poll(settled).toBe(0);
+  });
+});

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TlsMaterial } from "@countersign/core";
+import { loadTls } from "@countersign/runtime";
+import { type ConnectionOptions, connect, type NatsConnection } from "nats";
+import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
+import type { Child, StartChild } from "../../../../dev/src/child.ts";
+import { startNats } from "../../../../dev/src/nats.ts";
+import { freePort } from "../../../../dev/src/ports.ts";
+import { ensureTools } from "../../../../dev/src/tools.ts";
+
+/** A connection that comes back after a restart of the server. */
+export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectTimeWait: 200 };
+
+/** A real nats-server of a test file's own, set up by the operator, with everybody's certificates. `startChild` may change its configuration before it starts. */
+export async function beginNats(startChild?: StartChild) {
+  const stateDir = mkdtempSync(join(tmpdir(), "countersign-nats-"));
+  await ensureCertificates(stateDir);
+  const { natsServer: binary } = await ensureTools(console.log);
+  const port = await freePort();
+  const url = `tls://127.0.0.1:${port}`;
+  const opened: NatsConnection[] = [];
+  let child: Child;
+  const tlsOf = (name: string): TlsMaterial => loadTls(tlsFiles(stateDir, name));
+  const start = async (): Promise<void> => {
+    const logFile = join(stateDir, "nats.log");
+    child = await startNats({ binary, stateDir, port, logFile, ...(startChild && { start: startChild }) });
+  };
+  await start();
+  return {
+    stateDir,
+    port,
+    url,
+    tlsOf,
+    /** With the certificate of a service, or the operator's. */
+    async connectAs(name: string, options: ConnectionOptions = {}): Promise<NatsConnection> {
+      const { ca, cert, key } = tlsOf(name);
+      const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
+      const connection = await connect({ servers: url, tls, ...options });
+      opened.push(connection);
+      return connection;
+    },
+    start,
+    stop: () => child.stop(),
+    pid: () => child.pid,
+    /** Closes its connections, stops it and removes its state. */
+    async end(): Promise<void> {
+      await Promise.all(opened.map((connection) => connection.close()));
+      await child.stop();
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+export type TestNats = Awaited<ReturnType<typeof beginNats>>;

@@ -1,0 +1,20 @@
+import type { KeyAlgorithm, PublicKey } from "./public-key.ts";
+
+/** Returns the bytes of a canonical key of this algorithm. */
+export function publicKeyLength(algorithm: KeyAlgorithm): 32 | 64 {
+  return algorithm === "EdDSA" ? 32 : 64;
+}
+
+/**
+ * Checks whether a value of unknown origin has the canonical form of a public key. It does not check that the point
+ * is on its curve: `parsePublicKey` does.
+ */
+export function isCanonicalPublicKey(value: { algorithm: unknown; publicKey: unknown }): value is PublicKey {
+  const { algorithm, publicKey } = value;
+  if (algorithm !== "ES256" && algorithm !== "ES256K" && algorithm !== "EdDSA") return false;
+  return (
+    typeof publicKey === "string" &&
+    publicKey.length === 2 * publicKeyLength(algorithm) &&
+    /^[0-9a-f]+$/.test(publicKey)
+  );
+}

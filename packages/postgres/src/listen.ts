@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "@countersign/core";
+import pg from "pg";
+
+export interface ListenOptions {
+  databaseUrl: string;
+  channel: string;
+  /** Called for each notification, and once after each (re)connect: what happened in between was not heard. */
+  onNotify: (payload: string) => void;
+  logger: Logger;
+  /** Milliseconds before a lost connection is tried again. Default 500. */
+  retryMs?: number;
+  /** Milliseconds between two looks whether Postgres is still there, and for its answer. Default 5,000. */
+  aliveMs?: number;
+}
+
+export interface PostgresListener {
+  /** Whether the connection is there now. */
+  connected(): boolean;
+  close(): Promise<void>;
+}
+
+/** Listens on a channel of Postgres for as long as it takes; connections that are lost are made anew. */
+export function listenPostgres(options: ListenOptions): PostgresListener {
+  const { channel, logger, aliveMs = 5_000 } = options;
+  const stop = new AbortController();
+  let client: pg.Client | undefined;
+  let connected = false;
+
+  const once = async (): Promise<void> => {
+    const connection = new pg.Client({
+      connectionString: options.databaseUrl,
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: aliveMs,
+      application_name: `listen ${channel}`,
+    });
+    client = connection;
+    const lost = new Promise<void>((resolve) => {
+      connection.on("error", () => resolve());
+      connection.once("end", () => resolve());
+    });
+    connection.on("notification", ({ payload }) => options.onNotify(payload ?? ""));
+    await connection.connect();
+    await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`);
+    connected = true;
+    options.onNotify("");
+    // Silence is what a listener hears of a server that is gone without a word, too.
+    const looking = setInterval(() => {
+      connection.query("SELECT 1").catch(() => void connection.end());
+    }, aliveMs);
+    await lost.finally(() => clearInterval(looking));
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await once();
+      } catch (err) {
+        if (!stop.signal.aborted) logger.warn({ err, event: channel }, "cannot listen on Postgres");
+      }
+      connected = false;
+      await client?.end().catch(() => undefined);
+      if (!stop.signal.aborted)
+        await sleep(options.retryMs ?? 500, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  };
+  const finished = run();
+
+  return {
+    connected: () => connected,
+    close: async () => {
+      stop.abort();
+      await client?.end().catch(() => undefined);
+      await finished;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { isPostgresLost } from "@countersign/core";
+import type pg from "pg";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connectionSettings } from "./connections.ts";
+
+const QUERY_MS = 200;
+
+/** A message of Postgres' protocol: its type, its length with itself, its bytes. */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+const WELCOME = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))]);
+const VIOLATION = message("E", Buffer.from("SERROR\0C23505\0Mit is there\0\0"));
+
+/** A server that greets, and says `answer` to the first query and nothing else ever; it never closes a connection. */
+let answer: Buffer;
+let client: pg.Client;
+const sockets: Socket[] = [];
+const server = createServer({ allowHalfOpen: true }, (socket) => {
+  sockets.push(socket);
+  socket.on("error", () => undefined);
+  socket.once("data", () => {
+    socket.write(WELCOME);
+    socket.once("data", () => socket.write(answer));
+  });
+});
+
+describe("a connection to Postgres", () => {
+  beforeEach(async () => {
+    answer = Buffer.alloc(0);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const { Client, ...settings } = connectionSettings(`postgresql://nobody@127.0.0.1:${port}/none`, {
+      queryMs: QUERY_MS,
+    });
+    client = new (Client as typeof pg.Client)(settings);
+    await client.connect();
+  });
+
+  afterEach(async () => {
+    void client.end();
+    const closed = once(server, "close");
+    server.close();
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await closed;
+  });
+
+  const lost = expect.objectContaining({ message: "Query read timeout" });
+
+  it("ends with the first query that has no answer, and so do those behind it", async () => {
+    const told = await Promise.allSettled([client.query("SELECT 1"), client.query("SELECT 2")]);
+    expect(told).toEqual([
+      { status: "rejected", reason: lost },
+      { status: "rejected", reason: lost },
+    ]);
+    expect(told.every((each) => isPostgresLost((each as PromiseRejectedResult).reason))).toBe(true);
+  });
+
+  it("ends as well where an error came, and never that it is ready again", async () => {
+    answer = VIOLATION;
+    await expect(client.query({ text: "INSERT", values: [] })).rejects.toMatchObject({ code: "23505" });
+    await expect(client.query("ROLLBACK")).rejects.toThrow("Query read timeout");
+  });
+
+  it("tells a callback, once", async () => {
+    const told: unknown[] = [];
+    await new Promise<void>((resolve) => {
+      client.query("SELECT 1", (error: unknown) => {
+        told.push(error);
+        setTimeout(resolve, 2 * QUERY_MS);
+      });
+    });
+    expect(told).toEqual([lost]);
+  });
+
+  it("takes no query that would not tell us of its end, and is not ended for one that never began", async () => {
+    expect(() => client.query({ submit: () => undefined } as never)).toThrow(TypeError);
+    await expect(client.query(null as never)).rejects.toThrow(TypeError);
+    let hasEnded = false;
+    client.once("end", () => {
+      hasEnded = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 2 * QUERY_MS));
+    expect(hasEnded).toBe(false);
+  });
+});

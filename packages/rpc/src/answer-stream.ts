@@ -1,0 +1,82 @@
+import { AppError } from "@countersign/core";
+import type { CallContext } from "./context.ts";
+
+/** Items of a stream that are worked on at once; more wait unread, so that a fast caller is slowed down. */
+const CONCURRENCY = 512;
+const MAX_ITEMS_PER_MESSAGE = 256;
+
+/**
+ * The other end of a coalescer: works on all items at once, and answers as answers become ready, in any order, those of one turn of the event loop in one message.
+ * When the process stops, what was read is answered and the stream ends. `work` must not reject.
+ */
+export async function* answerStream<Item, Answer>(
+  messages: AsyncIterable<readonly Item[]>,
+  call: Pick<CallContext, "draining">,
+  work: (item: Item) => Promise<Answer>,
+): AsyncGenerator<Answer[]> {
+  let running = 0;
+  let ready: Answer[] = [];
+  let ended = false;
+  let failure: unknown;
+  let wake: (() => void) | undefined;
+  let resume: (() => void) | undefined;
+  const waken = () => {
+    wake?.();
+    wake = undefined;
+  };
+  const done = (answer: Answer) => {
+    running -= 1;
+    ready.push(answer);
+    if (ready.length === 1) setImmediate(waken);
+    if (running < CONCURRENCY) resume?.();
+  };
+
+  const iterator = messages[Symbol.asyncIterator]();
+  // One listener for the whole stream: racing each message against a promise would keep every race in memory.
+  let interrupt: (() => void) | undefined;
+  const onDraining = () => interrupt?.();
+  call.draining?.addEventListener("abort", onDraining, { once: true });
+  const nextMessage = () =>
+    new Promise<IteratorResult<readonly Item[]> | undefined>((resolve, reject) => {
+      interrupt = () => resolve(undefined);
+      if (call.draining?.aborted) resolve(undefined);
+      else iterator.next().then(resolve, reject);
+    });
+  const read = async () => {
+    for (;;) {
+      const next = await nextMessage();
+      if (next === undefined || next.done) return;
+      if (next.value.length > MAX_ITEMS_PER_MESSAGE) throw new AppError("InvalidRequest");
+      running += next.value.length;
+      for (const item of next.value) void work(item).then(done);
+      while (running >= CONCURRENCY) {
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+        });
+      }
+    }
+  };
+  read()
+    .catch((error: unknown) => {
+      failure = error;
+    })
+    .finally(() => {
+      ended = true;
+      call.draining?.removeEventListener("abort", onDraining);
+      waken();
+    });
+
+  for (;;) {
+    if (ready.length > 0) {
+      const answers = ready;
+      ready = [];
+      yield answers;
+    } else if (ended && running === 0) break;
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+  if (failure !== undefined) throw failure;
+}

@@ -1,0 +1,182 @@
+import {
+  AppError,
+  type GrpcCodeName,
+  insufficientScope,
+  isAppError,
+  type Logger,
+  REASONS,
+  toAppError,
+} from "@countersign/core";
+import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import { callerOf } from "./caller.ts";
+import type { CallContext } from "./context.ts";
+import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
+import type { PeerRule } from "./peers.ts";
+import type { OpenCall, ServerRuntime } from "./server-options.ts";
+import { childTrace, traceFrom } from "./trace.ts";
+
+const DEFAULT_DEADLINE_MS = 3_000;
+const TOKEN_CHECK_MS = 1_000;
+
+/** What of a call is needed here, whether it came alone or on a stream with others. */
+export interface IncomingCall {
+  metadata: { get(key: string): (string | Buffer)[] };
+  getAuthContext(): AuthContext;
+  getDeadline(): Date | number;
+  on(event: "cancelled", listener: () => void): unknown;
+  off(event: "cancelled", listener: () => void): unknown;
+}
+
+export interface ServerCallState {
+  /** Checks caller and token. Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, …. */
+  context(): Promise<CallContext>;
+  /** Rejects once the caller is gone, the deadline has passed, or a stream's token holds no longer. */
+  aborted: Promise<never>;
+  /** The AppError of what was thrown; logs the causes of unknown errors. */
+  fail(error: unknown): AppError;
+  /** Counts and logs the call, once. */
+  end(code: GrpcCodeName, error?: AppError): void;
+  /** The same for a call that failed. */
+  endWith(error: AppError): void;
+}
+
+function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | undefined {
+  const given = call.getDeadline();
+  const theirs = given instanceof Date ? given.getTime() : given;
+  const ours = limitMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + limitMs;
+  const earliest = Math.min(theirs, ours);
+  return Number.isFinite(earliest) ? new Date(earliest) : undefined;
+}
+
+/** The common part of every RPC: who calls, may they, with which token, until when. */
+export function beginCall(
+  runtime: ServerRuntime,
+  rpc: string,
+  call: IncomingCall,
+  kind: { stream: boolean; quiet?: boolean },
+): ServerCallState {
+  const { options, openCalls } = runtime;
+  const { metadata } = call;
+  const started = performance.now();
+  const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
+  const trace = childTrace(traceFrom(singleValue(metadata, TRACEPARENT)));
+  const limitMs = kind.stream ? undefined : (options.deadlines?.[rpc] ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+  const deadline = deadlineOf(call, limitMs);
+  const abort = new AbortController();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  // Nobody may be racing against it when it rejects.
+  aborted.catch(() => undefined);
+  let caller: string | undefined;
+  let own: Logger | undefined;
+  // Made when first used: most calls log nothing.
+  const logger = () => {
+    own ??= options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
+    return own;
+  };
+  let timer: NodeJS.Timeout | undefined;
+  let tokenTimer: NodeJS.Timeout | undefined;
+  let ended = false;
+
+  const stop = (error: AppError) => {
+    reject(error);
+    abort.abort(error);
+  };
+  const open: OpenCall = { id: 0, stop: () => stop(new AppError("Unavailable")) };
+  const onCancelled = () => {
+    const late = deadline !== undefined && Date.now() >= deadline.getTime();
+    stop(
+      new AppError(late ? "DeadlineExceeded" : "Unavailable", { detail: late ? undefined : "The caller went away" }),
+    );
+  };
+  call.on("cancelled", onCancelled);
+  openCalls.add(open);
+  // setTimeout takes 32 bits.
+  if (deadline !== undefined) {
+    const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
+    timer = setTimeout(() => stop(new AppError("DeadlineExceeded")), left);
+  }
+
+  const verify = (rule: PeerRule, raw: string) => {
+    if (options.tokenVerifier === undefined) throw new Error(`${rpc} has no token verifier`);
+    const token = options.tokenVerifier.verify(raw);
+    if (!rule.scopes.has(token.scope)) throw insufficientScope([...rule.scopes], token.scope);
+    return token;
+  };
+  const addOptionalToken = (context: CallContext, rule: PeerRule, raw: string | null) => {
+    try {
+      if (raw === null) throw new AppError("InvalidAccessToken");
+      context.token = verify(rule, raw);
+      context.rawToken = raw;
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      context.tokenRefusal = error.reason;
+    }
+    return context;
+  };
+
+  return {
+    aborted,
+    async context() {
+      caller = callerOf(call.getAuthContext(), options.peers.names);
+      const rule = options.peers.rule(rpc);
+      if (caller === undefined || rule === undefined || !rule.callers.has(caller))
+        throw new AppError("CallerNotAllowed");
+      const context: CallContext = {
+        caller,
+        requestId,
+        trace,
+        signal: abort.signal,
+        get logger() {
+          return logger();
+        },
+      };
+      if (deadline !== undefined) context.deadline = deadline;
+      if (kind.stream) context.draining = runtime.draining;
+      const clientIp = caller === "gateway" ? clientIpFrom(metadata) : undefined;
+      if (clientIp !== undefined) context.clientIp = clientIp;
+      if (rule.token === "service") return context;
+      const raw = bearerFrom(metadata);
+      if (rule.token === "optional") return raw === undefined ? context : addOptionalToken(context, rule, raw);
+      if (raw === null) throw new AppError("InvalidAccessToken");
+      if (raw === undefined) throw new AppError("Unauthenticated");
+      context.token = verify(rule, raw);
+      context.rawToken = raw;
+      // A stream outlives its token's checks: an ended session must end it too.
+      if (kind.stream) {
+        tokenTimer = setInterval(() => {
+          try {
+            verify(rule, raw);
+          } catch (error) {
+            stop(toAppError(error));
+          }
+        }, TOKEN_CHECK_MS);
+      }
+      return context;
+    },
+    fail(error) {
+      const appError = toAppError(error);
+      if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
+      else if (appError !== error) logger().warn({ err: appError.cause }, "lost Postgres in a call");
+      return appError;
+    },
+    end(code, error) {
+      if (ended) return;
+      ended = true;
+      clearTimeout(timer);
+      clearInterval(tokenTimer);
+      openCalls.take(open.id);
+      call.off("cancelled", onCancelled);
+      // Whatever the handler left running has nobody to answer any more.
+      if (error !== undefined) abort.abort(error);
+      const milliseconds = performance.now() - started;
+      options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);
+      if (kind.quiet) return;
+      const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
+      if (error !== undefined) logger().info(line, "refused");
+      else if (options.logger.isLevelEnabled("debug")) logger().debug(line, "answered");
+    },
+    endWith(error) {
+      this.end(REASONS[error.reason].grpc, error);
+    },
+  };
+}

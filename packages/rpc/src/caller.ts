@@ -1,0 +1,36 @@
+import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import { INTERNAL_DOMAIN } from "./internal-name.ts";
+
+const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}$`);
+
+/**
+ * The name of whoever holds the certificate of a connection, undefined where there is none that counts. The chain was verified
+ * by TLS: grpc-js gives no certificate of a connection that is not authorized. `names` maps DNS names of other domains.
+ */
+export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
+  let caller = callers.get(auth);
+  if (caller === undefined && !callers.has(auth)) {
+    caller = readCaller(auth, names);
+    callers.set(auth, caller);
+  }
+  return caller;
+}
+
+// The calls of one stream share their context.
+const callers = new WeakMap<AuthContext, string | undefined>();
+
+function readCaller(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
+  const alternatives = auth.sslPeerCertificate?.subjectaltname;
+  // A quote means a name with characters that would make splitting ambiguous (CVE-2021-44532): nobody of ours has one.
+  if (auth.transportSecurityType !== "ssl" || alternatives === undefined || alternatives.includes('"'))
+    return undefined;
+  const callers = new Set<string>();
+  for (const entry of alternatives.split(", ")) {
+    if (!entry.startsWith("DNS:")) continue;
+    const dns = entry.slice("DNS:".length);
+    const caller = names.get(dns) ?? INTERNAL.exec(dns)?.[1];
+    if (caller !== undefined) callers.add(caller);
+  }
+  // Two names would let one certificate be two callers.
+  return callers.size === 1 ? [...callers][0] : undefined;
+}

@@ -1,0 +1,46 @@
+import { AppError } from "@countersign/core";
+import type { Answer, Call, StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
+import type { Prepared, RpcCallOptions } from "./call-options.ts";
+import { createCoalescer } from "./coalescer.ts";
+import { type AnyMethod, rpcName } from "./definition.ts";
+import { decodeStatus } from "./errors.ts";
+
+/** Opens rpc.v1.Calls/Stream. */
+type OpenCalls = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
+
+/** Unary calls over rpc.v1.Calls. A call whose caller went away is answered and forgotten: it costs less than telling the other side. */
+export function createCallsClient(open: OpenCalls) {
+  const coalescer = createCoalescer<Call, Answer>({
+    open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),
+  });
+  return {
+    async send(method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
+      const { requestId, traceparent, token = "", clientIp = "", deadline, signals } = prepared;
+      if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
+      const timeoutMs = Math.min(Math.max(0, Math.ceil(deadline - Date.now())), 0xffff_ffff);
+      const answer = await coalescer.send(
+        {
+          method: rpcName(method),
+          request: method.requestSerialize(request),
+          accessToken: token,
+          requestId,
+          traceparent,
+          clientIp,
+          timeoutMs,
+        },
+        timeoutMs,
+      );
+      if (answer.response === undefined) throw decodeStatus(answer.status ?? Buffer.alloc(0));
+      return method.responseDeserialize(Buffer.from(answer.response));
+    },
+    close: () => coalescer.close(),
+  };
+}
+
+async function* messagesOf(batches: AsyncIterable<Call[]>) {
+  for await (const calls of batches) yield { calls };
+}
+
+async function* answersOf(messages: AsyncIterable<StreamResponse>) {
+  for await (const { answers } of messages) yield answers;
+}

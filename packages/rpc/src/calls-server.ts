@@ -1,0 +1,86 @@
+import { AppError } from "@countersign/core";
+import type { Answer, Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
+import type { ServerDuplexStream } from "@grpc/grpc-js";
+import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
+import { answerStream } from "./answer-stream.ts";
+import { beginCall, type IncomingCall, type ServerCallState } from "./begin-call.ts";
+import type { CallContext } from "./context.ts";
+import type { AnyMethod } from "./definition.ts";
+import { encodeStatus } from "./errors.ts";
+import type { Handler } from "./handlers.ts";
+import { InFlight } from "./in-flight.ts";
+import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
+import type { OpenCall, ServerRuntime } from "./server-options.ts";
+
+/** A unary RPC of this server. */
+export interface UnaryMethod {
+  definition: AnyMethod;
+  handle(request: unknown, context: CallContext): Promise<unknown>;
+}
+
+/** Name of an unknown method in metrics and logs: a caller's own text would be a new series each time. */
+const UNKNOWN = "unknown";
+
+type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
+
+/** The call as if it had come alone: certificate and cancellation are the stream's, everything else its own. */
+function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>): IncomingCall {
+  const metadata: Record<string, string> = {
+    [REQUEST_ID]: call.requestId,
+    [TRACEPARENT]: call.traceparent,
+    [CLIENT_IP]: call.clientIp,
+    [AUTHORIZATION]: call.accessToken === "" ? "" : `Bearer ${call.accessToken}`,
+  };
+  const deadline = new Date(Date.now() + call.timeoutMs);
+  const open: OpenCall = { id: 0, stop: () => undefined };
+  return {
+    metadata: { get: (key) => (metadata[key] ? [metadata[key]] : []) },
+    getAuthContext: () => auth,
+    getDeadline: () => deadline,
+    on: (_event, cancel) => {
+      open.stop = cancel;
+      openCalls.add(open);
+    },
+    off: () => void openCalls.take(open.id),
+  };
+}
+
+/** rpc.v1.Calls: unary calls of one peer, each judged by its own row of the caller table. */
+export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
+  const handle = async (state: ServerCallState, method: UnaryMethod | undefined, call: Call): Promise<Buffer> => {
+    const context = await state.context();
+    if (method === undefined) throw new AppError("CallerNotAllowed");
+    const request = method.definition.requestDeserialize(call.request as Buffer);
+    const response = await Promise.race([method.handle(request, context), state.aborted]);
+    return method.definition.responseSerialize(response);
+  };
+  const answer = async (incomingCall: IncomingCall, call: Call): Promise<Answer> => {
+    const method = methods.get(call.method);
+    const state = beginCall(runtime, method === undefined ? UNKNOWN : call.method, incomingCall, { stream: false });
+    try {
+      const response = await handle(state, method, call);
+      state.end("OK");
+      return { id: call.id, response };
+    } catch (error) {
+      const appError = state.fail(error);
+      state.endWith(appError);
+      return { id: call.id, status: encodeStatus(appError) };
+    }
+  };
+  const stream: Handler<CallsService["stream"]> = async function* stream(messages, outer) {
+    const grpcCall = messages as unknown as StreamOfCalls;
+    // Once for the stream: taking a certificate apart costs more than most calls.
+    const auth = grpcCall.getAuthContext();
+    const openCalls = new InFlight<OpenCall>();
+    grpcCall.on("cancelled", () => {
+      for (const call of openCalls.all()) call.stop();
+    });
+    const work = (call: Call) => answer(incoming(auth, call, openCalls), call);
+    for await (const answers of answerStream(callsOf(messages), outer, work)) yield { answers };
+  };
+  return { stream };
+}
+
+async function* callsOf(messages: AsyncIterable<{ calls: Call[] }>): AsyncGenerator<Call[]> {
+  for await (const { calls } of messages) yield calls;
+}

@@ -1,0 +1,154 @@
+import { AppError } from "@countersign/core";
+import { describe, expect, test, vi } from "vitest";
+import { request, world } from "./testing/call-world.ts";
+
+describe("errors", () => {
+  test("an AppError arrives whole", async () => {
+    world.work = async () => {
+      throw new AppError("RateLimited", {
+        detail: "später wieder",
+        fields: [{ pointer: "/name", detail: "too long" }],
+        retryAfterSeconds: 1.5,
+        metadata: { limit: "120" },
+      });
+    };
+    await expect(world.accounts.getAccount(request)).rejects.toMatchObject({
+      reason: "RateLimited",
+      detail: "später wieder",
+      fields: [{ pointer: "/name", detail: "too long" }],
+      retryAfterSeconds: 1.5,
+      metadata: { limit: "120" },
+    });
+  });
+
+  test("an unknown error becomes Internal: its cause is logged, never sent, and the process lives", async () => {
+    world.work = async () => {
+      throw new Error("password of db.example is hunter2");
+    };
+    const error = await world.accounts.getAccount(request).catch((thrown: AppError) => thrown);
+    expect(error).toMatchObject({ reason: "Internal", detail: "Something went wrong here" });
+    expect(JSON.stringify([error, String((error as AppError).cause)])).not.toContain("hunter2");
+    expect(world.running.log.text()).toContain("hunter2");
+    world.work = async () => undefined;
+    await world.accounts.getAccount(request);
+  });
+
+  test("messages beyond the limit are refused", async () => {
+    await expect(world.accounts.getAccount({ ...request, chainName: "x".repeat(20_000) })).rejects.toBeInstanceOf(
+      AppError,
+    );
+  });
+});
+
+describe("time", () => {
+  test("the server's deadline answers although the handler hangs, and aborts its signal", async () => {
+    const aborted = vi.fn();
+    world.work = (call) => {
+      call.signal.addEventListener("abort", aborted);
+      return new Promise(() => undefined);
+    };
+    await expect(world.accounts.getAccount(request)).rejects.toMatchObject({ reason: "DeadlineExceeded" });
+    expect(aborted).toHaveBeenCalled();
+  });
+
+  test("a caller's shorter deadline wins, and passes on from call to call", async () => {
+    let deadline: Date | undefined;
+    world.work = async (call) => {
+      deadline = call.deadline;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    };
+    const parent = {
+      requestId: "request-1",
+      signal: new AbortController().signal,
+      deadline: new Date(Date.now() + 100),
+    };
+    await expect(world.accounts.getAccount(request, { call: parent })).rejects.toMatchObject({
+      reason: "DeadlineExceeded",
+    });
+    expect(deadline!.getTime()).toBeLessThan(parent.deadline.getTime() + 100);
+  });
+
+  test("a caller that goes away aborts the handler", async () => {
+    const aborted = vi.fn();
+    world.work = (call) => {
+      call.signal.addEventListener("abort", aborted);
+      return new Promise(() => undefined);
+    };
+    const leaving = new AbortController();
+    setTimeout(() => leaving.abort(), 100);
+    await expect(world.accounts.getAccount(request, { signal: leaving.signal })).rejects.toMatchObject({
+      reason: "Unavailable",
+    });
+    await vi.waitFor(() => expect(aborted).toHaveBeenCalled());
+  });
+
+  test("stopping waits for running calls, then ends them", async () => {
+    world.work = () => new Promise((resolve) => setTimeout(resolve, 150));
+    const answered = world.accounts.getAccount(request);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await world.running.server.stop(500);
+    await answered;
+    await expect(world.accounts.getAccount(request)).rejects.toMatchObject({ reason: "Unavailable" });
+  });
+
+  test("a call that hangs does not keep the server from stopping", async () => {
+    world.work = () => new Promise(() => undefined);
+    const answer = world.accounts.getAccount(request).catch((error: AppError) => error.reason);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const started = performance.now();
+    await world.running.server.stop(100);
+    expect(performance.now() - started).toBeLessThan(500);
+    expect(await answer).not.toBe("Internal");
+  });
+});
+
+describe("retries", () => {
+  const failTwice = () => {
+    let count = 0;
+    world.work = async () => {
+      count += 1;
+      if (count < 3) throw new AppError("Unavailable");
+    };
+    return () => count;
+  };
+
+  test("only calls that say idempotent are tried again", async () => {
+    const count = failTwice();
+    await expect(world.accounts.getAccount(request)).rejects.toMatchObject({ reason: "Unavailable" });
+    expect(count()).toBe(1);
+  });
+
+  test("an idempotent call is tried three times", async () => {
+    const count = failTwice();
+    await world.accounts.getAccount(request, { idempotent: true });
+    expect(count()).toBe(3);
+  });
+
+  test("codes that are not listed end it", async () => {
+    let count = 0;
+    world.work = async () => {
+      count += 1;
+      throw new AppError("Internal");
+    };
+    await expect(world.accounts.getAccount(request, { idempotent: true })).rejects.toMatchObject({
+      reason: "Internal",
+    });
+    expect(count).toBe(1);
+  });
+});
+
+describe("request ids and traces", () => {
+  test("pass on as they are, and are made anew when they are not sane", async () => {
+    const seen: string[] = [];
+    world.work = async (call) => void seen.push(call.requestId, call.trace.traceId);
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    await world.accounts.getAccount(request, {
+      requestId: "request-77",
+      traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+    });
+    await world.accounts.getAccount(request, { requestId: "bad id", traceparent: "nonsense" });
+    expect(seen.slice(0, 2)).toEqual(["request-77", traceId]);
+    expect(seen[2]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(seen[3]).toMatch(/^[0-9a-f]{32}$/);
+  });
+});

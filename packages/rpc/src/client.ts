@@ -1,0 +1,256 @@
+import {
+  AppError,
+  backoffMs,
+  GRPC_CODES,
+  RETRY_ATTEMPTS,
+  retryAfterMs,
+  sleepUntil,
+  type TlsMaterial,
+} from "@countersign/core";
+import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
+import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import type { Prepared, RpcCallOptions } from "./call-options.ts";
+import { createCallsClient } from "./calls-client.ts";
+import {
+  type AnyMethod,
+  type IsTrue,
+  type RequestOf,
+  type ResponseOf,
+  rpcName,
+  type ServiceDefinition,
+} from "./definition.ts";
+import { decodeError, grpcCodeOf } from "./errors.ts";
+import { internalName } from "./internal-name.ts";
+import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
+import type { RpcMetrics } from "./rpc-metrics.ts";
+import { childTrace, traceFrom, traceHeader } from "./trace.ts";
+
+export interface RpcClientOptions {
+  /** "host:port" or "ip:port,ip:port"; several addresses, also those of one name, share the calls. */
+  address: string;
+  tls: TlsMaterial;
+  /** Whose certificate is asked for: "auth" means auth.countersign.internal, a name with a dot is taken as it is. */
+  serverName: string;
+  /** Milliseconds that a call may take when it does not say. */
+  deadlineMs: number;
+  metrics?: RpcMetrics | undefined;
+  /** Bytes of one message. Default 1 MiB. */
+  maxMessageBytes?: number;
+  /** Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message. Default: each alone. */
+  coalesce?: boolean;
+}
+
+export type ClientMethod<M> =
+  IsTrue<M, "requestStream"> extends true
+    ? IsTrue<M, "responseStream"> extends true
+      ? (requests: AsyncIterable<RequestOf<M>>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
+      : (requests: AsyncIterable<RequestOf<M>>, options?: RpcCallOptions) => Promise<ResponseOf<M>>
+    : IsTrue<M, "responseStream"> extends true
+      ? (request: RequestOf<M>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
+      : (request: RequestOf<M>, options?: RpcCallOptions) => Promise<ResponseOf<M>>;
+
+/** Promise methods by ts-proto's lower-camel names; all errors are AppErrors. */
+export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> } & { close(): void };
+
+/** A client over mutual TLS. Streams have no deadline but that of their call. */
+export function createRpcClient<D extends ServiceDefinition>(definition: D, options: RpcClientOptions): RpcClient<D> {
+  const { tls } = options;
+  const bytes = options.maxMessageBytes ?? 1024 * 1024;
+  const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
+  const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
+  const client = new Client(target, credentials.createSsl(tls.ca, tls.key, tls.cert), {
+    "grpc.ssl_target_name_override": name,
+    "grpc.default_authority": name,
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.dns_min_time_between_resolutions_ms": 5_000,
+    "grpc.keepalive_time_ms": 20_000,
+    "grpc.keepalive_timeout_ms": 5_000,
+    // Short: in a rolling restart the next replica stops soon after this one is back, and nobody must be left with none.
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 500,
+    "grpc.max_receive_message_length": bytes,
+    "grpc.max_send_message_length": bytes,
+    "grpc.enable_channelz": 0,
+    // A channel of its own: a pooled one would be shared with clients of other certificates.
+    "grpc.use_local_subchannel_pool": 1,
+  });
+  const calls =
+    options.coalesce === true
+      ? createCallsClient((input, call) => callsStream(client, options, input, call))
+      : undefined;
+  const close = () => {
+    calls?.close();
+    client.close();
+  };
+  const methods: Record<string, unknown> = { close };
+  const once: SendOnce =
+    calls === undefined ? (...call) => unaryOnce(client, ...call) : (...call) => calls.send(...call);
+  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, once, method, options);
+  return methods as RpcClient<D>;
+}
+
+const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>
+  streaming(client, CallsService.stream, options, input, call) as AsyncGenerator<StreamResponse>;
+
+function bind(client: Client, once: SendOnce, method: AnyMethod, options: RpcClientOptions): unknown {
+  if (!method.requestStream && !method.responseStream) {
+    return (request: unknown, call: RpcCallOptions = {}) => unary(once, method, options, request, call);
+  }
+  if (method.requestStream && !method.responseStream) {
+    return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
+  }
+  return (input: unknown, call: RpcCallOptions = {}) => streaming(client, method, options, input, call);
+}
+
+/** Sends a unary call once. */
+type SendOnce = (method: AnyMethod, request: unknown, prepared: Prepared) => Promise<unknown>;
+
+function metadataOf({ requestId, traceparent, token, clientIp }: Prepared): Metadata {
+  const metadata = new Metadata();
+  metadata.set(REQUEST_ID, requestId);
+  metadata.set(TRACEPARENT, traceparent);
+  if (token !== undefined) metadata.set(AUTHORIZATION, `Bearer ${token}`);
+  if (clientIp !== undefined) metadata.set(CLIENT_IP, clientIp);
+  return metadata;
+}
+
+function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared {
+  const parent = call.call;
+  const ours = deadlineMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
+  const deadline = Math.min(ours, parent?.deadline?.getTime() ?? Number.POSITIVE_INFINITY);
+  const signals = [call.signal, parent?.signal].filter((signal) => signal !== undefined);
+  return {
+    requestId: call.requestId ?? parent?.requestId ?? requestIdFrom(undefined),
+    traceparent: traceHeader(childTrace(parent?.trace ?? traceFrom(call.traceparent))),
+    token: call.token ?? parent?.rawToken,
+    clientIp: call.clientIp,
+    signals,
+    deadline,
+  };
+}
+
+const codeNames = new Map<number, string>(Object.entries(GRPC_CODES).map(([name, code]) => [code, name]));
+
+function observe(options: RpcClientOptions, method: AnyMethod, started: number, code: number): void {
+  const labels = { method: rpcName(method), code: codeNames.get(code) ?? "UNKNOWN" };
+  options.metrics?.rpcClient.observe(labels, (performance.now() - started) / 1000);
+}
+
+async function unary(
+  once: SendOnce,
+  method: AnyMethod,
+  options: RpcClientOptions,
+  request: unknown,
+  call: RpcCallOptions,
+): Promise<unknown> {
+  const prepared = prepare(call, call.deadlineMs ?? options.deadlineMs);
+  const attempts = call.idempotent === true ? RETRY_ATTEMPTS : 1;
+  for (let attempt = 1; ; attempt += 1) {
+    const started = performance.now();
+    try {
+      const response = await once(method, request, prepared);
+      observe(options, method, started, status.OK);
+      return response;
+    } catch (error) {
+      const code = grpcCodeOf(error);
+      observe(options, method, started, code);
+      const decoded = decodeError(error);
+      const delayMs = retryAfterMs(decoded) ?? backoffMs(attempt);
+      const inTime = Date.now() + delayMs < prepared.deadline;
+      if (grpcCodeOf(decoded) !== status.UNAVAILABLE || attempt >= attempts || !inTime) throw decoded;
+      if (!(await sleepUntil(delayMs, prepared.signals))) throw decoded;
+    }
+  }
+}
+
+function unaryOnce(client: Client, method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const { signals } = prepared;
+    if (signals.some(({ aborted }) => aborted))
+      return reject(new AppError("Unavailable", { detail: "The caller went away" }));
+    let running: ClientUnaryCall | undefined;
+    const cancel = () => running?.cancel();
+    const done = (error: ServiceError | null, response?: unknown) => {
+      for (const signal of signals) signal.removeEventListener("abort", cancel);
+      if (error === null) resolve(response);
+      else reject(error);
+    };
+    for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
+    try {
+      running = client.makeUnaryRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        metadataOf(prepared),
+        { deadline: prepared.deadline },
+        done,
+      );
+    } catch (error) {
+      for (const signal of signals) signal.removeEventListener("abort", cancel);
+      reject(error);
+    }
+  });
+}
+
+async function* streaming(
+  client: Client,
+  method: AnyMethod,
+  options: RpcClientOptions,
+  input: unknown,
+  call: RpcCallOptions,
+): AsyncGenerator<unknown> {
+  const prepared = prepare(call, call.deadlineMs);
+  const { signals, deadline } = prepared;
+  const metadata = metadataOf(prepared);
+  const { path, requestSerialize, responseDeserialize } = method;
+  const started = performance.now();
+  if (signals.some(({ aborted }) => aborted)) throw new AppError("Unavailable", { detail: "The caller went away" });
+  const stream = method.requestStream
+    ? client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline })
+    : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, { deadline });
+  const cancel = () => stream.cancel();
+  for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
+  // The iteration below reports errors; without a listener of its own an early one would end the process.
+  stream.on("error", () => undefined);
+  if (method.requestStream) void feed(input as AsyncIterable<unknown>, stream as unknown as Sink, cancel);
+  let code: number = status.CANCELLED;
+  try {
+    yield* stream;
+    code = status.OK;
+  } catch (error) {
+    code = grpcCodeOf(error);
+    throw decodeError(error);
+  } finally {
+    for (const signal of signals) signal.removeEventListener("abort", cancel);
+    stream.cancel();
+    observe(options, method, started, code);
+  }
+}
+
+interface Sink {
+  write(value: unknown): boolean;
+  end(): void;
+  on(event: string, listener: () => void): unknown;
+  destroyed: boolean;
+}
+
+/** Writes the requests of a bidirectional stream at the other side's pace. */
+async function feed(requests: AsyncIterable<unknown>, sink: Sink, cancel: () => void): Promise<void> {
+  let resume: (() => void) | undefined;
+  sink.on("drain", () => resume?.());
+  sink.on("close", () => resume?.());
+  try {
+    for await (const request of requests) {
+      if (sink.destroyed) return;
+      if (sink.write(request)) continue;
+      await new Promise<void>((resolve) => {
+        resume = resolve;
+      });
+    }
+    sink.end();
+  } catch {
+    cancel();
+  }
+}

@@ -1,0 +1,178 @@
+import { AppError } from "@countersign/core";
+import { InFlight } from "./in-flight.ts";
+
+/** A bidirectional stream: messages of several items go, messages of several answers come. */
+export type OpenStream<Item, Answer> = (
+  messages: AsyncIterable<Item[]>,
+  signal: AbortSignal,
+) => AsyncIterable<readonly Answer[]>;
+
+export interface CoalescerOptions<Item, Answer> {
+  open: OpenStream<Item, Answer>;
+  /** Milliseconds after which a stream is replaced by a new one, which may lead to another replica. Default 30 s. */
+  maxAgeMs?: number;
+}
+
+/** Sends items over one long-lived stream, those of one turn of the event loop in one message. */
+export interface Coalescer<Item, Answer> {
+  /** Errors: DeadlineExceeded, Unavailable, the stream's. Nothing is sent twice once the other side may have looked at it. */
+  send(item: Omit<Item, "id">, deadlineMs: number): Promise<Answer>;
+  close(): void;
+}
+
+interface Numbered {
+  id: number;
+}
+
+interface Waiting<Item, Answer> {
+  /** On its lane; 0 before it is on one. */
+  id: number;
+  item: Omit<Item, "id">;
+  deadline: number;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+const MAX_ITEMS_PER_MESSAGE = 256;
+const SWEEP_MS = 100;
+/** Streams that were retired get this long to answer what they took. */
+const GRACE_MS = 30_000;
+
+/** One stream, from its first item to its last answer. */
+class Lane<Item extends Numbered, Answer extends Numbered> {
+  readonly openedAt = performance.now();
+  readonly #outgoing: Item[] = [];
+  readonly #waiting = new InFlight<Waiting<Item, Answer>>();
+  readonly #abort = new AbortController();
+  #wake: (() => void) | undefined;
+  #ending = false;
+
+  /** `again` gets what the other side surely did not look at when the stream ended. */
+  run(open: OpenStream<Item, Answer>, again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
+    void this.#read(open).then(
+      () => {
+        ended();
+        for (const waiting of this.#waiting.all()) again(waiting);
+      },
+      (error: unknown) => {
+        ended();
+        // A stream that never came to be would fail again at once: then the caller must know.
+        const wasUp = performance.now() - this.openedAt > SWEEP_MS;
+        const unsent = new Set(this.#outgoing.map(({ id }) => id));
+        for (const waiting of this.#waiting.all()) {
+          if (wasUp && unsent.has(waiting.id)) again(waiting);
+          else waiting.reject(error);
+        }
+      },
+    );
+  }
+
+  add(waiting: Waiting<Item, Answer>): void {
+    const id = this.#waiting.add(waiting);
+    this.#outgoing.push({ ...waiting.item, id } as Item);
+    if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
+  }
+
+  /** No further items; those that wait are still answered. */
+  end(): void {
+    this.#ending = true;
+    this.#wake?.();
+  }
+
+  cancel(): void {
+    this.#abort.abort();
+  }
+
+  /** Rejects what has waited too long. Gives whether there was any. */
+  expire(now: number): boolean {
+    let any = false;
+    for (const waiting of this.#waiting.all()) {
+      if (waiting.deadline > now) continue;
+      this.#waiting.take(waiting.id);
+      waiting.reject(new AppError("DeadlineExceeded"));
+      any = true;
+    }
+    return any;
+  }
+
+  async #read(open: OpenStream<Item, Answer>): Promise<void> {
+    for await (const answers of open(this.#messages(), this.#abort.signal)) {
+      for (const answer of answers) this.#waiting.take(answer.id)?.resolve(answer);
+    }
+  }
+
+  async *#messages(): AsyncGenerator<Item[]> {
+    for (;;) {
+      if (this.#outgoing.length > 0) yield this.#outgoing.splice(0, MAX_ITEMS_PER_MESSAGE);
+      else if (this.#ending) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
+
+/**
+ * A call of its own for each request costs several times as much as the work of most (docs/performance.md). The stream is replaced when it
+ * is old, when it broke, and when an answer came too late.
+ */
+export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
+  options: CoalescerOptions<Item, Answer>,
+): Coalescer<Item, Answer> {
+  const { open, maxAgeMs = 30_000 } = options;
+  const lanes = new Set<Lane<Item, Answer>>();
+  let current: Lane<Item, Answer> | undefined;
+  let sweeping: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  const retire = (lane: Lane<Item, Answer>) => {
+    if (current === lane) current = undefined;
+    lane.end();
+  };
+  const sweep = () => {
+    const now = performance.now();
+    for (const lane of lanes) {
+      // Whoever did not answer in time may be stalled: the next items go elsewhere.
+      if (lane.expire(now)) retire(lane);
+      if (now - lane.openedAt > maxAgeMs) retire(lane);
+      if (now - lane.openedAt > maxAgeMs + GRACE_MS) lane.cancel();
+    }
+    if (lanes.size > 0) return;
+    clearInterval(sweeping);
+    sweeping = undefined;
+  };
+  const lane = (): Lane<Item, Answer> => {
+    if (current !== undefined) return current;
+    const opened = new Lane<Item, Answer>();
+    current = opened;
+    lanes.add(opened);
+    sweeping ??= setInterval(sweep, SWEEP_MS).unref();
+    opened.run(open, enqueue, () => {
+      retire(opened);
+      lanes.delete(opened);
+    });
+    return opened;
+  };
+  const enqueue = (waiting: Waiting<Item, Answer>): void => {
+    if (closed) waiting.reject(new AppError("Unavailable"));
+    else if (waiting.deadline <= performance.now()) waiting.reject(new AppError("DeadlineExceeded"));
+    else lane().add(waiting);
+  };
+
+  return {
+    send: (item, deadlineMs) =>
+      new Promise((resolve, reject) => {
+        enqueue({ id: 0, item, deadline: performance.now() + deadlineMs, resolve, reject });
+      }),
+    close() {
+      closed = true;
+      clearInterval(sweeping);
+      for (const each of lanes) {
+        each.end();
+        each.cancel();
+      }
+    },
+  };
+}

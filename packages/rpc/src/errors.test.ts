@@ -1,0 +1,23 @@
+import { AppError } from "@countersign/core";
+import { Metadata, status } from "@grpc/grpc-js";
+import { expect, it } from "vitest";
+import { decodeError, encodeError } from "./errors.ts";
+
+const failed = (code: number, details: string, metadata = new Metadata()) =>
+  Object.assign(new Error(details), { code, details, metadata });
+
+it.each([
+  [status.UNAVAILABLE, "no connection", "Unavailable"],
+  [status.CANCELLED, "", "Unavailable"],
+  [status.INTERNAL, "Received RST_STREAM with code 2 (Internal server error)", "Unavailable"],
+  [status.INTERNAL, "", "Internal"],
+  [status.DEADLINE_EXCEEDED, "", "DeadlineExceeded"],
+  [status.UNKNOWN, "whatever", "Internal"],
+])("a call that failed with %i %s is %s to its caller", (code, details, reason) => {
+  expect(decodeError(failed(code, details)).reason).toBe(reason);
+});
+
+it("a service's own Internal stays one, whatever it says", () => {
+  const { code, metadata } = encodeError(new AppError("Internal"));
+  expect(decodeError(failed(code, "Received RST_STREAM", metadata)).reason).toBe("Internal");
+});

@@ -1,0 +1,24 @@
+export { answerStream } from "./answer-stream.ts";
+export { type BudgetRule, budgetRules, countRules, flowUnits } from "./budget-rules.ts";
+export type { RpcCallOptions } from "./call-options.ts";
+export { type ClientMethod, createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";
+export { createCoalescer } from "./coalescer.ts";
+export { type CallContext, requireToken } from "./context.ts";
+export type { RequestOf, ResponseOf, ServiceDefinition } from "./definition.ts";
+export { decodeError, encodeError } from "./errors.ts";
+export type { Handler, Handlers } from "./handlers.ts";
+export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
+export {
+  type Backend,
+  type PeerRule,
+  type Peers,
+  type PeersFile,
+  parsePeers,
+  peersFile,
+  type TokenMode,
+} from "./peers.ts";
+export { publicKeyFromProto, publicKeyToProto } from "./public-key.ts";
+export { createRpcMetrics, type RpcMetrics } from "./rpc-metrics.ts";
+export { createRpcServer, type RpcServer } from "./server.ts";
+export type { RpcServerOptions } from "./server-options.ts";
+export { childTrace, type TraceParent, traceFrom, traceHeader } from "./trace.ts";

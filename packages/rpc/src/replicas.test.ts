@@ -1,0 +1,50 @@
+import { AccountsService, GetAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
+import { expect, test } from "vitest";
+import { createRpcClient } from "./client.ts";
+import { createAuthority } from "./testing/authority.ts";
+import { testServer } from "./testing/harness.ts";
+
+const service = { callers: ["gateway"], token: "service" as const };
+const rpcs = {
+  "account.v1.Accounts/DeployAccount": service,
+  "account.v1.Accounts/GetAccount": service,
+  "account.v1.Accounts/GetMe": service,
+  "account.v1.Accounts/LinkParent": service,
+};
+
+test("calls are shared by all addresses, and go on at the others when one is gone", async () => {
+  const authority = await createAuthority();
+  const tls = await authority.issue("account");
+  const counts = [0, 0];
+  const replicas = counts.map((_, index) => {
+    const answer = async () => {
+      counts[index]! += 1;
+      return GetAccountResponse.create();
+    };
+    const running = testServer(tls, rpcs);
+    running.server.add(AccountsService, {
+      deployAccount: answer as never,
+      getAccount: answer,
+      getMe: answer as never,
+      linkParent: answer as never,
+    });
+    return running;
+  });
+  const addresses = await Promise.all(replicas.map((replica) => replica.listen()));
+  const client = createRpcClient(AccountsService, {
+    address: addresses.join(","),
+    tls: await authority.issue("gateway"),
+    serverName: "account",
+    deadlineMs: 3_000,
+  });
+  const ask = () => client.getAccount({ accountId: "a", chainName: "c" }, { idempotent: true });
+
+  while (counts.includes(0)) await ask();
+  await replicas[0]!.server.stop(0);
+  const before = [...counts];
+  for (let i = 0; i < 10; i += 1) await ask();
+  expect(counts).toEqual([before[0], before[1]! + 10]);
+
+  client.close();
+  await replicas[1]!.server.stop(0);
+});

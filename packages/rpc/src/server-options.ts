@@ -1,0 +1,34 @@
+import type { Logger, TlsMaterial, TokenVerifier } from "@countersign/core";
+import type { InFlight } from "./in-flight.ts";
+import type { Peers } from "./peers.ts";
+import type { RpcMetrics } from "./rpc-metrics.ts";
+
+export interface RpcServerOptions {
+  name: string;
+  tls: TlsMaterial;
+  peers: Peers;
+  /** Needed as soon as one RPC asks for a user token. */
+  tokenVerifier?: TokenVerifier | undefined;
+  logger: Logger;
+  metrics: RpcMetrics;
+  /** Milliseconds that an RPC without streams may take; a caller's shorter deadline wins. Default 3000. */
+  deadlineMs?: number;
+  /** The same for single RPCs, by name ("auth.v1.SignUp/SignUp"). */
+  deadlines?: Readonly<Record<string, number>>;
+  /** Bytes of one message. Default 1 MiB. */
+  maxMessageBytes?: number;
+}
+
+/** A call that is not answered yet. */
+export interface OpenCall {
+  id: number;
+  stop(): void;
+}
+
+export interface ServerRuntime {
+  options: RpcServerOptions;
+  /** Aborts when the process begins to stop. */
+  draining: AbortSignal;
+  /** Ended when the drain time is over. */
+  openCalls: InFlight<OpenCall>;
+}

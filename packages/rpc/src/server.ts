@@ -1,0 +1,195 @@
+import { GRPC_CODES, REASONS } from "@countersign/core";
+import { CallsService } from "@countersign/proto/rpc/v1/calls.ts";
+import {
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerReadableStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+} from "@grpc/grpc-js";
+import { beginCall, type ServerCallState } from "./begin-call.ts";
+import { callsHandler, type UnaryMethod } from "./calls-server.ts";
+import type { CallContext } from "./context.ts";
+import { type AnyMethod, rpcName, type ServiceDefinition } from "./definition.ts";
+import { encodeError } from "./errors.ts";
+import type { Handlers } from "./handlers.ts";
+import { createHealth, type Health } from "./health.ts";
+import { InFlight } from "./in-flight.ts";
+import { addReflection } from "./reflection.ts";
+import type { OpenCall, RpcServerOptions, ServerRuntime } from "./server-options.ts";
+import { pump } from "./streams.ts";
+
+export interface RpcServer {
+  add<D extends ServiceDefinition>(definition: D, handlers: Handlers<D>): RpcServer;
+  /** Starts to listen on "host:port". Gives the port. */
+  listen(address: string): Promise<{ port: number }>;
+  health: Health;
+  /** Takes no further calls, lets those that run finish, and ends them after `drainMs`. */
+  stop(drainMs?: number): Promise<void>;
+}
+
+/** Unary calls of one peer on one stream; a caller table without it leaves it out. */
+export const CALLS = "rpc.v1.Calls/Stream";
+const DEFAULT_MESSAGE_BYTES = 1024 * 1024;
+
+/** A gRPC server over mutual TLS where each RPC asks the caller table who may call it and which token it needs. */
+export function createRpcServer(options: RpcServerOptions): RpcServer {
+  const { logger, peers, tls } = options;
+  const server = new Server({
+    "grpc.max_receive_message_length": options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
+    "grpc.max_send_message_length": options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
+    "grpc.keepalive_time_ms": 30_000,
+    "grpc.keepalive_timeout_ms": 10_000,
+    "grpc.max_concurrent_streams": 10_000,
+    "grpc.enable_channelz": 0,
+  });
+  const draining = new AbortController();
+  const openCalls = new InFlight<OpenCall>();
+  const runtime: ServerRuntime = { options, draining: draining.signal, openCalls };
+  const services: string[] = [];
+  const unary = new Map<string, UnaryMethod>();
+  const health = createHealth();
+
+  const result: RpcServer = {
+    health,
+    add(definition, handlers) {
+      const implementation: Record<string, (...args: never[]) => void> = {};
+      for (const [key, method] of Object.entries(definition)) {
+        const handler = (handlers as Record<string, unknown>)[key];
+        const name = rpcName(method);
+        const rule = peers.rule(name);
+        if (rule === undefined) throw new Error(`${name} is not in the caller table`);
+        if (rule.token !== "service" && options.tokenVerifier === undefined)
+          throw new Error(`${name} needs a token verifier`);
+        if (typeof handler !== "function") throw new Error(`${name} has no handler`);
+        const bound = handler.bind(handlers) as AnyHandler;
+        implementation[key] = wrap(runtime, method, bound) as never;
+        if (!method.requestStream && !method.responseStream) unary.set(name, { definition: method, handle: bound });
+        services.push(name.split("/")[0]!);
+      }
+      server.addService(definition, implementation as never);
+      return result;
+    },
+    async listen(address) {
+      if (peers.rule(CALLS) !== undefined) result.add(CallsService, callsHandler(runtime, unary));
+      health.addTo(guarded(server, runtime));
+      addReflection(guarded(server, runtime), services);
+      const credentials = ServerCredentials.createSsl(tls.ca, [{ private_key: tls.key, cert_chain: tls.cert }], true);
+      const port = await new Promise<number>((resolve, reject) => {
+        server.bindAsync(address, credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
+      });
+      health.set([...new Set(services)], true);
+      logger.info({ component: "rpc", address, port }, "listening");
+      return { port };
+    },
+    async stop(drainMs = 10_000) {
+      health.set([...new Set(services)], false);
+      draining.abort();
+      const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      const timer = setTimeout(() => {
+        for (const call of openCalls.all()) call.stop();
+        server.forceShutdown();
+      }, drainMs);
+      await drained;
+      clearTimeout(timer);
+    },
+  };
+  return result;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: one handler for all four kinds of RPC; `Handlers` checks the types outside
+type AnyHandler = (request: any, call: CallContext) => any;
+type AnyCall = ServerUnaryCall<unknown, unknown> &
+  ServerReadableStream<unknown, unknown> &
+  ServerWritableStream<unknown, unknown> &
+  ServerDuplexStream<unknown, unknown>;
+
+function wrap(runtime: ServerRuntime, method: AnyMethod, handler: AnyHandler) {
+  const name = rpcName(method);
+  if (method.responseStream) {
+    return (call: AnyCall): void => {
+      void answerStream(runtime, name, method, call, handler);
+    };
+  }
+  return (call: AnyCall, callback: sendUnaryData<unknown>): void => {
+    void answerOnce(runtime, name, method, call, handler, callback);
+  };
+}
+
+async function answerOnce(
+  runtime: ServerRuntime,
+  name: string,
+  method: AnyMethod,
+  call: AnyCall,
+  handler: AnyHandler,
+  callback: sendUnaryData<unknown>,
+): Promise<void> {
+  const state = beginCall(runtime, name, call, { stream: false });
+  try {
+    const context = await state.context();
+    const input = method.requestStream ? call : call.request;
+    const response = await Promise.race([handler(input, context), state.aborted]);
+    state.end("OK");
+    callback(null, response);
+  } catch (error) {
+    callback(failed(state, error));
+  }
+}
+
+async function answerStream(
+  runtime: ServerRuntime,
+  name: string,
+  method: AnyMethod,
+  call: AnyCall,
+  handler: AnyHandler,
+): Promise<void> {
+  const state = beginCall(runtime, name, call, { stream: true });
+  try {
+    const context = await state.context();
+    const input = method.requestStream ? call : call.request;
+    await pump(handler(input, context), call, context.signal);
+    state.end("OK");
+    call.end();
+  } catch (error) {
+    call.emit("error", failed(state, error));
+  }
+}
+
+/** What the caller gets instead of an answer. */
+function failed(state: ServerCallState, error: unknown) {
+  const appError = state.fail(error);
+  state.end(REASONS[appError.reason].grpc, appError);
+  return Object.assign(new Error(appError.detail), encodeError(appError), {
+    code: GRPC_CODES[REASONS[appError.reason].grpc],
+  });
+}
+
+/** A view of the server for services of other packages: the caller table holds for them as well. */
+function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addService"> {
+  return {
+    addService(definition, implementation) {
+      const wrapped: Record<string, unknown> = {};
+      for (const [key, method] of Object.entries(definition)) {
+        const original = implementation[key] ?? (method.originalName ? implementation[method.originalName] : undefined);
+        if (original === undefined) continue;
+        wrapped[key] = (call: AnyCall, callback?: sendUnaryData<unknown>) => {
+          const state = beginCall(runtime, rpcName(method), call, { stream: method.responseStream, quiet: true });
+          state.context().then(
+            () => {
+              state.end("OK");
+              (original as (...args: unknown[]) => void).call(implementation, call, callback);
+            },
+            (error: unknown) => {
+              const failure = failed(state, error);
+              if (callback === undefined) call.emit("error", failure);
+              else callback(failure);
+            },
+          );
+        };
+      }
+      server.addService(definition, wrapped as never);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { TlsMaterial } from "@countersign/core";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { type PeersFile, parsePeers } from "../peers.ts";
+import { createRpcMetrics, type RpcMetrics } from "../rpc-metrics.ts";
+import { createRpcServer, type RpcServer } from "../server.ts";
+import type { RpcServerOptions } from "../server-options.ts";
+
+/** A logger that keeps its lines in memory. */
+function memoryLogger() {
+  let text = "";
+  const destination = {
+    write: (line: string) => {
+      text += line;
+    },
+  };
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return {
+    logger: pino({ level: "debug", base: { name: "test" }, formatters }, destination),
+    lines: () =>
+      text
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    text: () => text,
+  };
+}
+
+export interface TestServer {
+  server: RpcServer;
+  metrics: RpcMetrics & { registry: Registry };
+  log: ReturnType<typeof memoryLogger>;
+  /** Address once `listen` has been called. */
+  listen(): Promise<string>;
+}
+
+/** A server on a free port of the loopback address. */
+export function testServer(
+  tls: TlsMaterial,
+  rpcs: PeersFile["rpcs"],
+  options: Partial<RpcServerOptions> & { names?: Record<string, string> } = {},
+): TestServer {
+  const log = memoryLogger();
+  const registry = new Registry();
+  registry.setDefaultLabels({ service: "test" });
+  const metrics = { registry, ...createRpcMetrics(registry) };
+  const { names, ...rest } = options;
+  const peers = parsePeers({ rpcs, ...(names === undefined ? {} : { names }) });
+  const server = createRpcServer({ name: "test", tls, peers, logger: log.logger, metrics, ...rest });
+  return { server, metrics, log, listen: async () => `127.0.0.1:${(await server.listen("127.0.0.1:0")).port}` };
+}

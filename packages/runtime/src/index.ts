@@ -1,0 +1,18 @@
+export { splitAddress } from "./admin.ts";
+export { type Command, type CommandContext, runCommand, UsageError } from "./command.ts";
+export {
+  ConfigError,
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  readJsonFile,
+  readSecretFile,
+  sharedEnv,
+} from "./config.ts";
+export { defineFaultPoints, type FaultPointReport, type FaultPoints } from "./fault-points.ts";
+export { createLogger } from "./log.ts";
+export { createMetrics, type Metrics } from "./metrics.ts";
+export { loadPeers } from "./peers.ts";
+export { runService, type ServiceProcess, startService } from "./process.ts";
+export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";

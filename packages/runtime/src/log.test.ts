@@ -1,0 +1,68 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { memoryLogger } from "./testing/memory-logger.ts";
+
+const jwt = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl";
+
+test("only listed fields are logged; the names of the others are", () => {
+  const { logger, lines, text } = memoryLogger();
+  logger.info({ accountId: "a", authorization: `Bearer ${jwt}`, headers: { cookie: "secret-cookie" } }, "hello");
+  expect(lines()[0]).toMatchObject({
+    name: "test",
+    level: "info",
+    msg: "hello",
+    accountId: "a",
+    dropped: ["authorization", "headers"],
+  });
+  expect(text()).not.toMatch(/secret-cookie|eyJ/);
+});
+
+test("lines carry their time to the millisecond, in UTC", () => {
+  const { logger, lines } = memoryLogger();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const times = [
+    "2026-11-21T10:00:00.007Z",
+    "2026-11-21T10:00:00.999Z",
+    "2026-11-21T10:00:01.000Z",
+    "2026-11-21T09:59:59.040Z",
+  ];
+  for (const time of times) {
+    vi.setSystemTime(time);
+    logger.info("x");
+  }
+  expect(lines().map((line) => line.time)).toEqual(times);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("bindings of children follow the same list", () => {
+  const { logger, lines } = memoryLogger();
+  logger.child({ requestId: "r", password: "p" }).warn("x");
+  expect(lines()[0]).toMatchObject({ requestId: "r", dropped: ["password"] });
+});
+
+test("errors keep type, message, stack and causes, and lose what is secret and what else they carry", () => {
+  const { logger, lines, text } = memoryLogger();
+  const cause = new Error(`cannot reach postgres://app:hunter2@db/x for ada@example.org with Bearer ${jwt}`);
+  logger.error(
+    { err: Object.assign(new Error("outer", { cause }), { request: { token: "inner-secret" }, code: "E1" }) },
+    "failed",
+  );
+  expect(lines()[0]).toMatchObject({ err: { type: "Error", message: "outer", code: "E1", cause: { type: "Error" } } });
+  expect(text()).not.toMatch(/hunter2|ada@|eyJ|inner-secret/);
+});
+
+test("errors and texts as the first argument are no way around it", () => {
+  const { logger, lines, text } = memoryLogger();
+  logger.error(Object.assign(new Error(`mail for ada@example.org`), { token: "inner-secret" }));
+  logger.info(`token ${jwt}`);
+  logger.info("%s", jwt);
+  expect(lines()).toHaveLength(3);
+  expect(text()).not.toMatch(/ada@|eyJ|inner-secret/);
+});
+
+test("nested objects in listed fields are not logged", () => {
+  const { logger, lines } = memoryLogger();
+  logger.info({ state: { key: "k" }, count: 3n, checks: ["a", { b: 1 }] }, "x");
+  expect(lines()[0]).toMatchObject({ state: "[object]", count: "3", checks: ["a", "[object]"] });
+});

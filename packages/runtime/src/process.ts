@@ -1,0 +1,151 @@
+import { flushCompileCache } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Clock, type Logger, systemClock } from "@countersign/core";
+import { type AdminServer, type ReadyCheck, startAdminServer } from "./admin.ts";
+import { ConfigError, type Env } from "./config.ts";
+import { enableFaultPoints } from "./fault-points.ts";
+import { createLogger } from "./log.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+
+/** What a process offers to the function that builds it. */
+export interface ServiceProcess {
+  name: string;
+  env: Env;
+  logger: Logger;
+  metrics: Metrics;
+  clock: Clock;
+  /** Aborts when the process begins to stop. */
+  signal: AbortSignal;
+  /** Milliseconds that running calls get when the process stops. */
+  drainMs: number;
+  /** Something to close at the end; the newest is closed first. */
+  onClose(name: string, close: () => unknown): void;
+  /** A condition of /readyz. */
+  readyCheck(name: string, check: ReadyCheck): void;
+}
+
+export interface RunServiceOptions {
+  /** For example "auth": <NAME>_ADMIN_LISTEN names the admin address. */
+  name: string;
+  start(process: ServiceProcess): Promise<void>;
+  env?: Env;
+  /** Further field names that this process may log. */
+  logFields?: readonly string[];
+}
+
+export interface RunningService {
+  adminPort: number | undefined;
+  /** Unready, close everything newest first, and give up after the force time. Gives whether everything closed in time. */
+  stop(): Promise<boolean>;
+}
+
+const UNREADY_MS = 250;
+const FAILED_START_MS = 3_000;
+
+function milliseconds(env: Env, name: string, otherwise: number): number {
+  const value = env[name];
+  if (value === undefined || value === "") return otherwise;
+  if (!/^\d{1,6}$/.test(value)) throw new ConfigError([`${name}: must be milliseconds`]);
+  return Number(value);
+}
+
+/** Starts a service without touching the process itself: for tests, and for `runService`. */
+export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
+  const env = options.env ?? process.env;
+  enableFaultPoints(env);
+  const level = env.CS_LOG_LEVEL;
+  const logger: Logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
+  const metrics = createMetrics(options.name);
+  const drainMs = milliseconds(env, "CS_DRAIN_MS", 10_000);
+  const stopping = new AbortController();
+  const closers: { name: string; close: () => unknown }[] = [];
+  const checks = new Map<string, ReadyCheck>();
+  let serving = false;
+
+  const closeAll = async (): Promise<void> => {
+    for (let closer = closers.pop(); closer !== undefined; closer = closers.pop()) {
+      try {
+        await closer.close();
+      } catch (err) {
+        logger.error({ err, component: closer.name }, "closing failed");
+      }
+    }
+  };
+
+  let admin: AdminServer | undefined;
+  try {
+    const listen = env[`${options.name.toUpperCase().replaceAll("-", "_")}_ADMIN_LISTEN`];
+    if (listen !== undefined && listen !== "") {
+      admin = await startAdminServer({ listen, registry: metrics.registry, serving: () => serving, checks });
+      closers.push({ name: "admin", close: admin.close });
+    }
+    await options.start({
+      name: options.name,
+      env,
+      logger,
+      metrics,
+      clock: systemClock,
+      signal: stopping.signal,
+      drainMs,
+      onClose: (name, close) => void closers.push({ name, close }),
+      readyCheck: (name, check) => void checks.set(name, check),
+    });
+  } catch (error) {
+    stopping.abort();
+    // What was begun a moment ago may not want to end yet; why the start failed must be heard all the same.
+    await Promise.race([closeAll(), sleep(Math.min(drainMs, FAILED_START_MS))]);
+    throw error;
+  }
+  serving = true;
+  logger.info({ event: "started" }, "ready");
+
+  let stopped: Promise<boolean> | undefined;
+  const stop = async (): Promise<boolean> => {
+    serving = false;
+    logger.info({ event: "stopping" }, "stopping");
+    stopping.abort();
+    // Whoever asks /readyz gets a moment to see it.
+    await sleep(Math.min(UNREADY_MS, drainMs));
+    const forced = sleep(drainMs + 5_000, "late" as const, { ref: false });
+    const result = await Promise.race([closeAll(), forced]);
+    if (result === "late") logger.error({ event: "forced" }, "did not close in time");
+    return result !== "late";
+  };
+  return {
+    adminPort: admin?.port,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+/**
+ * Runs a service as this process: stops on SIGTERM and SIGINT, ends with 1 on errors that nobody caught.
+ * `start` is the composition root; the process is ready when it resolves.
+ */
+export async function runService(options: RunServiceOptions): Promise<void> {
+  const logger = createLogger({ name: options.name, level: process.env.CS_LOG_LEVEL, fields: options.logFields ?? [] });
+  const die = (message: string) => (err: unknown) => {
+    logger.fatal({ err }, message);
+    process.exit(1);
+  };
+  process.on("uncaughtException", die("uncaught error"));
+  process.on("unhandledRejection", die("unhandled rejection"));
+  let service: RunningService | undefined;
+  const stop = (signal: NodeJS.Signals) => {
+    // A second signal, or one during the start, does not wait.
+    process.once(signal, () => process.exit(1));
+    if (service === undefined) process.exit(0);
+    service.stop().then((clean) => process.exit(clean ? 0 : 1), die("stopping failed"));
+  };
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
+  try {
+    service = await startService({ ...options, logger });
+    // Where NODE_COMPILE_CACHE is set: now, since a process that is killed writes nothing.
+    flushCompileCache();
+  } catch (err) {
+    die("could not start")(err);
+  }
+}

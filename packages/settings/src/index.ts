@@ -1,0 +1,2 @@
+export { loadNetworks, type Network } from "./networks.ts";
+export { loadPasskeys } from "./passkeys.ts";

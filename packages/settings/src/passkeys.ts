@@ -1,0 +1,31 @@
+import { isOrigin, isRpId, type PasskeySettings } from "@countersign/keys";
+import { readJsonFile } from "@countersign/runtime";
+import { z } from "zod";
+
+const relyingParty = z
+  .strictObject({
+    rpId: z.string().refine(isRpId, "must be a domain name in lower case"),
+    origins: z.array(z.string()).min(1),
+    /** Whose sessions and logins it is for; absent: every app's. */
+    appIds: z.array(z.string().min(1)).min(1).optional(),
+  })
+  .superRefine(({ rpId, origins }, context) => {
+    for (const [index, origin] of origins.entries()) {
+      if (isOrigin(origin, rpId)) continue;
+      context.addIssue({
+        code: "custom",
+        path: ["origins", index],
+        message: `must be https://${rpId}, or below it, or an app's android:apk-key-hash:… or ios:bundle-id:…`,
+      });
+    }
+  });
+
+const file = z.strictObject({ relyingParties: z.array(relyingParty) });
+
+/** Reads the file that CS_PASSKEYS_FILE names; without one, no app accepts passkeys. Errors: ConfigError. */
+export function loadPasskeys(path: string | undefined): PasskeySettings {
+  const parties = path === undefined ? [] : readJsonFile(path, file).relyingParties;
+  return {
+    relyingPartiesOf: (appId) => parties.filter(({ appIds }) => appIds === undefined || appIds.includes(appId)),
+  };
+}
