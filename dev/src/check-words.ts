@@ -112,17 +112,20 @@ export function readWordList(root: string): WordList {
   return JSON.parse(readFileSync(join(root, "dev/words.json"), "utf8"));
 }
 
+/** Returns the paths of all files that git knows or would add, relative to the root. */
+export function trackedFiles(root: string): string[] {
+  const options = { cwd: root, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 } as const;
+  return execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], options)
+    .split("\0")
+    .filter(Boolean);
+}
+
 /**
  * Checks the text files of the repository. Files are left out whose folder is listed as not yet clean; Markdown files only
  * where they are listed themselves.
  */
 export function checkWords(root: string, list: WordList = readWordList(root)): string[] {
-  const paths = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-  }).split("\0");
-  const texts = paths.filter(Boolean).map((path) => [path, readText(join(root, path))] as const);
+  const texts = trackedFiles(root).map((path) => [path, readText(join(root, path))] as const);
   return texts.flatMap(([path, text]) => (text === undefined ? [] : checkFile(path, text, list)));
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { checkBreakingChanges } from "./check-contracts.ts";
+import { checkLinks } from "./check-links.ts";
 import { checkWords } from "./check-words.ts";
 import { Failure } from "./fail.ts";
 import { generate } from "./generate.ts";
@@ -10,14 +11,8 @@ import { run } from "./run.ts";
 
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 
-async function importRules(): Promise<void> {
-  const violations = checkImports(root);
-  if (violations.length > 0) throw new Failure(violations.join("\n"));
-}
-
-/** Retired words and long lines; the list is dev/words.json. */
-async function words(): Promise<void> {
-  const found = checkWords(root);
+/** Fails with the first of the problems that were found. */
+function report(found: string[]): void {
   if (found.length === 0) return;
   const more = found.length > 40 ? [`… and ${found.length - 40} more`] : [];
   throw new Failure([...found.slice(0, 40), ...more].join("\n"));
@@ -27,15 +22,16 @@ async function reportBreakingChanges(): Promise<void> {
   console.log(`        buf breaking: ${await checkBreakingChanges()}`);
 }
 
-/** `npm run check`: types, lint and format, import rules, words, contracts. Runs all of them before it fails. */
+/** `npm run check`: types, lint and format, import rules, words, links, contracts. Runs all of them before it fails. */
 export async function check(): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ["generated code", generate],
     ["types (tsc)", () => run(bin("tsc"), ["-p", "tsconfig.json"])],
     ["types of the example page (tsc)", () => run(bin("tsc"), ["-p", "examples/web-wallet"])],
     ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
-    ["import rules", importRules],
-    ["words and line lengths", words],
+    ["import rules", async () => report(checkImports(root))],
+    ["words and line lengths (dev/words.json)", async () => report(checkWords(root))],
+    ["links and paths in Markdown", async () => report(checkLinks(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {
     steps.push(["contracts (buf lint)", () => run(bin("buf"), ["lint"], { cwd: join(root, "proto") })]);
