@@ -371,6 +371,20 @@ describe("the state", () => {
     verifier.verify(token());
   });
 
+  test("an entry of a kind that this version does not know changes nothing", () => {
+    heartbeat({ entries: [entry({}), entry({ endedSessionId: sessionId })] });
+    expect(state.isSessionEnded(sessionId)).toBe(true);
+  });
+
+  test("has the age of its last complete message", () => {
+    monotonic = 7_000;
+    heartbeat({ complete: false });
+    expect([state.ageMs(), state.cursor()]).toEqual([7_000, "c"]);
+    heartbeat();
+    expect(state.ageMs()).toBe(0);
+    expect(createTokenState({ clock }).ageMs()).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test("a key that is no public P-256 key is left out", () => {
     const problems: unknown[] = [];
     const strict = createTokenState({ clock, onProblem: (error) => problems.push(error) });
