@@ -1,7 +1,5 @@
 import { hash } from "node:crypto";
-
-/** What the signer did: an operation of Signing or Creation. */
-export type AuditOperation = "transaction" | "paymaster" | "creation";
+import type { Operation } from "../policy/policy.ts";
 
 /** A decision, before it has its place in a chain. */
 export interface AuditEntry {
@@ -11,7 +9,7 @@ export interface AuditEntry {
   /** For a creation: empty. */
   readonly accountId: string;
   readonly sessionId: string;
-  readonly operation: AuditOperation;
+  readonly operation: Operation;
   readonly chainName: string;
   /** SHA-256 of the message, hex. */
   readonly messageHash: string;

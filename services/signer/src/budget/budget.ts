@@ -46,6 +46,15 @@ export const isOpenFees = (windowId: string): boolean => windowId.startsWith(OPE
 /** Whose a budget is. */
 export type BudgetScope = "account" | "app" | "service" | "backend" | "creation";
 
+/** The part of the operator's policy that budgets need. */
+export interface BudgetPolicy {
+  readonly budgets: Readonly<Record<BudgetScope, readonly BudgetRule[]>>;
+  /** Limit of an account's open fees (see openFeesWindow), in 10⁻⁸ FLOW. */
+  readonly openFeesCap: number;
+  /** Prices by which fees are estimated. */
+  pricesOf(chainName: string): FeePrices;
+}
+
 /** The windows of a scope's budgets at this time. */
 export function windowsAt(
   scope: BudgetScope,

@@ -1,9 +1,9 @@
 import type { Clock } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import type { Backend, BudgetRule } from "@countersign/rpc";
-import type { Policy, PolicySource } from "../policy/policy.ts";
 import {
   type Amounts,
+  type BudgetPolicy,
   type BudgetScope,
   estimateFees,
   openFeesWindow,
@@ -27,7 +27,7 @@ export function amountsOf(
   operation: "transaction" | "paymaster",
   { gasLimit }: Pick<DecodedMessage, "gasLimit">,
   chainName: string,
-  policy: Pick<Policy, "pricesOf">,
+  policy: Pick<BudgetPolicy, "pricesOf">,
 ): Amounts {
   if (operation === "transaction") return { count: 1, computation: 0, fees: 0 };
   const computation = Number(gasLimit);
@@ -43,7 +43,7 @@ export function createReserve(backend: (caller: string) => Backend | undefined, 
   return function reserve(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
     { operation, chainName, accountId, appId, caller }: Spender,
-    policy: Policy,
+    policy: BudgetPolicy,
   ): Reservation {
     const now = clock.now();
     const { budgets } = policy;
@@ -72,7 +72,7 @@ export const createCreationReserve =
   (
     message: Pick<DecodedMessage, "proposalKey" | "referenceBlockId">,
     { chainName, accounts }: { readonly chainName: string; readonly accounts: number },
-    { budgets }: Policy,
+    { budgets }: Pick<BudgetPolicy, "budgets">,
   ): Reservation | undefined => {
     const windows = windowsAt("creation", "all", budgets.creation, clock.now());
     if (windows.length === 0) return undefined;
@@ -89,7 +89,7 @@ export type CreationReserve = ReturnType<typeof createCreationReserve>;
 
 /** The rules of a scope's budgets at the moment; a backend may have its own. */
 export const budgetRulesOf =
-  (policies: PolicySource, backend: (caller: string) => Backend | undefined) =>
+  (policies: { current(): Pick<BudgetPolicy, "budgets"> }, backend: (caller: string) => Backend | undefined) =>
   (scope: string, whose: string): readonly BudgetRule[] => {
     const { budgets } = policies.current();
     if (scope === "backend") return backend(whose)?.budgets ?? budgets.backend;

@@ -7,10 +7,10 @@ import {
   payloadMessage,
 } from "@countersign/flow";
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
-import { type AuditOperation, sha256 } from "../audit/record.ts";
+import { sha256 } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";
 import { faultPoint } from "../fault-points.ts";
-import { checkSwitch, type Policy, type PolicySource } from "../policy/policy.ts";
+import { checkSwitch, type Operation, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
 /** Who asks, for the record. */
@@ -115,7 +115,7 @@ export function createDecide(options: DecideOptions) {
   };
 
   return async function decide(
-    operation: AuditOperation,
+    operation: Operation,
     message: Uint8Array,
     asker: Asker,
     rules: (decoded: DecodedMessage, deciding: Deciding) => Promise<Permission>,

@@ -1,10 +1,10 @@
 import { isAppError } from "@countersign/core";
 import { createAccountsScript, type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
-import { type AuditOperation, sha256 } from "../audit/record.ts";
+import { sha256 } from "../audit/record.ts";
 import type { Amounts } from "../budget/budget.ts";
 import { amountsOf } from "../budget/reserve.ts";
 import { checkPaymasterOnlyPays } from "../policy/paymaster.ts";
-import { checkSwitch, type PolicySource } from "../policy/policy.ts";
+import { checkSwitch, type Operation, type PolicySource } from "../policy/policy.ts";
 import { refuse } from "../policy/refusal.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { type Template, templateOf } from "../policy/template.ts";
@@ -29,7 +29,7 @@ export interface ExplainOptions {
 }
 
 /** Which operation the message is for. Without a chain's name any of ours will do. */
-function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly ChainPolicy[]): AuditOperation {
+function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly ChainPolicy[]): Operation {
   if (chains.some(({ evmContract }) => script === createAccountsScript(evmContract))) return "creation";
   const paid = chains.some(({ paymaster }) => paymaster.address === payer);
   return kind === "envelope" && paid ? "paymaster" : "transaction";

@@ -1,27 +1,27 @@
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
-import { type BudgetRule, budgetRules, countRules, flowUnits } from "@countersign/rpc";
+import { budgetRules, countRules, flowUnits } from "@countersign/rpc";
 import { z } from "zod";
-import type { AuditOperation } from "../audit/record.ts";
-import type { BudgetScope, FeePrices } from "../budget/budget.ts";
+import type { BudgetPolicy, FeePrices } from "../budget/budget.ts";
 import { refuse } from "./refusal.ts";
 import type { ScriptPolicy } from "./script/rules/rule.ts";
 
 /** Grows with every change of a rule, so that a record tells by which rules it was decided. */
 export const RULES_VERSION = "script-1";
 
-/** What the operator decides, from the policy file; one decision sees one policy, whatever is loaded meanwhile. */
-export interface Policy extends ScriptPolicy {
+/** An operation of signer.v1.Signing or signer.v1.Creation that makes a signature. */
+export type Operation = "transaction" | "paymaster" | "creation";
+
+/**
+ * The operator's settings from the policy file. One decision uses one policy, also when a new file is loaded
+ * meanwhile.
+ */
+export interface Policy extends ScriptPolicy, BudgetPolicy {
   /** For the record: of the rules, and of the file. */
   readonly version: string;
   /** Computation that a user's transaction may ask for; templates have a limit of their own. */
   readonly gasLimitCap: bigint;
-  /** Fees, in 10⁻⁸ FLOW, of an account's transactions that are signed and neither executed nor expired. */
-  readonly openFeesCap: number;
-  /** What is signed at all. */
-  readonly switches: Readonly<Record<AuditOperation, boolean>>;
-  readonly budgets: Readonly<Record<BudgetScope, readonly BudgetRule[]>>;
-  /** What fees are estimated by. */
-  pricesOf(chainName: string): FeePrices;
+  /** False: the operator has switched the operation off. */
+  readonly switches: Readonly<Record<Operation, boolean>>;
 }
 
 /** Where the policy of the moment is. */
@@ -136,6 +136,6 @@ export const DEFAULT_POLICY: Policy = parsePolicy({
 });
 
 /** Errors: SigningRefused (SwitchedOff). */
-export function checkSwitch(operation: AuditOperation, { switches }: Policy): void {
+export function checkSwitch(operation: Operation, { switches }: Policy): void {
   if (!switches[operation]) refuse("SwitchedOff", "the operator has switched this operation off");
 }
