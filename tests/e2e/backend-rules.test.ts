@@ -103,7 +103,7 @@ describe("a backend, known by its certificate", () => {
     });
     const fine = await information.explain({ message: await harmless(ada), chainName });
     expect(fine).toMatchObject({ kind: "payload", refusalReason: "" });
-    expect(fine.detail).toContain("free script");
+    expect(fine.detail).toContain("custom script");
     const greedy = await information.explain({ message: await harmless(ada, 10_000n), chainName });
     expect(greedy).toMatchObject({ refusalReason: "GasLimit" });
     expect(fine).not.toHaveProperty("signature");

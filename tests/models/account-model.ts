@@ -13,7 +13,7 @@ import {
 import { isLastDevice } from "../../services/device/src/domain/devices/last-device.ts";
 import { accessOf } from "../../services/key/src/domain/describe-access.ts";
 import { OF_USER_KEY, type Registration } from "../../services/key/src/domain/registration.ts";
-import { checkNotOwnKey } from "../../services/signer/src/domain/revoked-keys.ts";
+import { sessionKeepsItsKey } from "../../services/signer/src/policy/history-rules.ts";
 
 /** A device: not there yet; its key on chain, but not registered; the account's; removed. */
 type Place = "free" | "unfinished" | "live" | "removed";
@@ -32,7 +32,7 @@ export interface AccountState {
 export type Actor = number | "recovery";
 
 /** The rules of the services that keep an account reachable; a test takes one out to show what it is for. */
-export const RULES = { isLastDevice, checkNotOwnKey, decideUnfreeze, mayRemove, accessOf };
+export const RULES = { isLastDevice, sessionKeepsItsKey, decideUnfreeze, mayRemove, accessOf };
 export type Rules = typeof RULES;
 
 const CHAIN = "flow-emulator";
@@ -152,11 +152,8 @@ function revoke(state: AccountState, by: number, device: number, rules: Rules): 
   const [own, old] = [state.devices[by], state.devices[device]];
   if (state.frozenBy !== undefined || own?.key !== "active" || old?.key !== "active") return undefined;
   const revocation: KeyChange = { template: "revoke-user-key", oldKey: keyOf(device).publicKey };
-  try {
-    rules.checkNotOwnKey({ name: revocation.template, change: revocation, gasLimit: 0n }, { accountKey: keyOf(by) });
-  } catch {
+  if (rules.sessionKeepsItsKey({ template: { change: revocation }, token: { accountKey: keyOf(by) } }))
     return undefined;
-  }
   // The template's own condition on chain, which counts the keys of removed devices too.
   if (state.devices.filter(({ key }) => key === "active").length === 1) return undefined;
   return change(state, device, { key: "revoked", place: "removed" });

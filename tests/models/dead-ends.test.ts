@@ -63,7 +63,7 @@ describe("without the rule that", () => {
   });
 
   it("keeps a session from revoking its own key, it would be lost beside the key of a removed device", () => {
-    const ways = deadEnds({ ...RULES, checkNotOwnKey: () => undefined });
+    const ways = deadEnds({ ...RULES, sessionKeepsItsKey: () => undefined });
     expect(ways[0]).toBe("0 enrolls 1, 1 is registered, 0 removes 0, 1 revokes 1");
   });
 

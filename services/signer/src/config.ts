@@ -1,7 +1,7 @@
 import { dialAddress, type Env, listenAddress, loadEnv, readSecretFile, sharedEnv } from "@countersign/runtime";
 import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
-import type { ChainPolicy } from "./policy/transaction.ts";
+import type { ChainPolicy } from "./policy/chain.ts";
 
 const schema = sharedEnv.extend({
   SIGNER_DATABASE_URL: z.string(),

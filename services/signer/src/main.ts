@@ -20,6 +20,7 @@ import { startBudgetMetrics } from "./budget/budget-metrics.ts";
 import { budgetRulesOf, createCreationReserve, createReserve } from "./budget/reserve.ts";
 import { loadConfig } from "./config.ts";
 import { bindAddress } from "./domain/bind-address.ts";
+import { cancelTimeLock } from "./domain/cancel-time-lock.ts";
 import { createDecide } from "./domain/decide.ts";
 import { deriveServerKeys } from "./domain/derive-server-keys.ts";
 import { explain } from "./domain/explain.ts";
@@ -31,7 +32,6 @@ import { signCreation } from "./domain/sign-creation.ts";
 import { signPaymaster } from "./domain/sign-paymaster.ts";
 import { signTransaction } from "./domain/sign-transaction.ts";
 import { signVoid } from "./domain/sign-void.ts";
-import { cancelTimeLock, requireDelay } from "./domain/time-locks.ts";
 import { createAuditAlarms } from "./metrics.ts";
 import { startReader } from "./parser/start-reader.ts";
 import { createBackendCheck } from "./policy/backends.ts";
@@ -56,12 +56,14 @@ import { prismaAuditStore, pruneSignatureCounts } from "./store/prisma-audit-sto
 import { prismaBindingStore } from "./store/prisma-binding-store.ts";
 import { commonBudgetUse, pruneBudgets } from "./store/prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./store/prisma-checkpoint-store.ts";
-import { prismaEphemeralUses, pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
+import { prismaEffectStore } from "./store/prisma-effect-store.ts";
+import { pruneEphemeralUses } from "./store/prisma-ephemeral-uses.ts";
+import { prismaRecoveryKeys } from "./store/prisma-recovery-keys.ts";
 import { prismaRevokedKeys } from "./store/prisma-revoked-keys.ts";
 import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { prismaSignedCreations } from "./store/prisma-signed-creations.ts";
 import { prismaSignedTemplates, pruneSignedTemplates } from "./store/prisma-signed-templates.ts";
-import { prismaRecoveryKeys, prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
+import { prismaTimeLockStore } from "./store/prisma-time-lock-store.ts";
 import {
   auditPublicKeys,
   createAuditWriter,
@@ -184,37 +186,29 @@ await runService({
     const decide = createDecide({ vault, audit, clock, policies });
     const paymasters = new Set([...config.chains.values()].map((each) => each.paymaster.address));
     const timeLocks = prismaTimeLockStore(prisma);
-    const recoveryKeys = prismaRecoveryKeys(prisma);
-    const addedKeys = prismaAddedKeys(prisma);
-    const delay = requireDelay({
-      timeLocks,
-      recoveryKeys,
-      addedKeys,
-      delays: config.delays,
-      clock,
-      newId: () => uuidv7(clock),
-    });
     const signedTemplates = prismaSignedTemplates(prisma);
     const signing = {
       decide,
       bindings,
       vault,
-      ephemeralUses: prismaEphemeralUses(prisma),
       scripts,
-      addedKeys,
-      recoveryKeys,
+      addedKeys: prismaAddedKeys(prisma),
+      recoveryKeys: prismaRecoveryKeys(prisma),
       revokedKeys: prismaRevokedKeys(prisma),
       signedTemplates,
       unfrozenAt: (accountId: string) => tokenState.unfrozenAt(accountId),
       blockedKeys: (accountId: string) => tokenState.blockedKeys(accountId),
-      delay,
+      effects: prismaEffectStore(prisma, bindings),
+      timeLocks,
+      delays: config.delays,
+      newId: () => uuidv7(clock),
       clock,
       chain,
       reserve: createReserve(peers.backend, clock),
       checkBackend: createBackendCheck(peers.backend, clock),
     };
     const signedCreations = prismaSignedCreations(prisma);
-    const creating = { decide, bindings, signedCreations, addedKeys, clock, chain };
+    const creating = { decide, bindings, signedCreations, clock, chain };
     const settling = {
       store: prismaSettlementStore(prisma),
       now: () => clock.now(),
@@ -247,7 +241,7 @@ await runService({
         bindAddress: bindAddressRpc(bindAddress(creating)),
       })
       .add(FreezingService, {
-        signVoid: signVoidRpc(signVoid({ decide, bindings, signedTemplates, freezes: tokenState, clock, chain })),
+        signVoid: signVoidRpc(signVoid({ decide, bindings, signedTemplates, freezes: tokenState, chain })),
       })
       .add(
         TimeLocksService,

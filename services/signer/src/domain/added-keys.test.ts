@@ -2,6 +2,7 @@ import { envelopeMessage, payloadMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
+import { findAdded } from "../policy/user-keys.ts";
 import { addition } from "../testing/key-addition-fixture.ts";
 import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
 import {
@@ -21,8 +22,7 @@ import {
   transaction,
 } from "../testing/policy-fixture.ts";
 import { HOUR, refusalOf } from "../testing/template-fixture.ts";
-import { findAdded } from "./added-keys.ts";
-import { cancelTimeLock } from "./time-locks.ts";
+import { cancelTimeLock } from "./cancel-time-lock.ts";
 
 const key = generateKeyPair;
 const DAY = 24 * HOUR;
@@ -58,7 +58,7 @@ describe("a young device", () => {
       reason: "TimeLockRequired",
       metadata: { availableAt, timeLockId: expect.any(String) },
     });
-    expect(timeLocks.told).toEqual(["started revoke-user-key"]);
+    expect(timeLocks.events).toEqual(["started revoke-user-key"]);
     clock.advance(23 * HOUR - 1);
     expect(await revoking(device)).toBe("TimeLockRequired");
     expect(await revokedKeys.has(account, device.publicKey.publicKey)).toBe(false);
@@ -147,14 +147,14 @@ describe("without a delay", () => {
   it("the key of the creation revokes others, which found nothing older there", async () => {
     addedKeys.clear();
     const now = clock.now();
-    await addedKeys.recordCreation(chainName, [{ accountId: account.accountId, key: device.publicKey }], now);
+    await addedKeys.recordCreation([device.publicKey], now);
     await addKey(other.publicKey);
     expect(await revoking(other, device)).toBe("signed");
   });
 
   it("a device revokes others that a recovery key has enrolled after its delay, and stays so", async () => {
     const recovery = key();
-    await recoveryKeys.remember(account, recovery.publicKey, clock.now());
+    await recoveryKeys.record(account, recovery.publicKey);
     const payload = changeOf({ template: "add-user-key", newKey: young.publicKey });
     const session = { ...sessionOf(recovery), scope: "recover" } as const;
     expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
@@ -217,12 +217,12 @@ describe("an ephemeral token's addition", () => {
 
   it("is recorded as a recovery key's where one approves it, after its delay", async () => {
     const recovery = key();
-    await recoveryKeys.remember(account, recovery.publicKey, clock.now());
+    await recoveryKeys.record(account, recovery.publicKey);
     expect(await paying(recovery)).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveredDeviceMs);
     expect(await paying(recovery)).toBe("signed");
     expect(findAdded(await addedKeys.of(account), newDevice.publicKey.publicKey)?.source).toBe("recovery");
-    await revokedKeys.remember({ accountId, chainName }, recovery.publicKey.publicKey, clock.now());
+    await revokedKeys.record({ accountId, chainName }, recovery.publicKey.publicKey);
     expect(await paying(recovery)).toBe("UserSignatureInvalid");
   });
 });

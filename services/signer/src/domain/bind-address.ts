@@ -1,8 +1,8 @@
 import type { Clock } from "@countersign/core";
 import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
-import { refuse } from "../policy/refusal.ts";
-import type { ChainPolicy } from "../policy/transaction.ts";
+import type { ChainPolicy } from "../policy/chain.ts";
+import { refusal } from "../policy/refusal.ts";
 import type { BindingStore, SignedCreations } from "./ports.ts";
 
 export interface BindAddressOptions {
@@ -23,17 +23,18 @@ export const bindAddress =
     const { paymaster, creator } = chain(binding.chainName);
     // Bound to one of our own accounts, a user's token would open that.
     if (binding.address === paymaster.address || binding.address === creator.address) {
-      refuse("BindingConflict", "this is no user's address");
+      throw refusal("BindingConflict", "this is no user's address");
     }
     if (!(await signedCreations.has(binding, binding.serverKeyVersion))) {
       // Told again after an answer was lost: what stands there is of a signer from before creations were remembered.
       const bound = (await bindings.find(binding.accountId)).find(({ chainName }) => chainName === binding.chainName);
       if (bound && isSame(binding, asCreated(bound))) return;
-      refuse("BindingConflict", "no creation with this version of the server key was signed");
+      throw refusal("BindingConflict", "no creation with this version of the server key was signed");
     }
     const present = await bindings.insert(binding, { now: clock.now(), requestId });
     await faultPoint("binding committed");
-    if (!present || !isSame(binding, present)) refuse("BindingConflict", "account or address is bound otherwise");
+    if (!present || !isSame(binding, present))
+      throw refusal("BindingConflict", "account or address is bound otherwise");
   };
 
 /** Whatever key it has by now: an account that was rotated since is still the same binding. */

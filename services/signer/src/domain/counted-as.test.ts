@@ -70,13 +70,13 @@ describe("the limit of signatures per minute", () => {
   it("does not hold up what a freeze voids: a thief who has used it up would win that minute", async () => {
     const kept = addition();
     const { sequenceNumber } = kept.proposalKey;
-    const open = { sessionId, most: 1, since: new Date(0) };
-    await signedTemplates.note({ ...account, serverKeyIndex: 0 }, sequenceNumber, clock.now(), open);
+    const open = { sessionId, limit: 1, openSince: new Date(0), unfrozenAt: undefined };
+    await signedTemplates.record({ ...account, serverKeyIndex: 0 }, { number: sequenceNumber, ...open }, clock.now());
     const refused = payloadMessage(tx({ gasLimit: 0n }));
     for (let i = 0; i < LIMIT; i++) expect(await sign({}, refused)).toBe("GasLimit");
     expect(await sign({})).toBe("RateLimited");
     const freezes = { current: () => true, isFrozen: () => true };
-    const voiding = signVoid({ decide, bindings: store, signedTemplates, freezes, clock, chain });
+    const voiding = signVoid({ decide, bindings: store, signedTemplates, freezes, chain });
     const command = { accountId: account.accountId, chainName, referenceBlockId: "cd".repeat(32), sequenceNumber };
     expect(await voiding({ ...command, caller: "account" })).toMatchObject({ payload: { keyId: 0 } });
   });

@@ -13,29 +13,27 @@ import { faultPoint } from "../fault-points.ts";
 import { checkSwitch, type Operation, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
-/** Who asks, for the record. */
-export interface Asker {
+/** The requester, for the audit record. */
+export interface Requester {
   readonly caller: string;
-  /** Empty where no user stands behind the request. */
+  /** Empty where the request is not a user's. */
   readonly accountId: string;
   readonly sessionId: string;
-  /** Whose limit of signatures per minute this counts in: see AuditEntry. */
+  /** UUID whose limit of signatures per minute this counts towards; empty: none. See AuditEntry. */
   readonly countedAs: string;
 }
 
 /**
- * Names who asks, by the token. Only a full session counts in the account's limit: an ephemeral token takes
- * no more than a login, and its refusals must not stop the account's devices.
+ * Returns the requester of a user's request. Only a full session counts towards the account's limit: an
+ * ephemeral token needs only a login, and its refusals must not stop the account's devices.
  */
-export const requesterOf = ({ accountId, sessionId, scope }: VerifiedToken, caller: string): Asker => ({
-  caller,
-  accountId,
-  sessionId,
-  countedAs: scope === "full" ? accountId : sessionId,
-});
+export const requesterOf = ({ token, caller }: { token: VerifiedToken; caller: string }): Requester => {
+  const { accountId, sessionId, scope } = token;
+  return { caller, accountId, sessionId, countedAs: scope === "full" ? accountId : sessionId };
+};
 
-/** Refusals that the record keeps. */
-const RECORDED = [
+/** Reasons of refusals that are recorded. */
+const RECORDED_REASONS = [
   "SigningRefused",
   "InvalidMessage",
   "AccountNotReady",
@@ -46,19 +44,20 @@ const RECORDED = [
   "MessageRenewed",
 ] as const;
 
-/** What the rules allow: the key that signs, and where it stands on chain. */
+/** What a permitted request is signed with. */
 export interface Permission {
   readonly key: KeyReference;
-  /** 16 hex digits. */
+  /** The account of the key on chain, 16 hex digits. */
   readonly address: string;
   readonly keyId: number;
-  /** What the signature lets be used; absent where no budget is concerned. */
+  /** What the signature may use of budgets; undefined where none applies. */
   readonly reservation?: Reservation | undefined;
 }
 
-/** What the rules decide by: the policy when the request came, and the script's hash (SHA-256, hex). */
-export interface Deciding {
+/** The policy when the request arrived, and the hash of its script. */
+export interface DecisionContext {
   readonly policy: Policy;
+  /** SHA-256, hex. */
   readonly scriptHash: string;
 }
 
@@ -75,7 +74,7 @@ export interface DecideOptions {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly policies: PolicySource;
-  /** Refusals of one asker that are recorded per minute; more are only counted. */
+  /** Refusals of one requester that are recorded per minute; more are only counted. */
   readonly recordedRefusalsPerMinute?: number;
 }
 
@@ -88,27 +87,29 @@ function decode(message: Uint8Array): DecodedMessage {
     if (error instanceof InvalidMessageError) throw new AppError("InvalidMessage", { detail: error.message });
     throw error;
   }
-  // What the rules see must be what is signed, byte for byte: a second net below the decoder's own.
-  const again = decoded.kind === "payload" ? payloadMessage(decoded) : envelopeMessage(decoded);
-  if (!Buffer.from(again).equals(message)) throw new AppError("InvalidMessage", { detail: "another spelling" });
+  // What the rules see must be what is signed, byte for byte: a second check after the decoder's own.
+  const encoded = decoded.kind === "payload" ? payloadMessage(decoded) : envelopeMessage(decoded);
+  if (!Buffer.from(encoded).equals(message)) throw new AppError("InvalidMessage", { detail: "non-canonical encoding" });
   return decoded;
 }
 
 /**
- * The one way to a signature: decode, let the rules decide, sign, make the record durable, and only then let the signature go. A refusal is recorded as well.
+ * The only way to a signature: decodes the message, calls `permit`, which checks the rules and writes the
+ * request's effects, signs, makes the audit record and the reservation durable, and only then returns the
+ * signature. A refusal is recorded as well.
  */
 export function createDecide(options: DecideOptions) {
   const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;
   let window = 0;
   const refusals = new Map<string, number>();
 
-  const mayRecordRefusal = (asker: Asker): boolean => {
+  const mayRecordRefusal = (requester: Requester): boolean => {
     const minute = Math.floor(clock.now().getTime() / 60_000);
     if (minute !== window) {
       refusals.clear();
       window = minute;
     }
-    const id = `${asker.caller}/${asker.accountId}`;
+    const id = `${requester.caller}/${requester.accountId}`;
     const count = (refusals.get(id) ?? 0) + 1;
     refusals.set(id, count);
     return count <= recordedRefusalsPerMinute;
@@ -117,13 +118,13 @@ export function createDecide(options: DecideOptions) {
   return async function decide(
     operation: Operation,
     message: Uint8Array,
-    asker: Asker,
-    rules: (decoded: DecodedMessage, deciding: Deciding) => Promise<Permission>,
+    requester: Requester,
+    permit: (message: DecodedMessage, context: DecisionContext) => Promise<Permission>,
   ): Promise<SignedMessage> {
     const policy = policies.current();
     const entry = {
       time: clock.now(),
-      ...asker,
+      ...requester,
       operation,
       chainName: "",
       messageHash: sha256(message),
@@ -131,30 +132,30 @@ export function createDecide(options: DecideOptions) {
       policyVersion: policy.version,
       keyVersion: 0,
     };
-    audit.admit(asker.countedAs);
+    audit.admit(requester.countedAs);
     let scriptHash = "";
     let recorded = false;
     try {
       const decoded = decode(message);
       scriptHash = sha256(decoded.script);
       checkSwitch(operation, policy);
-      const { key, address, keyId, reservation } = await rules(decoded, { policy, scriptHash });
+      const { key, address, keyId, reservation } = await permit(decoded, { policy, scriptHash });
       const signature = await vault.sign(key, message);
       await faultPoint("signature made");
-      // Whatever comes of it is recorded there: also that a budget is used up.
+      // From here on append records the verdict, also where a budget refuses.
       recorded = true;
       const receipt = await audit.append(
         { ...entry, chainName: key.chainName, scriptHash, verdict: "signed", keyVersion: vault.version(key) },
         reservation,
-        // Who has an account is limited by its signatures per minute, which count what a budget refuses.
-        asker.accountId === "" ? () => mayRecordRefusal(asker) : undefined,
+        // An account's refusals by a budget are limited already: they count as its signatures per minute.
+        requester.accountId === "" ? () => mayRecordRefusal(requester) : undefined,
       );
       await faultPoint("audit committed");
       return { address, keyId, signature, receipt };
     } catch (error) {
-      const refused = !recorded && isAppError(error, ...RECORDED);
-      if (refused) audit.noteRefusal(asker.countedAs);
-      if (refused && mayRecordRefusal(asker)) {
+      const refused = !recorded && isAppError(error, ...RECORDED_REASONS);
+      if (refused) audit.noteRefusal(requester.countedAs);
+      if (refused && mayRecordRefusal(requester)) {
         const verdict = error.metadata.reason ?? error.reason;
         await audit.append({ ...entry, scriptHash, verdict });
       }

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { type ChainPolicy, wantedServerKeyVersion } from "../policy/transaction.ts";
+import { type ChainPolicy, wantedServerKeyVersion } from "../policy/chain.ts";
 import type { Vault } from "../vault/index.ts";
 
 /** Server keys of one version. */

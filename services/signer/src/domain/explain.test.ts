@@ -22,7 +22,7 @@ describe("explain", () => {
     expect(await asking(payloadMessage(tx()), chainName)).toEqual({
       kind: "payload",
       refusalReason: "",
-      detail: expect.stringContaining(`free script; transaction; script `),
+      detail: expect.stringContaining(`custom script; transaction; script `),
       reserves: { count: 1, computation: 0, fees: 0 },
     });
     expect(await asking(envelopeMessage(byDevice()), "")).toMatchObject({

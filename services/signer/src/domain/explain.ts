@@ -3,22 +3,25 @@ import { createAccountsScript, type DecodedMessage, decodeMessage, InvalidMessag
 import { sha256 } from "../audit/record.ts";
 import type { Amounts } from "../budget/budget.ts";
 import { amountsOf } from "../budget/reserve.ts";
-import { checkPaymasterOnlyPays } from "../policy/paymaster.ts";
+import type { ChainPolicy } from "../policy/chain.ts";
+import { paymasterOnlyPays } from "../policy/paymaster-rules.ts";
 import { checkSwitch, type Operation, type PolicySource } from "../policy/policy.ts";
-import { refuse } from "../policy/refusal.ts";
+import { refusal } from "../policy/refusal.ts";
+import { evaluate } from "../policy/rule.ts";
+import { checkCustomScript } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
-import { type Template, templateOf } from "../policy/template.ts";
-import { type ChainPolicy, checkGasLimit } from "../policy/transaction.ts";
-import { checkFreeScript } from "./sign-transaction.ts";
+import { readTemplate } from "../policy/template.ts";
+import { templateArgumentsAreReadable } from "../policy/template-rules.ts";
+import { gasLimitIsWithinCap } from "../policy/transaction-rules.ts";
 
-/** What a message is, and what the rules that need no account say about it. */
+/** The result of the rules that need no account. */
 export interface Explanation {
   /** Empty where the message could not be decoded. */
   readonly kind: DecodedMessage["kind"] | "";
-  /** The rule that decides; empty where none of those refuses. */
+  /** The rule that refuses; empty where none of them does. */
   readonly refusalReason: string;
   readonly detail: string;
-  /** What the signature would take from budgets; absent where it would not be given, and for a creation. */
+  /** What the signature would reserve of budgets; undefined where it would be refused, and for a creation. */
   readonly reserves?: Amounts;
 }
 
@@ -28,32 +31,24 @@ export interface ExplainOptions {
   readonly chains: ReadonlyMap<string, ChainPolicy>;
 }
 
-/** Which operation the message is for. Without a chain's name any of ours will do. */
+/** Returns the operation that the message is for, on any of these chains. */
 function operationOf({ kind, payer, script }: DecodedMessage, chains: readonly ChainPolicy[]): Operation {
   if (chains.some(({ evmContract }) => script === createAccountsScript(evmContract))) return "creation";
   const paid = chains.some(({ paymaster }) => paymaster.address === payer);
   return kind === "envelope" && paid ? "paymaster" : "transaction";
 }
 
-/** Without a chain's name the template of any will do; what one chain's text refuses another one's may allow. */
-function templateOnAny(decoded: DecodedMessage, chains: readonly ChainPolicy[]): Template | undefined {
-  let refusal: unknown;
-  for (const hybridCustody of [undefined, ...chains.map((chain) => chain.hybridCustody)]) {
-    try {
-      const template = templateOf(decoded, hybridCustody);
-      if (template) return template;
-    } catch (error) {
-      refusal ??= error;
-    }
-  }
-  if (refusal !== undefined) throw refusal;
-  return undefined;
+/** Returns the template of any of these chains; where none has one, why the arguments could not be read. */
+function templateOnAny(decoded: DecodedMessage, chains: readonly ChainPolicy[]): ReturnType<typeof readTemplate> {
+  const read = [undefined, ...chains].map((chain) => readTemplate(decoded, chain?.hybridCustody));
+  const problem = read.find(({ templateProblem }) => templateProblem !== "");
+  return read.find(({ template }) => template) ?? problem ?? { template: undefined, templateProblem: "" };
 }
 
 /**
- * Decodes a message, says what it is and which rule decides; signs nothing and leaves no record. It knows no account, so whose authorizer, proposer, payer and signatures
- * these are stays open; it does not say whether a
- * creation's keys are right, nor what is left of a budget.
+ * Decodes a message and returns what it is and which rule decides; signs nothing and writes no record. It uses
+ * no account: rules about whose authorizer, proposer, payer and signatures these are do not apply, nor those
+ * about a creation's keys and what is left of a budget. Without a chain's name a template of any chain is one.
  */
 export const explain =
   ({ policies, scripts, chains }: ExplainOptions) =>
@@ -68,22 +63,25 @@ export const explain =
       const operation = operationOf(decoded, known);
       const scriptHash = sha256(decoded.script);
       const { authorizers, proposalKey, payer, gasLimit } = decoded;
-      detail = `${operation}; script ${scriptHash}; authorizers ${authorizers.join(", ")}; proposer ${proposalKey.address}; payer ${payer}; gas limit ${gasLimit}; policy ${policy.version}`;
+      const parties = `authorizers ${authorizers.join(", ")}; proposer ${proposalKey.address}; payer ${payer}`;
+      detail = `${operation}; script ${scriptHash}; ${parties}; gas limit ${gasLimit}; policy ${policy.version}`;
       checkSwitch(operation, policy);
       if (operation === "creation") return { kind, refusalReason: "", detail: `accounts are created; ${detail}` };
-      if (authorizers.length > 1) refuse("MoreThanOneAuthorizer", "the account must be the only authorizer");
-      if (authorizers.length === 0) refuse("NotYourAccount", "nobody authorizes");
-      checkPaymasterOnlyPays(decoded, new Set([...chains.values()].map(({ paymaster }) => paymaster.address)));
-      const template = templateOnAny(decoded, known);
-      checkGasLimit(decoded, template, policy);
-      // Whoever has things explained waits behind each other, and not before those who have things signed.
-      if (!template) await checkFreeScript(scripts, decoded, { policy, scriptHash }, "explain");
+      if (authorizers.length > 1) throw refusal("MoreThanOneAuthorizer", "the account must be the only authorizer");
+      if (authorizers.length === 0) throw refusal("NotYourAccount", "the message has no authorizer");
+      const paymasters = new Set([...chains.values()].map(({ paymaster }) => paymaster.address));
+      evaluate([paymasterOnlyPays], { message: decoded, paymasters });
+      const { template, templateProblem } = templateOnAny(decoded, known);
+      evaluate([templateArgumentsAreReadable], { templateProblem });
+      evaluate([gasLimitIsWithinCap], { message: decoded, template, policy });
+      // All callers of Explain share one queue, apart from those of requests that are to be signed.
+      if (!template) await checkCustomScript(scripts, decoded, { policy, scriptHash, requester: "explain" });
       const payingChain = known.find(({ paymaster }) => paymaster.address === payer)?.chainName ?? chainName;
       return {
         kind,
         refusalReason: "",
         reserves: amountsOf(operation, decoded, payingChain, policy),
-        detail: `${template ? `template ${template.name}` : "free script"}; ${detail}`,
+        detail: `${template ? `template ${template.name}` : "custom script"}; ${detail}`,
       };
     } catch (error) {
       if (error instanceof InvalidMessageError)

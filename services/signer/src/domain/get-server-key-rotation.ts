@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type ChainPolicy, wantedServerKeyVersion } from "../policy/transaction.ts";
+import { type ChainPolicy, wantedServerKeyVersion } from "../policy/chain.ts";
 import type { Vault } from "../vault/index.ts";
 import type { AccountOnChain, BindingStore } from "./ports.ts";
 

@@ -1,59 +1,73 @@
+import type { PublicKey } from "@countersign/keys";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
+import type { TimeLock } from "../policy/time-lock.ts";
+import type { AddedKey } from "../policy/user-keys.ts";
+import type { Effect } from "./effects.ts";
 
 export type AccountOnChain = Pick<Binding, "accountId" | "chainName">;
 
-/** Where accounts stand; see proto signer.v1.Creation/BindAddress. */
+/** Addresses of accounts; see proto signer.v1.Creation/BindAddress. */
 export interface BindingStore {
   /** All bindings of an account, oldest first. */
   find(accountId: string): Promise<Binding[]>;
-  /** Writes the binding and its event, unless account or address is bound on that chain. Answers what stands there now for the account. */
+  /**
+   * Writes the binding and its event, unless account or address is bound on that chain. Returns the account's
+   * binding as it is then.
+   */
   insert(binding: Binding, context: { now: Date; requestId: string }): Promise<Binding | undefined>;
-  /** Remembers, before the signature leaves, that a rotation to this version may come; the same again changes nothing. */
-  beginRotation(account: AccountOnChain, version: number, now: Date): Promise<void>;
-  /** Appends the version that a rotation brought, behind the one before and where one was begun; of two for one version the first stays. Answers what stands there now. */
+  /**
+   * Appends the version of a sealed rotation, after the version before and only where the rotation was signed;
+   * of two for one version the first stays. Returns the binding as it is then.
+   */
   appendVersion(account: AccountOnChain, place: ServerKeyPlace, now: Date): Promise<Binding | undefined>;
-  /** A version that a rotation brought stands elsewhere than it was told; still between its neighbours, else nothing changes. Answers what stands there now. */
+  /**
+   * Corrects the index of a version that a rotation brought, within those of its neighbours; otherwise nothing
+   * changes. Returns the binding as it is then.
+   */
   moveVersion(account: AccountOnChain, place: ServerKeyPlace): Promise<Binding | undefined>;
-  /** The newest version is not on chain; of one that is not the newest nothing changes. Answers what stands there now. */
+  /** Removes the newest version, which is not on chain; any other stays. Returns the binding as it is then. */
   takeBackVersion(account: AccountOnChain, version: number): Promise<Binding | undefined>;
   /** Which of these accounts are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
 }
 
-/** With which versions of server keys creations of accounts were signed. */
+/** Creations of accounts that were signed. */
 export interface SignedCreations {
-  /** Before the signature leaves; the same again changes nothing. */
-  note(chainName: string, accountIds: readonly string[], version: number, now: Date): Promise<void>;
+  /**
+   * Records, before the signature leaves and in one transaction, the version of the server keys with which
+   * these accounts are created, and their first user keys. Recorded again, nothing changes.
+   */
+  record(
+    creation: {
+      readonly chainName: string;
+      readonly serverKeyVersion: number;
+      readonly accounts: readonly { readonly accountId: string; readonly userKey: PublicKey }[];
+    },
+    now: Date,
+  ): Promise<void>;
   has(account: AccountOnChain, version: number): Promise<boolean>;
 }
 
-/** How often a token that is good for few uses was used. */
-export interface EphemeralUses {
-  /** Counts one more use; false, and nothing counted, once there were `most`. */
-  use(requestId: string, operation: "transaction" | "paymaster", most: number, now: Date): Promise<boolean>;
+/** User keys that came to an account with the signer's signature, the oldest first. A key and its negation are one. */
+export interface AddedKeys {
+  of(account: AccountOnChain): Promise<AddedKey[]>;
 }
 
-/** Sequence numbers of server keys for which something was signed. */
+/** Keys that became an account's recovery key with the signer's signature; never forgotten. */
+export interface RecoveryKeys {
+  of(account: AccountOnChain): Promise<PublicKey[]>;
+}
+
+/** Keys whose revocation was signed; never forgotten. `publicKey`: 128 hex digits; a key and its negation are one. */
+export interface RevokedKeys {
+  has(account: AccountOnChain, publicKey: string): Promise<boolean>;
+}
+
+/** Sequence numbers of server keys for which a template was signed. */
 export interface SignedTemplates {
   /**
-   * Remembers a number as this session's, before the signature leaves. False, and nothing remembered, where
-   * `most` other numbers of this key were signed for last by this session, since then, and are not known to
-   * be used up; over all replicas. `unfrozenAt`: what was signed up to then stays known as signed before the
-   * account's last freeze.
-   */
-  note(
-    account: Pick<Binding, "accountId" | "chainName" | "address" | "serverKeyIndex">,
-    number: bigint,
-    now: Date,
-    open: {
-      readonly sessionId: string;
-      readonly most: number;
-      readonly since: Date;
-      readonly unfrozenAt?: Date | undefined;
-    },
-  ): Promise<boolean>;
-  /**
-   * When a later number was last signed before the account's freeze was lifted; undefined: not since then.
+   * Returns when a number above this one was last signed for before the account's freeze was lifted, if after
+   * `since`.
    */
   laterKeptAt(
     account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">,
@@ -61,4 +75,25 @@ export interface SignedTemplates {
     freeze: { readonly since: Date; readonly unfrozenAt: Date },
   ): Promise<Date | undefined>;
   has(account: Pick<Binding, "accountId" | "chainName" | "serverKeyIndex">, number: bigint): Promise<boolean>;
+}
+
+export interface TimeLockStore {
+  /**
+   * Returns the lock that is in effect for the same request; otherwise starts the requested one, which
+   * replaces any other of the operation, with its event in one commit. Of racing first requests one starts.
+   */
+  startOrFind(requested: TimeLock, requestId: string): Promise<TimeLock>;
+  /** Locks in effect: pending, over, or cancelled a short time ago. Newest first. */
+  list(accountId: string, now: Date): Promise<TimeLock[]>;
+  /** Cancels with its event; returns the lock as it is then, undefined where there is none. */
+  cancel(accountId: string, id: string, now: Date, requestId: string): Promise<TimeLock | undefined>;
+}
+
+/** Writes what a signature must leave behind before it leaves. */
+export interface EffectStore {
+  /**
+   * Writes all effects in one transaction. The database checks the limits and conditions of some of them:
+   * returns the first effect that it refuses, and then nothing is written.
+   */
+  record(account: Binding, effects: readonly Effect[], now: Date): Promise<Effect | undefined>;
 }

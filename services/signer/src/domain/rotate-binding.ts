@@ -1,7 +1,7 @@
 import type { Clock } from "@countersign/core";
 import { faultPoint } from "../fault-points.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
-import { refuse } from "../policy/refusal.ts";
+import { refusal } from "../policy/refusal.ts";
 import type { AccountOnChain, BindingStore } from "./ports.ts";
 
 export interface RotateBindingCommand extends AccountOnChain {
@@ -15,12 +15,12 @@ export interface RotateBindingCommand extends AccountOnChain {
 /** An account with more keys than this runs none of our templates within the chain's limit of computation: they look at every key. */
 const MAX_KEY_INDEX = 9_999;
 
-const conflict = (detail: string): never => refuse("BindingConflict", detail);
+const conflict = (detail: string) => refusal("BindingConflict", detail);
 
 /** The chain counts on: a key that was added later stands behind all others. */
 function checkIndex(index: number, before: ServerKeyPlace): void {
-  if (index <= before.index) conflict("the index is not a later key's");
-  if (index > MAX_KEY_INDEX) conflict("no account has so many keys");
+  if (index <= before.index) throw conflict("the index is not a later key's");
+  if (index > MAX_KEY_INDEX) throw conflict("no account has so many keys");
 }
 
 /** All server keys of an account, as it was told, the oldest first. */
@@ -42,7 +42,7 @@ export const rotateBinding =
     const isTold = (place: ServerKeyPlace | undefined) => place?.version === version && place.index === index;
     const found = await bindings.find(accountId);
     const before = found.find((binding) => binding.chainName === chainName);
-    if (!before) return conflict("the account is not bound on this chain");
+    if (!before) throw conflict("the account is not bound on this chain");
     const places = placesOf(before);
     const current = places.at(-1)!;
     const at = places.findIndex((place) => place.version === version);
@@ -50,23 +50,23 @@ export const rotateBinding =
 
     let after: Binding | undefined;
     if (replaces !== undefined) {
-      if (current.version !== replaces) conflict("that version is not the current one");
-      if (!isTold(places.at(-2))) conflict("the version before is another one, or stands elsewhere");
+      if (current.version !== replaces) throw conflict("that version is not the current one");
+      if (!isTold(places.at(-2))) throw conflict("the version before is another one, or stands elsewhere");
       after = await bindings.takeBackVersion(account, replaces);
     } else if (at >= 0) {
       const [previous, next] = [places[at - 1], places[at + 1]];
-      if (!previous) return conflict("the first key stands where the creation has put it");
+      if (!previous) throw conflict("the first key stands where the creation has put it");
       checkIndex(index, previous);
-      if (next && index >= next.index) conflict("the index is not an earlier key's");
+      if (next && index >= next.index) throw conflict("the index is not an earlier key's");
       after = await bindings.moveVersion(account, { index, version });
     } else {
       if (current.version + 1 !== version || (before.rotatingTo ?? 0) < version)
-        conflict("no rotation to this version was signed");
+        throw conflict("no rotation to this version was signed");
       checkIndex(index, current);
       after = await bindings.appendVersion(account, { index, version }, clock.now());
     }
     await faultPoint("binding rotated");
     const now = after ? placesOf(after) : [];
     const stands = replaces === undefined ? now.find((place) => place.version === version) : now.at(-1);
-    if (!isTold(stands)) conflict("the version is bound otherwise");
+    if (!isTold(stands)) throw conflict("the version is bound otherwise");
   };

@@ -1,6 +1,6 @@
 import type { Executed, Floor } from "../budget/settlement.ts";
 import { faultPoint } from "../fault-points.ts";
-import { type ChainPolicy, referenceSeconds } from "../policy/transaction.ts";
+import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 
 /** Reservations that wait for their chain. */
 export interface SettlementStore {

@@ -1,10 +1,9 @@
 import type { Clock } from "@countersign/core";
 import type { CreationReserve } from "../budget/reserve.ts";
-import { checkCreation, checkCreationAccounts, checkCreationVersion } from "../policy/creation.ts";
-import { refuse } from "../policy/refusal.ts";
-import { type ChainPolicy, creatorVersion, wantedServerKeyVersion } from "../policy/transaction.ts";
+import { type ChainPolicy, creatorVersion, wantedServerKeyVersion } from "../policy/chain.ts";
+import { accountsAreFewAndDistinct, CREATION_RULES, readUserKeys } from "../policy/creation-rules.ts";
+import { evaluate } from "../policy/rule.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
-import type { AddedKeys } from "./added-keys.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
 import type { BindingStore, SignedCreations } from "./ports.ts";
 
@@ -13,14 +12,14 @@ export interface SignCreationCommand {
   readonly message: Uint8Array;
   /** Account i of the message's lists. */
   readonly accountIds: readonly string[];
+  /** The name in the caller's certificate. */
   readonly caller: string;
 }
 
-export interface SignCreationOptions {
+export interface SignCreationPorts {
   readonly decide: Decide;
-  readonly bindings: BindingStore;
-  readonly signedCreations: SignedCreations;
-  readonly addedKeys: Pick<AddedKeys, "recordCreation">;
+  readonly bindings: Pick<BindingStore, "bound">;
+  readonly signedCreations: Pick<SignedCreations, "record">;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly reserve: CreationReserve;
@@ -28,43 +27,40 @@ export interface SignCreationOptions {
 }
 
 /**
- * The creator's signature over the creation of these accounts, counted in the service's budgets of creations; see policy/creation.ts for the rules. Their server keys are of the version that accounts
- * are brought to, and no other is bound later than one signed here. Errors: SigningRefused, MessageRenewed where the keys are of another version: derived before it was wanted.
+ * Signs the creation of accounts with the creator's key, with server keys of the version that is wanted now.
+ * Only a creation that was signed here can be bound later. Errors: see signer.v1.Creation/SignCreation.
  */
 export const signCreation =
-  ({ decide, bindings, signedCreations, addedKeys, vault, clock, reserve, chain }: SignCreationOptions) =>
-  ({ chainName, message, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
-    const policy = chain(chainName);
-    const asker = { caller, accountId: "", sessionId: "", countedAs: "" };
-    return decide("creation", message, asker, async (decoded, deciding) => {
-      checkCreationAccounts(accountIds);
-      const version = wantedServerKeyVersion(policy);
-      const keysOf = (of: number) =>
-        Promise.all(
-          accountIds.map((accountId) => vault.publicKey({ role: "server", chainName, accountId, version: of })),
-        );
-      const serverKeys = await keysOf(version);
-      const otherVersions = vault.versions("server").filter((other) => other !== version);
-      const others = (await Promise.all(otherVersions.map(keysOf))).flat();
-      checkCreationVersion(decoded, others);
-      const userKeys = checkCreation(decoded, serverKeys, policy, [
-        ...others,
-        ...(await ownPublicKeys(vault, chainName)),
-      ]);
-      const [bound] = await bindings.bound(chainName, accountIds);
-      if (bound) refuse("BadCreation", "an account that is deployed already");
-      // Before the signature leaves: only a creation signed here is bound, and its user keys are the first.
-      const now = clock.now();
-      const keys = accountIds.map((accountId, i) => ({ accountId, key: userKeys[i]! }));
-      await Promise.all([
-        signedCreations.note(chainName, accountIds, version, now),
-        addedKeys.recordCreation(chainName, keys, now),
-      ]);
+  ({ decide, bindings, signedCreations, vault, clock, reserve, chain: chainOf }: SignCreationPorts) =>
+  ({ chainName, message: bytes, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
+    const chain = chainOf(chainName);
+    const requester = { caller, accountId: "", sessionId: "", countedAs: "" };
+    return decide("creation", bytes, requester, async (message, { policy }) => {
+      evaluate([accountsAreFewAndDistinct], accountIds);
+      const serverKeyVersion = wantedServerKeyVersion(chain);
+      const keysOf = (version: number) =>
+        Promise.all(accountIds.map((accountId) => vault.publicKey({ role: "server", chainName, accountId, version })));
+      const otherVersions = vault.versions("server").filter((version) => version !== serverKeyVersion);
+      const userKeys = readUserKeys(message);
+      const facts = {
+        message,
+        chain,
+        serverKeys: await keysOf(serverKeyVersion),
+        otherServerKeys: (await Promise.all(otherVersions.map(keysOf))).flat(),
+        serviceKeys: await ownPublicKeys(vault, chainName),
+        userKeys,
+        boundAccountIds: await bindings.bound(chainName, accountIds),
+      };
+      evaluate(CREATION_RULES, facts);
+
+      const accounts = accountIds.map((accountId, i) => ({ accountId, userKey: userKeys![i]! }));
+      await signedCreations.record({ chainName, serverKeyVersion, accounts }, clock.now());
+      const { keyId } = message.proposalKey;
       return {
-        key: { role: "creator", chainName, version: creatorVersion(policy, decoded.proposalKey.keyId) },
-        address: policy.creator.address,
-        keyId: decoded.proposalKey.keyId,
-        reservation: reserve(decoded, { chainName, accounts: accountIds.length }, deciding.policy),
+        key: { role: "creator", chainName, version: creatorVersion(chain, keyId) },
+        address: chain.creator.address,
+        keyId,
+        reservation: reserve(message, { chainName, accounts: accountIds.length }, policy),
       };
     });
   };

@@ -3,12 +3,12 @@ import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, expect, it } from "vitest";
 import { addition } from "../testing/key-addition-fixture.ts";
+import { memoryEffects } from "../testing/memory-effects.ts";
 import {
   account,
   asked,
   chain,
   chainName,
-  clock,
   decide,
   policy,
   refusal,
@@ -17,12 +17,14 @@ import {
   signing,
   state,
   store,
+  stores,
   transaction,
   tx,
   uses,
   verifies,
 } from "../testing/policy-fixture.ts";
-import { OPEN_TEMPLATES, signTransaction } from "./sign-transaction.ts";
+import { MAX_OPEN_TEMPLATES_PER_SESSION } from "./effects.ts";
+import { signTransaction } from "./sign-transaction.ts";
 import { signVoid } from "./sign-void.ts";
 
 let frozen: boolean;
@@ -32,7 +34,6 @@ const sign = signVoid({
   bindings: store,
   signedTemplates,
   freezes: { current: () => current, isFrozen: (accountId) => frozen && accountId === account.accountId },
-  clock,
   chain,
 });
 const referenceBlockId = "cd".repeat(32);
@@ -73,20 +74,20 @@ it("signs the empty transaction of that number, and pays for it", async () => {
 
 it("a thief with a token has us pay for few voids: a server key has no more numbers open than it may", async () => {
   const first = command.sequenceNumber;
-  for (let n = 1n; n < BigInt(OPEN_TEMPLATES); n++)
+  for (let n = 1n; n < BigInt(MAX_OPEN_TEMPLATES_PER_SESSION); n++)
     await transaction(asked(payloadMessage(addition(undefined, at(first + n)))));
   state.records = [];
-  const more = BigInt(OPEN_TEMPLATES) + first;
+  const more = BigInt(MAX_OPEN_TEMPLATES_PER_SESSION) + first;
   expect(await refusal(transaction(asked(payloadMessage(addition(undefined, at(more))))))).toBe("TooManyOpenTemplates");
   // The one that is next on chain, made anew, is signed as ever.
   await transaction(asked(payloadMessage(addition())));
   let voids = 0;
   for (let number = first; await sign({ ...command, sequenceNumber: number }); number++) voids += 1;
-  expect(voids).toBe(OPEN_TEMPLATES);
+  expect(voids).toBe(MAX_OPEN_TEMPLATES_PER_SESSION);
 });
 
 it("a thief's session leaves the owner's every number: revoking the thief's key is signed", async () => {
-  for (let n = 0n; n < BigInt(OPEN_TEMPLATES); n++)
+  for (let n = 0n; n < BigInt(MAX_OPEN_TEMPLATES_PER_SESSION); n++)
     await transaction(asked(payloadMessage(addition(undefined, at(1_000n + n))), { sessionId: "thief" }));
   state.records = [];
   const far = () => asked(payloadMessage(addition(undefined, at(2_000n))), { sessionId: "thief" });
@@ -95,7 +96,10 @@ it("a thief's session leaves the owner's every number: revoking the thief's key 
 });
 
 it("what is refused for its number was no use of an ephemeral token", async () => {
-  const full = signTransaction({ ...signing, signedTemplates: { ...signedTemplates, note: async () => false } });
+  const full = signTransaction({
+    ...signing,
+    effects: memoryEffects({ ...stores, signedTemplates: { record: async () => false } }),
+  });
   const { publicKey } = generateKeyPair();
   const own = asked(payloadMessage(addition(publicKey)), { scope: "sign", accountKey: publicKey });
   expect(await refusal(full(own))).toBe("TooManyOpenTemplates");

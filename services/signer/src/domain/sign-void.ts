@@ -1,11 +1,12 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError } from "@countersign/core";
 import { envelopeMessage, payloadMessage, voidPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
-import { refuse } from "../policy/refusal.ts";
-import { type ChainPolicy, paymasterVersion } from "../policy/transaction.ts";
+import { serverKeyOf } from "../policy/account.ts";
+import { type ChainPolicy, paymasterVersion } from "../policy/chain.ts";
+import { refusal } from "../policy/refusal.ts";
+import { evaluate, type Rule } from "../policy/rule.ts";
 import type { Decide, SignedMessage } from "./decide.ts";
 import type { BindingStore, SignedTemplates } from "./ports.ts";
-import { serverKeyOf } from "./sign-transaction.ts";
 
 export interface SignVoidCommand {
   readonly accountId: string;
@@ -13,27 +14,39 @@ export interface SignVoidCommand {
   /** 64 hex digits. */
   readonly referenceBlockId: string;
   readonly sequenceNumber: bigint;
+  /** The name in the caller's certificate. */
   readonly caller: string;
 }
 
-export interface SignVoidOptions {
+export interface SignVoidPorts {
   readonly decide: Decide;
-  readonly bindings: BindingStore;
-  readonly signedTemplates: SignedTemplates;
+  readonly bindings: Pick<BindingStore, "find">;
+  readonly signedTemplates: Pick<SignedTemplates, "has">;
+  /** Auth's token state. */
   readonly freezes: { current(): boolean; isFrozen(accountId: string): boolean };
-  readonly clock: Clock;
   chain(name: string): ChainPolicy;
 }
 
-/** Nothing was signed for the number: nothing is signed now. */
+interface VoidFacts {
+  readonly isFrozen: boolean;
+}
+
+/** Nothing was signed for the number, so there is nothing to void. No refusal: no record is written. */
 class NothingToVoid extends Error {}
 
+const accountIsFrozen: Rule<VoidFacts> = ({ isFrozen }) =>
+  isFrozen ? undefined : refusal("NotFrozen", "the account is not frozen");
+
+/** The rules of voiding a sequence number, in the order in which they apply. */
+export const VOID_RULES: readonly Rule<VoidFacts>[] = [accountIsFrozen];
+
 /**
- * Both signatures of the empty transaction that uses up a sequence number of a frozen account's server key; undefined where nothing was signed for it. What is signed is written here: the caller names
- * no script. Errors: see signer.v1.Freezing/SignVoid.
+ * Signs, as proposer and as payer, the empty transaction that uses up a sequence number of a frozen account's
+ * server key. The signer writes the transaction itself: the caller names no script. Returns undefined where
+ * nothing was signed for the number. Errors: see signer.v1.Freezing/SignVoid.
  */
 export const signVoid =
-  ({ decide, bindings, signedTemplates, freezes, chain }: SignVoidOptions) =>
+  ({ decide, bindings, signedTemplates, freezes, chain }: SignVoidPorts) =>
   async (command: SignVoidCommand): Promise<{ payload: SignedMessage; envelope: SignedMessage } | undefined> => {
     const { accountId, chainName, referenceBlockId, sequenceNumber, caller } = command;
     const policy = chain(chainName);
@@ -42,24 +55,20 @@ export const signVoid =
     if (!account) throw new AppError("AccountNotReady");
     const { address, serverKeyIndex: keyId } = account;
     const { paymaster } = policy;
-    const transaction = voidPayload({
-      referenceBlockId,
-      proposalKey: { address, keyId, sequenceNumber },
-      payer: paymaster.address,
-    });
-    // In nobody's limit: who has used up the account's would keep what was signed from being voided.
-    const asker = { caller, accountId, sessionId: "", countedAs: "" };
+    const proposalKey = { address, keyId, sequenceNumber };
+    const transaction = voidPayload({ referenceBlockId, proposalKey, payer: paymaster.address });
+    // In no limit of signatures per minute: a thief who used up the account's would keep a template from being voided.
+    const requester = { caller, accountId, sessionId: "", countedAs: "" };
     try {
-      const payload = await decide("transaction", payloadMessage(transaction), asker, async () => {
-        if (!freezes.isFrozen(accountId)) refuse("NotFrozen", "the account is not frozen");
+      const payload = await decide("transaction", payloadMessage(transaction), requester, async () => {
+        evaluate(VOID_RULES, { isFrozen: freezes.isFrozen(accountId) });
         if (!(await signedTemplates.has(account, sequenceNumber))) throw new NothingToVoid();
         return { key: serverKeyOf(account), address, keyId };
       });
       const payloadSignatures = [{ address, keyId, signature: bytesToHex(payload.signature) }];
       const paid = envelopeMessage({ ...transaction, payloadSignatures });
-      const version = paymasterVersion(policy);
-      const envelope = await decide("paymaster", paid, asker, async () => ({
-        key: { role: "paymaster", chainName, version },
+      const envelope = await decide("paymaster", paid, requester, async () => ({
+        key: { role: "paymaster", chainName, version: paymasterVersion(policy) },
         address: paymaster.address,
         keyId: paymaster.keyId,
       }));

@@ -25,7 +25,7 @@ import {
   vault,
 } from "../testing/policy-fixture.ts";
 import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
-import { cancelTimeLock } from "./time-locks.ts";
+import { cancelTimeLock } from "./cancel-time-lock.ts";
 
 const recovery = generateKeyPair();
 const newDevice = generateKeyPair();
@@ -47,7 +47,7 @@ describe("a change of the recovery key", () => {
     });
     clock.advance(DELAYS.recoveryKeyMs - 1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockRequired");
-    expect(timeLocks.told).toEqual(["started add-recovery-key"]);
+    expect(timeLocks.events).toEqual(["started add-recovery-key"]);
     clock.advance(1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("signed");
   });
@@ -57,7 +57,7 @@ describe("a change of the recovery key", () => {
     const old = { authTime: new Date(clock.now().getTime() - DELAYS.loginMaxAgeMs - 1) };
     expect(await refusalOf(transaction(asked(message, old)))).toBe("LoginTooOld");
     expect(await refusalOf(transaction(asked(message)))).toBe("LoginTooOld");
-    expect(timeLocks.told).toEqual([]);
+    expect(timeLocks.events).toEqual([]);
   });
 
   it("does not wait on a young account, and does where nobody knows its age", async () => {
@@ -81,7 +81,7 @@ describe("a change of the recovery key", () => {
     expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
     clock.advance(DELAYS.recoveryKeyMs + DELAYS.goodForMs);
     expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
-    expect(timeLocks.told).toHaveLength(3);
+    expect(timeLocks.events).toHaveLength(3);
   });
 
   it("is cancelled by a device that was there before, and by no younger one; and is refused then", async () => {

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
-import { refuse } from "./refusal.ts";
+import { refusal } from "./refusal.ts";
 
 /** A server key's index on chain, and its version. */
 export interface ServerKeyPlace {
@@ -8,7 +8,7 @@ export interface ServerKeyPlace {
   readonly version: number;
 }
 
-/** Where an account stands on a chain, and which of its keys is ours. */
+/** The address of an account on a chain, and its server key. */
 export interface Binding {
   readonly accountId: string;
   readonly chainName: string;
@@ -16,32 +16,44 @@ export interface Binding {
   readonly address: string;
   readonly serverKeyIndex: number;
   readonly serverKeyVersion: number;
-  /** Our keys on the account before this one: revoked on chain, they never sign again. */
+  /** Server keys of the account before this one: revoked on chain, they never sign again. */
   readonly retired?: readonly ServerKeyPlace[];
-  /** The version that a rotation signed by us brings, until the account service has seen it on chain. */
+  /** The version of a signed rotation, until the account service has reported it sealed. */
   readonly rotatingTo?: number;
-  /** When it was bound; the first of an account's bindings tells its age. */
+  /** When it was bound. An account is as old as its first binding. */
   readonly boundAt?: Date;
 }
 
+/** The vault's key of an account. */
+export const serverKeyOf = ({ chainName, accountId, serverKeyVersion: version }: Binding) => ({
+  role: "server" as const,
+  chainName,
+  accountId,
+  version,
+});
+
+/** Whether a server key is at this index of the account, or was before a rotation. */
+export const isServerKeyIndex = ({ serverKeyIndex, retired = [] }: Binding, keyId: number): boolean =>
+  keyId === serverKeyIndex || retired.some(({ index }) => index === keyId);
+
 /**
- * The caller's account on the chain that the message is for. An address may be the account's on two chains, then `chainName` must say which.
+ * Returns the token's account on the chain that the message is for. `chainName` is needed only where the
+ * account has the same address on two chains. Its `boundAt` is that of the account's first binding.
  * Errors: AccountNotReady without a binding, SigningRefused (NotYourAccount, MoreThanOneAuthorizer).
  */
 export function requireOwnAccount(message: DecodedMessage, bindings: readonly Binding[], chainName: string): Binding {
   const candidates = chainName === "" ? bindings : bindings.filter((binding) => binding.chainName === chainName);
   if (candidates.length === 0) throw new AppError("AccountNotReady");
-  if (message.authorizers.length > 1) refuse("MoreThanOneAuthorizer", "the account must be the only authorizer");
-  const own = candidates.filter((binding) => binding.address === message.authorizers[0]);
-  const [binding] = own;
-  if (!binding) return refuse("NotYourAccount", "the authorizer is not the caller's account");
-  if (own.length > 1) {
-    throw new AppError("InvalidRequest", {
-      fields: [{ pointer: "/chainName", detail: "needed: two chains have this address" }],
-    });
+  const [authorizer, ...more] = message.authorizers;
+  if (more.length > 0) throw refusal("MoreThanOneAuthorizer", "the account must be the only authorizer");
+  const [binding, ...onOtherChains] = candidates.filter(({ address }) => address === authorizer);
+  if (!binding) throw refusal("NotYourAccount", "the authorizer is not the caller's account");
+  if (onOtherChains.length > 0) {
+    const detail = "required: the account has this address on several chains";
+    throw new AppError("InvalidRequest", { fields: [{ pointer: "/chainName", detail }] });
   }
   const ages = bindings.map(({ boundAt }) => boundAt?.getTime());
-  // A further chain makes no young account; one whose age is not known counts as old.
+  // An account counts as old where the age of one of its bindings is unknown.
   if (ages.includes(undefined)) return { ...binding, boundAt: new Date(0) };
   return { ...binding, boundAt: new Date(Math.min(...(ages as number[]))) };
 }

@@ -1,12 +1,13 @@
 import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { Backend } from "@countersign/rpc";
-import { refuse } from "./refusal.ts";
+import { refusal } from "./refusal.ts";
 
 const MINUTE_MS = 60_000;
 
 /**
- * The rules of backends besides our own services: users of their own apps only, of these the accounts that they may where any are named, and so many signatures a minute of this process. Errors of the check:
- * SigningRefused (NotYourApp, NotYourAccount), RateLimited.
+ * Makes the check of callers that are other backends: they sign for users of their own apps, where accounts
+ * are configured for those only, and up to a number of signatures per minute and process. The check counts the
+ * request. Its errors: SigningRefused (NotYourApp, NotYourAccount), RateLimited.
  */
 export function createBackendCheck(backend: (caller: string) => Backend | undefined, clock: Clock) {
   let minute = 0;
@@ -14,8 +15,9 @@ export function createBackendCheck(backend: (caller: string) => Backend | undefi
   return function checkBackend(caller: string, token: VerifiedToken): void {
     const rules = backend(caller);
     if (!rules) return;
-    if (!rules.apps.has(token.appId)) refuse("NotYourApp", "the token is of an app that is not the caller's");
-    if (rules.accounts?.has(token.accountId) === false) refuse("NotYourAccount", "the account is not the caller's");
+    if (!rules.apps.has(token.appId)) throw refusal("NotYourApp", "the token is of an app that is not the caller's");
+    if (rules.accounts?.has(token.accountId) === false)
+      throw refusal("NotYourAccount", "the account is not the caller's");
     if (rules.signaturesPerMinute === undefined) return;
     const now = clock.now().getTime();
     if (Math.floor(now / MINUTE_MS) !== minute) counts.clear();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { policy } from "../testing/policy-fixture.ts";
-import { creatorVersion, paymasterVersion } from "./transaction.ts";
+import { creatorVersion, paymasterVersion } from "./chain.ts";
 
 describe("versions of the service's own keys", () => {
   it("are the first unless the networks file says otherwise", () => {

@@ -1,8 +1,11 @@
 import { decodeMessage, envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
+import { requireSigner } from "../domain/find-approval.ts";
 import { account, byDevice, device, server, tx, vault } from "../testing/policy-fixture.ts";
-import { checkApproverSignature, checkServerSignature } from "./paymaster.ts";
+import { oneDeviceSigned, serverKeySignedForEphemeralToken } from "./paymaster-rules.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import { evaluate } from "./rule.ts";
 
 const other = generateKeyPair();
 const refusal = (check: Promise<unknown>): Promise<unknown> =>
@@ -15,8 +18,11 @@ const plain = (...signers: FlowTransaction[]) =>
   decoded({ ...tx(), payloadSignatures: signers.flatMap(({ payloadSignatures }) => payloadSignatures ?? []) });
 
 describe("the approver's signature beside an ephemeral token", () => {
-  const check = (message: ReturnType<typeof decoded>, approvers = [other.publicKey, device.publicKey]) =>
-    checkApproverSignature(message, account, approvers, []);
+  const check = async (message: ReturnType<typeof decoded>, approvers = [other.publicKey, device.publicKey]) => {
+    evaluate([oneDeviceSigned], { message, account });
+    const candidates = approvers.map((key) => ({ key, isRecoveryKey: false }));
+    return (await requireSigner({ message, account }, candidates, [])).key;
+  };
 
   it("is one of the keys that may approve, and is returned", async () => {
     expect(await check(decoded(byDevice()))).toBe(device.publicKey);
@@ -41,7 +47,9 @@ describe("the server key's signature beside an ephemeral token", () => {
     const signature = Buffer.from(await vault.sign(server, bytes)).toString("hex");
     const signed = { address: account.address, keyId: account.serverKeyIndex, signature, ...change };
     const message = decoded({ ...tx(), payloadSignatures: [signed] });
-    checkServerSignature(message, account, await vault.publicKey(server));
+    const template = { serviceKeys: { serverKey: await vault.publicKey(server) } };
+    const facts = { message, account, token: { scope: "sign" }, template } as RequestFacts;
+    evaluate([serverKeySignedForEphemeralToken], facts);
   };
 
   it("is valid for the payload", async () => {

@@ -2,7 +2,7 @@ import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import { budgetRules, countRules, flowUnits } from "@countersign/rpc";
 import { z } from "zod";
 import type { BudgetPolicy, FeePrices } from "../budget/budget.ts";
-import { refuse } from "./refusal.ts";
+import { refusal } from "./refusal.ts";
 import type { ScriptPolicy } from "./script/rules/rule.ts";
 
 /** Grows with every change of a rule, so that a record tells by which rules it was decided. */
@@ -137,5 +137,5 @@ export const DEFAULT_POLICY: Policy = parsePolicy({
 
 /** Errors: SigningRefused (SwitchedOff). */
 export function checkSwitch(operation: Operation, { switches }: Policy): void {
-  if (!switches[operation]) refuse("SwitchedOff", "the operator has switched this operation off");
+  if (!switches[operation]) throw refusal("SwitchedOff", "the operator has switched this operation off");
 }

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 
-/** The rules that can refuse a signature; the names are part of the API. See docs/signing.md. */
+/** The reasons for which a signature is refused. They are part of the API: see docs/signing.md. */
 export type RefusalReason =
   | "WrongMessageKind"
   | "NotYourAccount"
@@ -33,11 +33,9 @@ export type RefusalReason =
   | "BindingConflict"
   | "NotFrozen";
 
-/** Refuses a signature: 403 SigningRefused with the rule as `reason`. */
-export const refuse = (
+/** The error that refuses a signature: 403 SigningRefused with the rule as `reason`. */
+export const refusal = (
   reason: RefusalReason,
   detail: string,
   options: { readonly retryAfterSeconds?: number } = {},
-): never => {
-  throw new AppError("SigningRefused", { detail, metadata: { reason }, ...options });
-};
+): AppError => new AppError("SigningRefused", { detail, metadata: { reason }, ...options });

@@ -1,39 +1,42 @@
-import type { VerifiedToken } from "@countersign/core";
-import type { DecodedMessage } from "@countersign/flow";
-import type { Binding } from "./account.ts";
-import { refuse } from "./refusal.ts";
-import { addedUserKey, type Template } from "./template.ts";
+import { refusal } from "./refusal.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import type { Rule } from "./rule.ts";
+import { addedUserKey } from "./template.ts";
 
-/** How often an ephemeral token gets each operation: a renewed message, and a lost answer. */
-export const EPHEMERAL_USES = 3;
+/** Uses of an ephemeral token for each operation: one, a renewed message, and a lost answer. */
+export const MAX_EPHEMERAL_USES = 3;
 
 /**
- * A full session signs whatever the other rules allow. The ephemeral token of a device that asks to be let in signs the addition of its own key, and nothing
- * else; a recovery key's session the addition of one device's, after its delay (time-lock.ts). Neither pays for itself: the paymaster's rules would not be asked.
+ * Rejects what the token's scope does not include. A full session may sign everything that the other rules
+ * allow; the ephemeral token of a new device only the addition of its own key; a session of a recovery key
+ * only the addition of one device's key (after its time lock).
  */
-export function checkScope(token: VerifiedToken, template: Template | undefined): void {
-  if (token.scope === "full") return;
-  const { algorithm, publicKey } = token.accountKey;
+export const tokenScopeAllows: Rule<Pick<RequestFacts, "token" | "template">> = ({ token, template }) => {
+  if (token.scope === "full") return undefined;
   const added = addedUserKey(template);
   if (token.scope === "recover") {
-    if (!added) refuse("OutsideEphemeralScope", "a recovery key lets a device in, and signs nothing else");
-    return;
+    return added ? undefined : refusal("OutsideEphemeralScope", "a recovery key's session only enrolls a device");
   }
-  const own = added?.algorithm === algorithm && added.publicKey === publicKey;
-  if (!own) refuse("OutsideEphemeralScope", "this token adds its own key, and signs nothing else");
-}
+  const { algorithm, publicKey } = token.accountKey;
+  const isOwn = added?.algorithm === algorithm && added.publicKey === publicKey;
+  return isOwn ? undefined : refusal("OutsideEphemeralScope", "this token only adds its own key");
+};
 
 /**
- * Who is not a full session is paid for by the paymaster: an envelope of the account's own would go past the paymaster's rules. So is a new user key, for
- * everybody: where the account pays, the signatures come after ours, and nobody would see that one is the recovery key's. A rotation is the service's own wish.
+ * Rejects a transaction that the account pays for itself where the paymaster must pay: its rules would be
+ * skipped. That is everything that is not a full session's, and each new user key: where the account pays,
+ * the signatures follow the signer's, which could not see that one is the recovery key's. The service itself
+ * pays for rotations.
  */
-export function checkPayerOfScope(
-  token: VerifiedToken,
-  message: DecodedMessage,
-  account: Pick<Binding, "address">,
-  template: Template | undefined,
-): void {
+export const paymasterPaysWhereRequired: Rule<Pick<RequestFacts, "message" | "token" | "account" | "template">> = ({
+  message,
+  token,
+  account,
+  template,
+}) => {
   const isPaidFor = addedUserKey(template) !== undefined || template?.name === "rotate-server-key";
-  const needsPaymaster = token.scope !== "full" || isPaidFor;
-  if (needsPaymaster && message.payer === account.address) refuse("UnknownPayer", "the payer is not our paymaster");
-}
+  const isRequired = token.scope !== "full" || isPaidFor;
+  return isRequired && message.payer === account.address
+    ? refusal("UnknownPayer", "the payer is not the service's paymaster")
+    : undefined;
+};

@@ -8,7 +8,9 @@ import {
 } from "@countersign/flow";
 import { hexToBytes, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
-import { refuse } from "./refusal.ts";
+import { refusal } from "./refusal.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import type { Rule } from "./rule.ts";
 
 /**
  * Returns the bytes that a key signs to write this signature: the payload, or what a passkey makes of it;
@@ -42,16 +44,17 @@ export function hasSigned(message: DecodedMessage, keys: readonly PublicKey[]): 
 const MAX_PAYLOAD_SIGNATURES = 8;
 
 /** Rejects a message with more payload signatures than a transaction of one account can need. */
-export function checkSignatureCount({ payloadSignatures: { length } }: DecodedMessage): void {
-  if (length > MAX_PAYLOAD_SIGNATURES) {
-    refuse("UserSignatureInvalid", `the payload carries ${length} signatures, more than ${MAX_PAYLOAD_SIGNATURES}`);
-  }
-}
+export const signaturesAreFew: Rule<Pick<RequestFacts, "message">> = ({ message: { payloadSignatures } }) =>
+  payloadSignatures.length > MAX_PAYLOAD_SIGNATURES
+    ? refusal(
+        "UserSignatureInvalid",
+        `the payload carries ${payloadSignatures.length} signatures, more than ${MAX_PAYLOAD_SIGNATURES}`,
+      )
+    : undefined;
 
 /**
  * Rejects a message that a blocked key of the account has signed: the key of a removed device may still be on
  * chain. Envelope signatures come after the signer's own, and no message shows them.
  */
-export function checkNotByBlockedKey(message: DecodedMessage, blocked: readonly PublicKey[]): void {
-  if (hasSigned(message, blocked)) refuse("BlockedKey", "a key that is blocked has signed the payload");
-}
+export const noBlockedKeySigned: Rule<Pick<RequestFacts, "message" | "blockedKeys">> = ({ message, blockedKeys }) =>
+  hasSigned(message, blockedKeys) ? refusal("BlockedKey", "a key that is blocked has signed the payload") : undefined;

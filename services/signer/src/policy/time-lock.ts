@@ -1,54 +1,59 @@
 import { AppError, type VerifiedToken } from "@countersign/core";
 import type { Template } from "./template.ts";
 
-/** How long what matters most has to wait; all of them in milliseconds. */
+/** Delays of the templates that change who controls an account, in milliseconds. */
 export interface DelayPolicy {
   /** Changes of the recovery key. */
   readonly recoveryKeyMs: number;
-  /** An account younger than this changes its recovery key at once: there is nothing to take from it yet. */
+  /** An account younger than this changes its recovery key without a delay. */
   readonly youngAccountMs: number;
-  /** A device that a recovery key lets in. */
+  /** A device that a recovery key enrolls. */
   readonly recoveredDeviceMs: number;
-  /** A device's key younger than this waits before it revokes another key. */
+  /** A device's key must be this old to revoke another key without a delay. */
   readonly youngDeviceMs: number;
   /** How old the login behind a change of the recovery key may be. */
   readonly loginMaxAgeMs: number;
-  /** For how long, from the first request on, a device keeps out what a recovery key lets in. */
+  /** How long, from the first request on, devices may cancel the enrollment of one by a recovery key. */
   readonly contestMs: number;
-  /** How long what has waited is signed. */
+  /** How long a template is signed after its delay. */
   readonly goodForMs: number;
 }
 
 /** Clocks of auth and signer may differ by this much. */
 const CLOCK_SKEW_MS = 30_000;
 
-/** Refuses a login that is older than the policy allows, unknown, or in the future. Errors: LoginTooOld. */
-export function requireFreshLogin(authTime: Date | undefined, now: Date, { loginMaxAgeMs }: DelayPolicy): void {
+/** Returns LoginTooOld for a login that is older than the policy allows, unknown, or in the future. */
+export function staleLogin(
+  authTime: Date | undefined,
+  now: Date,
+  { loginMaxAgeMs }: Pick<DelayPolicy, "loginMaxAgeMs">,
+): AppError | undefined {
   const seconds = loginMaxAgeMs / 1000;
   const advice =
     `Log in again with max_age=${seconds} and sign in with the ID token or the code, not with an access token: ` +
     "the time of the login is the ID token's auth_time";
-  const refuse = (problem: string) => new AppError("LoginTooOld", { detail: `${problem}. ${advice}` });
+  const stale = (problem: string) => new AppError("LoginTooOld", { detail: `${problem}. ${advice}` });
   if (authTime === undefined) {
-    throw refuse(
+    return stale(
       "The login behind this session does not say when the person logged in: it was an access token, or an ID token without auth_time",
     );
   }
   const ageMs = now.getTime() - authTime.getTime();
   if (ageMs > loginMaxAgeMs) {
-    throw refuse(`The login behind this session is of ${authTime.toISOString()}, more than ${seconds} seconds ago`);
+    return stale(`The login behind this session is of ${authTime.toISOString()}, more than ${seconds} seconds ago`);
   }
-  if (ageMs < -CLOCK_SKEW_MS)
-    throw refuse(`The login behind this session is in the future (${authTime.toISOString()})`);
+  return ageMs < -CLOCK_SKEW_MS
+    ? stale(`The login behind this session is in the future (${authTime.toISOString()})`)
+    : undefined;
 }
 
-/** What stands before a signature. */
+/** What a template needs before it is signed. */
 export interface Delay {
   readonly delayMs: number;
   readonly needsFreshLogin: boolean;
 }
 
-/** Who asks for a template. */
+/** The session that requests a template. */
 export interface Requester {
   readonly scope: VerifiedToken["scope"];
   readonly recoveryKeySigned: boolean;
@@ -64,7 +69,7 @@ export interface Requester {
  * must not be enough for good. `accountAgeMs`: undefined where it is not known, which counts as old.
  */
 export function delayOf(
-  template: Template | undefined,
+  template: Pick<Template, "name"> | undefined,
   by: Requester,
   accountAgeMs: number | undefined,
   policy: DelayPolicy,
@@ -77,7 +82,7 @@ export function delayOf(
       return { delayMs: isYoung ? 0 : policy.recoveryKeyMs, needsFreshLogin: true };
     }
     case "add-user-key":
-      // Whoever brings the message: with the server's signature the recovery key's own is all that the chain asks for.
+      // Whichever session requests it: the chain needs no more than the recovery key's and the server key's signatures.
       return by.scope === "recover" || by.recoveryKeySigned
         ? { delayMs: policy.recoveredDeviceMs, needsFreshLogin: false }
         : undefined;
@@ -89,3 +94,40 @@ export function delayOf(
       return undefined;
   }
 }
+
+/** A template that was requested and is signed after a delay: one per account, chain and operation. */
+export interface TimeLock {
+  /** UUIDv7; another request of the same operation has another one. */
+  readonly id: string;
+  readonly accountId: string;
+  readonly chainName: string;
+  /** The template's name. */
+  readonly operation: string;
+  /** SHA-256 of script and arguments, hex: only the same request is granted. */
+  readonly requestHash: string;
+  readonly startedAt: Date;
+  readonly availableAt: Date;
+  /** After it the delay begins again. */
+  readonly lapsesAt: Date;
+  readonly cancelledAt: Date | null;
+  /** When the first of an uninterrupted series of requests of this operation began. */
+  readonly contestedSince: Date;
+}
+
+/** A cancelled request stays refused for as long as it would have waited. */
+export const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
+  cancelledAt === null ? undefined : new Date(cancelledAt.getTime() + (availableAt.getTime() - startedAt.getTime()));
+
+/** A request continues the series of the one before when it follows that one's end within this time. */
+const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
+
+/** The requested lock as it replaces the known one: it inherits the beginning of an uninterrupted series. */
+export function succeeding(known: TimeLock | null | undefined, requested: TimeLock): TimeLock {
+  if (!known) return requested;
+  const end = refusedUntil(known) ?? known.lapsesAt;
+  const isOfSeries = requested.startedAt.getTime() < end.getTime() + CONTEST_GAP_MS;
+  return isOfSeries ? { ...requested, contestedSince: known.contestedSince } : requested;
+}
+
+/** Whether a lock still decides about the same request. */
+export const isInEffect = (lock: TimeLock, now: Date): boolean => now < (refusedUntil(lock) ?? lock.lapsesAt);

@@ -5,7 +5,7 @@ import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 import type { Amounts } from "../budget/budget.ts";
 import type { explain } from "../domain/explain.ts";
 import type { getAuditProof } from "../domain/get-audit-proof.ts";
-import { type ChainPolicy, creatorVersion, paymasterVersion } from "../policy/transaction.ts";
+import { type ChainPolicy, creatorVersion, paymasterVersion } from "../policy/chain.ts";
 import type { Vault } from "../vault/index.ts";
 import { getAuditProofRpc } from "./get-audit-proof.ts";
 

@@ -1,7 +1,9 @@
 import { AppError, type Clock, isUuid } from "@countersign/core";
 import type { TimeLocksService, TimeLock as WireTimeLock } from "@countersign/proto/signer/v1/time_locks.ts";
 import type { Handlers } from "@countersign/rpc";
-import type { cancelTimeLock, TimeLock, TimeLockStore } from "../domain/time-locks.ts";
+import type { cancelTimeLock } from "../domain/cancel-time-lock.ts";
+import type { TimeLockStore } from "../domain/ports.ts";
+import type { TimeLock } from "../policy/time-lock.ts";
 
 const toWire = ({ id, operation, chainName, startedAt, availableAt, cancelledAt }: TimeLock): WireTimeLock => ({
   id,

@@ -1,7 +1,7 @@
 import { listenPostgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
-import { bound, plainPrisma } from "../testing/binding-fixture.ts";
+import { beginRotation, bound, plainPrisma } from "../testing/binding-fixture.ts";
 import { clock, database, type prisma } from "../testing/store-fixture.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 
@@ -25,7 +25,7 @@ describe("bindings that are remembered", () => {
     const binding = await bound();
     const versionOf = async ({ replica }: typeof one) => (await replica.find(binding.accountId))[0]?.serverKeyVersion;
     expect([await versionOf(one), await versionOf(other)]).toEqual([1, 1]);
-    await one.replica.beginRotation(binding, 2, clock.now());
+    await beginRotation(binding, 2, one.replica);
     await expect
       .poll(async () => (await other.replica.find(binding.accountId))[0]?.rotatingTo, { timeout: 20_000 })
       .toBe(2);
@@ -80,7 +80,7 @@ describe("bindings that are remembered", () => {
     const store = prismaBindingStore(slow, () => true);
     const before = store.find(binding.accountId);
     await hasRead.promise;
-    await prismaBindingStore(plainPrisma()).beginRotation(binding, 2, clock.now());
+    await beginRotation(binding, 2);
     store.forget(binding.accountId);
     gate.resolve();
     await before;

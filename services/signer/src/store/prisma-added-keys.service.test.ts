@@ -1,13 +1,14 @@
 import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeAll, expect, it } from "vitest";
-import type { AddedKeys, KeyAddition } from "../domain/added-keys.ts";
+import type { KeyAddition } from "../domain/effects.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaAddedKeys } from "./prisma-added-keys.ts";
 import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
-let one: AddedKeys;
-let other: AddedKeys;
+let one: ReturnType<typeof prismaAddedKeys>;
+let other: ReturnType<typeof prismaAddedKeys>;
 beforeAll(() => {
   one = prismaAddedKeys(replicas[0]);
   other = prismaAddedKeys(replicas[1]);
@@ -17,19 +18,19 @@ const newKey = () => generateKeyPair().publicKey;
 const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
 /** Renewable for a hundred seconds. */
 const adding = (seconds: number, change: Partial<KeyAddition> = {}): Omit<KeyAddition, "key"> => ({
-  ...{ source: "device", now: at(seconds), renewableSince: at(seconds - 100), approverSince: undefined },
+  ...{ source: "device", renewableSince: at(seconds - 100), approverSince: undefined },
   ...change,
 });
 
 it("an addition that one replica records is known to the other, for its account and chain only", async () => {
   const account = newAccount();
   const key = newKey();
-  expect(await one.record(account, { key, ...adding(0) })).toBe(true);
+  expect(await one.record(account, { key, ...adding(0) }, at(0))).toBe(true);
   const row = { key, source: "device", firstSignedAt: at(0), signedAt: at(0), revoked: false };
   expect(await other.of(account)).toEqual([row]);
   expect(await other.of({ ...account, chainName: "elsewhere" })).toEqual([]);
   expect(await other.of(newAccount())).toEqual([]);
-  await prismaRevokedKeys(prisma).remember(account, key.publicKey, at(1));
+  await prismaRevokedKeys(prisma).record(account, key.publicKey, at(1));
   expect(await other.of(account)).toEqual([{ ...row, revoked: true }]);
 });
 
@@ -37,27 +38,31 @@ it("is renewed while it may still run, and later only by what is older than it",
   const account = newAccount();
   const key = newKey();
   const times = async () => (await one.of(account)).map(({ firstSignedAt, signedAt }) => [firstSignedAt, signedAt]);
-  await one.record(account, { key, ...adding(0) });
-  expect(await other.record(account, { key, ...adding(60) })).toBe(true);
+  await one.record(account, { key, ...adding(0) }, at(0));
+  expect(await other.record(account, { key, ...adding(60) }, at(60))).toBe(true);
   expect(await times()).toEqual([[at(0), at(60)]]);
   for (const approverSince of [undefined, at(1)]) {
-    expect(await other.record(account, { key, ...adding(100, { approverSince }) })).toBe(false);
+    expect(await other.record(account, { key, ...adding(100, { approverSince }) }, at(100))).toBe(false);
   }
   expect(await times()).toEqual([[at(0), at(60)]]);
-  expect(await other.record(account, { key, ...adding(100, { approverSince: at(0) }) })).toBe(true);
+  expect(await other.record(account, { key, ...adding(100, { approverSince: at(0) }) }, at(100))).toBe(true);
   expect(await times()).toEqual([[at(100), at(100)]]);
 });
 
 it("keeps what the creation and a recovery key have put there, and its negation is the same key", async () => {
   const account = newAccount();
   const [first, recovered] = [newKey(), newKey()];
-  await one.recordCreation(account.chainName, [{ accountId: account.accountId, key: first }], at(0));
-  await one.recordCreation(account.chainName, [{ accountId: account.accountId, key: first }], at(5));
-  await one.record(account, { key: recovered, ...adding(1) });
-  expect(await one.record(account, { key: recovered, ...adding(500, { source: "recovery" }) })).toBe(true);
+  const { accountId, chainName } = account;
+  const accounts = [{ accountId, userKey: first }];
+  const create = (seconds: number) =>
+    prismaSignedCreations(prisma).record({ chainName, serverKeyVersion: 1, accounts }, at(seconds));
+  await create(0);
+  await create(5);
+  await one.record(account, { key: recovered, ...adding(1) }, at(1));
+  expect(await one.record(account, { key: recovered, ...adding(500, { source: "recovery" }) }, at(500))).toBe(true);
   const negated = { ...recovered, publicKey: recovered.publicKey.slice(0, 64) + first.publicKey.slice(64) };
   for (const key of [first, negated]) {
-    expect(await one.record(account, { key, ...adding(510, { approverSince: at(-1) }) })).toBe(true);
+    expect(await one.record(account, { key, ...adding(510, { approverSince: at(-1) }) }, at(510))).toBe(true);
   }
   expect(await other.of(account)).toMatchObject([
     { key: recovered, source: "recovery", firstSignedAt: at(500), signedAt: at(510) },
@@ -68,7 +73,9 @@ it("keeps what the creation and a recovery key have put there, and its negation 
 it("of racing additions of two replicas one row is left", async () => {
   const account = newAccount();
   const key = newKey();
-  const all = await Promise.all([one, other, one, other].map((keys) => keys.record(account, { key, ...adding(0) })));
+  const all = await Promise.all(
+    [one, other, one, other].map((keys) => keys.record(account, { key, ...adding(0) }, at(0))),
+  );
   expect(all).toEqual([true, true, true, true]);
   expect(await one.of(account)).toHaveLength(1);
 });

@@ -1,6 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
-import type { AddedKeys, KeySource } from "../domain/added-keys.ts";
-import type { PrismaClient } from "./generated/client.ts";
+import type { KeyAddition } from "../domain/effects.ts";
+import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
+import type { KeySource } from "../policy/user-keys.ts";
+import type { Prisma } from "./generated/client.ts";
 
 const xOf = (publicKey: string): string => publicKey.slice(0, 64);
 
@@ -13,17 +15,26 @@ interface Row {
   revoked: boolean;
 }
 
-/** User keys in Postgres: an addition that one replica has signed is known to every other one. */
-export const prismaAddedKeys = (prisma: PrismaClient): AddedKeys => ({
-  async recordCreation(chainName, keys, now) {
-    const data = keys.map(({ accountId, key: { publicKey, algorithm } }) => ({
-      ...{ accountId, chainName, keyX: xOf(publicKey), publicKey, algorithm },
-      ...{ source: "creation", firstSignedAt: now, signedAt: now },
-    }));
-    await prisma.addedKey.createMany({ data, skipDuplicates: true });
-  },
+/** The user keys of new accounts as rows; a key that is known already stays unchanged. */
+export const creationRows = (
+  chainName: string,
+  accounts: readonly { readonly accountId: string; readonly userKey: PublicKey }[],
+  now: Date,
+): Prisma.AddedKeyCreateManyInput[] =>
+  accounts.map(({ accountId, userKey: { publicKey, algorithm } }) => ({
+    ...{ accountId, chainName, keyX: xOf(publicKey), publicKey, algorithm },
+    ...{ source: "creation", firstSignedAt: now, signedAt: now },
+  }));
 
-  async record({ accountId, chainName }, { key, source, now, renewableSince, approverSince }) {
+/** User keys in Postgres: an addition that one replica has signed is known to every other one. */
+export const prismaAddedKeys = (prisma: Pick<Prisma.TransactionClient, "$executeRaw" | "$queryRaw">) => ({
+  /**
+   * Records an addition. Signed again, the key counts as added now, but keeps the source `creation` or
+   * `recovery`. Returns false, and changes nothing, where a known key is neither renewable nor approved by an
+   * older key or by a recovery key: a young device could make an older one count as young.
+   */
+  async record({ accountId, chainName }: AccountOnChain, addition: KeyAddition, now: Date): Promise<boolean> {
+    const { key, source, renewableSince, approverSince } = addition;
     const { publicKey, algorithm } = key;
     const recorded = await prisma.$executeRaw`
       INSERT INTO added_key AS k
@@ -39,7 +50,7 @@ export const prismaAddedKeys = (prisma: PrismaClient): AddedKeys => ({
     return recorded === 1;
   },
 
-  async of({ accountId, chainName }) {
+  async of({ accountId, chainName }: AccountOnChain): ReturnType<AddedKeys["of"]> {
     const rows = await prisma.$queryRaw<Row[]>`
       SELECT k.public_key AS "publicKey", k.algorithm, k.source, k.first_signed_at AS "firstSignedAt",
         k.signed_at AS "signedAt", r.key_x IS NOT NULL AS revoked

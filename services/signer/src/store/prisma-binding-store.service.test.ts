@@ -1,9 +1,10 @@
+import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { bindAddress } from "../domain/bind-address.ts";
 import { rotateBinding } from "../domain/rotate-binding.ts";
 import type { Binding } from "../policy/account.ts";
-import type { ChainPolicy } from "../policy/transaction.ts";
-import { bound, chainName, newAddress, plainPrisma, someBinding } from "../testing/binding-fixture.ts";
+import type { ChainPolicy } from "../policy/chain.ts";
+import { beginRotation, bound, chainName, newAddress, plainPrisma, someBinding } from "../testing/binding-fixture.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
@@ -14,6 +15,11 @@ describe("bindings", () => {
     creator: { address: "e03daebed8ca0615" },
   } as ChainPolicy;
   const signedCreations = () => prismaSignedCreations(prisma);
+  const userKey = generateKeyPair().publicKey;
+  const creationSigned = (on: string, accountIds: readonly string[], serverKeyVersion: number) => {
+    const accounts = accountIds.map((accountId) => ({ accountId, userKey }));
+    return signedCreations().record({ chainName: on, serverKeyVersion, accounts }, clock.now());
+  };
   /** Binds an account whose creation was signed. */
   const bind = () => {
     const command = bindAddress({
@@ -23,7 +29,7 @@ describe("bindings", () => {
       chain: () => policy,
     });
     return async (binding: Binding, requestId: string) => {
-      await signedCreations().note(chainName, [binding.accountId], binding.serverKeyVersion, clock.now());
+      await creationSigned(chainName, [binding.accountId], binding.serverKeyVersion);
       return command(binding, requestId);
     };
   };
@@ -59,11 +65,11 @@ describe("bindings", () => {
     });
     await expect(command(binding, "")).rejects.toMatchObject(conflict);
     const other = someBinding();
-    await signedCreations().note(chainName, [binding.accountId, other.accountId], 1, clock.now());
-    await signedCreations().note("another-chain", [binding.accountId], 2, clock.now());
+    await creationSigned(chainName, [binding.accountId, other.accountId], 1);
+    await creationSigned("another-chain", [binding.accountId], 2);
     await expect(command(binding, "")).rejects.toMatchObject(conflict);
     // The first one was too old to run, and was made anew after the rotation.
-    await Promise.all([1, 2].map(() => signedCreations().note(chainName, [binding.accountId], 2, clock.now())));
+    await Promise.all([1, 2].map(() => creationSigned(chainName, [binding.accountId], 2)));
     await expect(command({ ...binding, serverKeyVersion: 3 }, "")).rejects.toMatchObject(conflict);
     await command(binding, "");
     await command(binding, "");
@@ -82,7 +88,7 @@ describe("bindings", () => {
     for (const change of [{ address: newAddress() }, { serverKeyIndex: 1 }, { serverKeyVersion: 2 }])
       await expect(command({ ...binding, ...change }, "")).rejects.toMatchObject(conflict);
     // As it was bound, whatever key it has by now.
-    await bindings.beginRotation(binding, 2, clock.now());
+    await beginRotation(binding, 2, bindings);
     await bindings.appendVersion(binding, { index: 2, version: 2 }, clock.now());
     await command(binding, "");
     await expect(command({ ...binding, serverKeyIndex: 2, serverKeyVersion: 2 }, "")).rejects.toMatchObject(conflict);
@@ -105,7 +111,7 @@ describe("rotations of a server key", () => {
     const told = { accountId, chainName: on, serverKeyVersion, serverKeyIndex, replaces };
     return rotateBinding({ bindings: store(), clock })(told);
   };
-  const begin = (of: Binding, version: number) => store().beginRotation(of, version, clock.now());
+  const begin = (of: Binding, version: number) => beginRotation(of, version);
 
   it("append a version, once, after one was signed", async () => {
     const binding = await bound();
@@ -130,7 +136,7 @@ describe("rotations of a server key", () => {
     // The account is bound as it was: what created it may say so again.
     const again = bindAddress({
       bindings: store(),
-      signedCreations: { note: async () => undefined, has: async () => true },
+      signedCreations: { record: async () => undefined, has: async () => true },
       clock,
       chain: () => ({ paymaster: { address: "" }, creator: { address: "" } }) as ChainPolicy,
     });

@@ -94,14 +94,6 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
       return row ? toBinding({ ...row, later: [], begun: null }) : undefined;
     },
 
-    async beginRotation({ accountId, chainName }, serverKeyVersion, now) {
-      await prisma.serverKeyRotation.createMany({
-        data: [{ accountId, chainName, serverKeyVersion, createdAt: now }],
-        skipDuplicates: true,
-      });
-      forget(accountId);
-    },
-
     appendVersion: ({ accountId, chainName }, { index, version }, now) =>
       change(
         { accountId, chainName },

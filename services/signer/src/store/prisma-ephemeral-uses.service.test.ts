@@ -6,7 +6,9 @@ import { prismaEphemeralUses, pruneEphemeralUses } from "./prisma-ephemeral-uses
 it("of racing uses through two replicas three get through, for each operation and request", async () => {
   const stores = replicas.map(prismaEphemeralUses);
   const race = async (requestId: string, operation: "transaction" | "paymaster") => {
-    const uses = Array.from({ length: 20 }, (_, i) => stores[i % 2]!.use(requestId, operation, 3, clock.now()));
+    const uses = Array.from({ length: 20 }, (_, i) =>
+      stores[i % 2]!.use({ sessionId: requestId, operation, limit: 3 }, clock.now()),
+    );
     return (await Promise.all(uses)).filter(Boolean).length;
   };
   const [one, other] = [uuidv7(clock), uuidv7(clock)];

@@ -1,18 +1,22 @@
-import type { EphemeralUses } from "../domain/ports.ts";
-import type { PrismaClient } from "./generated/client.ts";
+import type { Effect } from "../domain/effects.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
 
-/** Uses of ephemeral tokens in Postgres: of racing uses, over all replicas, the database lets so many through. */
-export const prismaEphemeralUses = (prisma: PrismaClient): EphemeralUses => ({
-  async use(requestId, operation, most, now) {
+type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
+
+/** Uses of ephemeral tokens in Postgres: of racing uses, over all replicas, the database counts up to the limit. */
+export const prismaEphemeralUses = (prisma: Pick<Prisma.TransactionClient, "$executeRaw">) => ({
+  /** Counts one more use; false, and nothing counted, where the limit is reached. */
+  async use({ sessionId, operation, limit }: Omit<EphemeralUse, "kind">, now: Date): Promise<boolean> {
     const counted = await prisma.$executeRaw`
-      INSERT INTO ephemeral_use (request_id, operation, count, updated_at) VALUES (${requestId}::uuid, ${operation}, 1, ${now})
+      INSERT INTO ephemeral_use (request_id, operation, count, updated_at)
+      VALUES (${sessionId}::uuid, ${operation}, 1, ${now})
       ON CONFLICT (request_id, operation) DO UPDATE SET count = ephemeral_use.count + 1, updated_at = ${now}
-      WHERE ephemeral_use.count < ${most}`;
+      WHERE ephemeral_use.count < ${limit}`;
     return counted === 1;
   },
 });
 
-/** Uses of tokens that ended long ago. */
+/** Deletes uses of tokens that ended long ago. */
 export async function pruneEphemeralUses(prisma: PrismaClient, before: Date): Promise<void> {
   await prisma.ephemeralUse.deleteMany({ where: { updatedAt: { lt: before } } });
 }

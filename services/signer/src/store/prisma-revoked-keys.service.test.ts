@@ -1,15 +1,14 @@
 import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { expect, it } from "vitest";
-import type { RevokedKeys } from "../domain/revoked-keys.ts";
 import { clock, replicas } from "../testing/store-fixture.ts";
 import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
 
 it("what one replica remembers the others know, by account and chain, whichever y", async () => {
-  const [one, other] = replicas.map(prismaRevokedKeys) as [RevokedKeys, RevokedKeys];
+  const [one, other] = [prismaRevokedKeys(replicas[0]), prismaRevokedKeys(replicas[1])];
   const account = { accountId: uuidv7(clock), chainName: "flow-emulator" };
   const [{ publicKey: gone }, { publicKey: kept }] = [generateKeyPair().publicKey, generateKeyPair().publicKey];
-  for (const store of [one, one, other]) await store.remember(account, gone, clock.now());
+  for (const store of [one, one, other]) await store.record(account, gone, clock.now());
   for (const store of [one, other]) {
     expect(await store.has(account, gone)).toBe(true);
     expect(await store.has(account, gone.slice(0, 64) + kept.slice(64))).toBe(true);

@@ -1,11 +1,15 @@
 import type { SignedCreations } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
+import { creationRows } from "./prisma-added-keys.ts";
 
 /** Signed creations in Postgres: what one replica has signed every other one binds. */
 export const prismaSignedCreations = (prisma: PrismaClient): SignedCreations => ({
-  async note(chainName, accountIds, serverKeyVersion, signedAt) {
-    const data = accountIds.map((accountId) => ({ accountId, chainName, serverKeyVersion, signedAt }));
-    await prisma.signedCreation.createMany({ data, skipDuplicates: true });
+  async record({ chainName, serverKeyVersion, accounts }, signedAt) {
+    const creations = accounts.map(({ accountId }) => ({ accountId, chainName, serverKeyVersion, signedAt }));
+    await prisma.$transaction([
+      prisma.signedCreation.createMany({ data: creations, skipDuplicates: true }),
+      prisma.addedKey.createMany({ data: creationRows(chainName, accounts, signedAt), skipDuplicates: true }),
+    ]);
   },
   has: async ({ accountId, chainName }, serverKeyVersion) =>
     (await prisma.signedCreation.count({ where: { accountId, chainName, serverKeyVersion } })) > 0,

@@ -1,8 +1,9 @@
 import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
-import type { SignedTemplates } from "../domain/ports.ts";
+import type { SequenceNumberUse } from "../domain/effects.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
-import { prismaSignedTemplates, pruneSignedTemplates } from "./prisma-signed-templates.ts";
+import type { PrismaClient } from "./generated/client.ts";
+import { prismaSignedTemplates, pruneSignedTemplates, recordSequenceNumber } from "./prisma-signed-templates.ts";
 
 const newAccount = () => ({
   accountId: uuidv7(clock),
@@ -11,15 +12,25 @@ const newAccount = () => ({
   serverKeyIndex: 0,
 });
 const SESSION = uuidv7(clock);
-const ANY = { sessionId: SESSION, most: 1000, since: new Date(0) };
+const ANY = { sessionId: SESSION, limit: 1000, openSince: new Date(0), unfrozenAt: undefined };
+/** The store with what the effects of a signature write. */
+const storeOf = (replica: PrismaClient) => ({
+  ...prismaSignedTemplates(replica),
+  record: (
+    account: ReturnType<typeof newAccount>,
+    number: bigint,
+    now: Date,
+    open: Omit<SequenceNumberUse, "number">,
+  ): Promise<boolean> => replica.$transaction((tx) => recordSequenceNumber(tx, account, { number, ...open }, now)),
+});
 
 it("numbers are known by account, chain and key, until they are long past", async () => {
   const account = newAccount();
-  const store = prismaSignedTemplates(prisma);
+  const store = storeOf(prisma);
   const [before, now] = [clock.now(), new Date(clock.now().getTime() + 1_000)];
-  await store.note(account, 3n, before, ANY);
-  await store.note(account, 4n, before, ANY);
-  await store.note(account, 4n, now, ANY);
+  await store.record(account, 3n, before, ANY);
+  await store.record(account, 4n, before, ANY);
+  await store.record(account, 4n, now, ANY);
   for (const number of [3n, 4n]) expect(await store.has(account, number)).toBe(true);
   expect(await store.has(account, 5n)).toBe(false);
   expect(await store.has({ ...account, serverKeyIndex: 3 }, 3n)).toBe(false);
@@ -30,18 +41,16 @@ it("numbers are known by account, chain and key, until they are long past", asyn
 
 it("a number that no account ever reaches is none", async () => {
   const account = newAccount();
-  const store = prismaSignedTemplates(prisma);
-  await store.note(account, 2n ** 64n - 1n, clock.now(), ANY);
+  const store = storeOf(prisma);
+  await store.record(account, 2n ** 64n - 1n, clock.now(), ANY);
   expect(await store.has(account, 2n ** 64n - 1n)).toBe(false);
 });
 
 it("many at once, on several replicas, never pass the most that may be open", async () => {
   const account = newAccount();
-  const open = { sessionId: SESSION, most: 16, since: new Date(clock.now().getTime() - 60_000) };
+  const open = { ...ANY, limit: 16, openSince: new Date(clock.now().getTime() - 60_000) };
   const noted = await Promise.all(
-    Array.from({ length: 60 }, (_, i) =>
-      prismaSignedTemplates(replicas[i % 2]!).note(account, BigInt(i % 30), clock.now(), open),
-    ),
+    Array.from({ length: 60 }, (_, i) => storeOf(replicas[i % 2]!).record(account, BigInt(i % 30), clock.now(), open)),
   );
   const rows = await prisma.signedTemplate.findMany({ where: { accountId: account.accountId } });
   expect(rows).toHaveLength(16);
@@ -52,9 +61,9 @@ it("many at once, on several replicas, never pass the most that may be open", as
 
 it("what one session has open takes nothing from another; a number is open for who signed it last", async () => {
   const account = newAccount();
-  const store = prismaSignedTemplates(prisma);
+  const store = storeOf(prisma);
   const [thief, owner] = [uuidv7(clock), uuidv7(clock)].map(
-    (sessionId) => (number: bigint) => store.note(account, number, clock.now(), { ...ANY, sessionId, most: 2 }),
+    (sessionId) => (number: bigint) => store.record(account, number, clock.now(), { ...ANY, sessionId, limit: 2 }),
   );
   // Of a replica from before sessions were kept: nobody's.
   await prisma.$executeRaw`INSERT INTO signed_template (account_id, chain_name, key_index, number, signed_at)
@@ -68,9 +77,9 @@ it("what one session has open takes nothing from another; a number is open for w
 
 it("what is known to have executed, or is too old to, is not open any more", async () => {
   const account = newAccount();
-  const store = prismaSignedTemplates(prisma);
+  const store = storeOf(prisma);
   const note = (number: bigint, now = clock.now()) =>
-    store.note(account, number, now, { ...ANY, most: 2, since: new Date(now.getTime() - 60_000) });
+    store.record(account, number, now, { ...ANY, limit: 2, openSince: new Date(now.getTime() - 60_000) });
   const settled = (proposal: string, settledAt: Date | null) =>
     prisma.budgetReservation.create({
       data: {
@@ -93,26 +102,26 @@ it("what is known to have executed, or is too old to, is not open any more", asy
   expect(await note(5n)).toBe(false);
   await settled(`${account.address}/0/3`, clock.now());
   expect([await note(5n), await note(6n)]).toEqual([true, false]);
-  expect(await store.note({ ...account, serverKeyIndex: 3 }, 6n, clock.now(), { ...ANY, most: 1 })).toBe(true);
+  expect(await store.record({ ...account, serverKeyIndex: 3 }, 6n, clock.now(), { ...ANY, limit: 1 })).toBe(true);
   expect(await note(6n, new Date(clock.now().getTime() + 60_000))).toBe(true);
 });
 
 it("the later numbers of before a freeze are known on every replica, also once they are signed for again", async () => {
   const account = newAccount();
-  const [one, other] = replicas.map((replica) => prismaSignedTemplates(replica)) as [SignedTemplates, SignedTemplates];
+  const [one, other] = [storeOf(replicas[0]), storeOf(replicas[1])];
   const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
   const freeze = { since: at(-1), unfrozenAt: at(100) };
   const keptAt = (number: bigint, change: Partial<typeof freeze> = {}) =>
     other.laterKeptAt(account, number, { ...freeze, ...change });
-  await one.note(account, 5n, at(0), ANY);
-  await one.note(account, 7n, at(50), ANY);
-  await one.note(account, 9n, at(101), ANY);
+  await one.record(account, 5n, at(0), ANY);
+  await one.record(account, 7n, at(50), ANY);
+  await one.record(account, 9n, at(101), ANY);
   expect([await keptAt(3n), await keptAt(5n), await keptAt(7n)]).toEqual([at(50), at(50), undefined]);
   expect(await keptAt(3n, { since: at(50) })).toBeUndefined();
   expect(await keptAt(3n, { unfrozenAt: at(0) })).toEqual(at(0));
   expect(await keptAt(2n ** 64n - 1n)).toBeUndefined();
-  await one.note(account, 7n, at(150), { ...ANY, unfrozenAt: freeze.unfrozenAt });
-  await one.note(account, 7n, at(160), { ...ANY, unfrozenAt: freeze.unfrozenAt });
+  await one.record(account, 7n, at(150), { ...ANY, unfrozenAt: freeze.unfrozenAt });
+  await one.record(account, 7n, at(160), { ...ANY, unfrozenAt: freeze.unfrozenAt });
   expect(await keptAt(3n)).toEqual(at(50));
   for (const elsewhere of [{ serverKeyIndex: 1 }, { chainName: "elsewhere" }, { accountId: uuidv7(clock) }]) {
     expect(await other.laterKeptAt({ ...account, ...elsewhere }, 3n, freeze)).toBeUndefined();

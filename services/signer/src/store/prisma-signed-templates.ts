@@ -1,41 +1,51 @@
+import type { SequenceNumberUse } from "../domain/effects.ts";
 import type { SignedTemplates } from "../domain/ports.ts";
+import type { Binding } from "../policy/account.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const MAX_BIGINT = 2n ** 63n - 1n;
 
 type Account = Parameters<SignedTemplates["has"]>[0];
 
-/** A number beyond Postgres' is beyond any account's: what is signed for it never runs. */
+/** No account reaches a number that Postgres cannot store: what is signed for it never executes. */
 const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, number: bigint) =>
   number > MAX_BIGINT ? undefined : { accountId, chainName, keyIndex, number };
 
+/**
+ * Records a sequence number as the session's. False, and nothing recorded, where the session has `limit` other
+ * numbers of the key open: signed for after `openSince` and not known to have executed, over all replicas.
+ */
+export async function recordSequenceNumber(
+  tx: Prisma.TransactionClient,
+  account: Account & Pick<Binding, "address">,
+  { number, sessionId, limit, openSince, unfrozenAt }: SequenceNumberUse,
+  signedAt: Date,
+): Promise<boolean> {
+  const id = idOf(account, number);
+  if (!id) return true;
+  const { accountId, chainName, keyIndex } = id;
+  // Counting waits for every transaction that has counted and not committed, on any replica.
+  const lock = JSON.stringify(["signed_template", accountId, chainName, keyIndex]);
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+  // Signed again, the number is as young as this signature, and this session's. Settled budgets tell what executed.
+  const recorded = await tx.$executeRaw`
+    INSERT INTO signed_template AS t (account_id, chain_name, key_index, number, signed_at, session_id)
+    SELECT ${accountId}::uuid, ${chainName}, ${keyIndex}::int, ${number}::bigint, ${signedAt}::timestamptz, ${sessionId}::uuid
+    WHERE ${limit}::int > (
+      SELECT count(*) FROM signed_template o
+      WHERE o.account_id = ${accountId}::uuid AND o.chain_name = ${chainName} AND o.key_index = ${keyIndex}::int
+        AND o.session_id = ${sessionId}::uuid AND o.number <> ${number}::bigint AND o.signed_at > ${openSince}::timestamptz
+        AND NOT EXISTS (
+          SELECT FROM budget_reservation r WHERE r.chain_name = o.chain_name AND r.settled_at IS NOT NULL
+            AND r.proposal = ${account.address}::text || '/' || o.key_index || '/' || o.number))
+    ON CONFLICT (account_id, chain_name, key_index, number)
+      DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at), session_id = EXCLUDED.session_id,
+        kept_at = CASE WHEN t.signed_at <= ${unfrozenAt ?? null}::timestamptz THEN t.signed_at ELSE t.kept_at END`;
+  return recorded > 0;
+}
+
 /** Sequence numbers in Postgres: what one replica has signed every other one voids. */
 export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => ({
-  async note(account, number, signedAt, { sessionId, most, since, unfrozenAt }) {
-    const id = idOf(account, number);
-    if (!id) return true;
-    const { accountId, chainName, keyIndex } = id;
-    return prisma.$transaction(async (tx) => {
-      // Who counts waits for who has counted, on any replica.
-      const key = JSON.stringify(["signed_template", accountId, chainName, keyIndex]);
-      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
-      // Signed again it is as young as this, and this session's. What executed is told by the settlement of budgets.
-      const noted = await tx.$executeRaw`
-        INSERT INTO signed_template AS t (account_id, chain_name, key_index, number, signed_at, session_id)
-        SELECT ${accountId}::uuid, ${chainName}, ${keyIndex}::int, ${number}::bigint, ${signedAt}::timestamptz, ${sessionId}::uuid
-        WHERE ${most}::int > (
-          SELECT count(*) FROM signed_template o
-          WHERE o.account_id = ${accountId}::uuid AND o.chain_name = ${chainName} AND o.key_index = ${keyIndex}::int
-            AND o.session_id = ${sessionId}::uuid AND o.number <> ${number}::bigint AND o.signed_at > ${since}::timestamptz
-            AND NOT EXISTS (
-              SELECT FROM budget_reservation r WHERE r.chain_name = o.chain_name AND r.settled_at IS NOT NULL
-                AND r.proposal = ${account.address}::text || '/' || o.key_index || '/' || o.number))
-        ON CONFLICT (account_id, chain_name, key_index, number)
-          DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at), session_id = EXCLUDED.session_id,
-            kept_at = CASE WHEN t.signed_at <= ${unfrozenAt ?? null}::timestamptz THEN t.signed_at ELSE t.kept_at END`;
-      return noted > 0;
-    });
-  },
   async laterKeptAt(account, number, { since, unfrozenAt }) {
     const id = idOf(account, number);
     if (!id) return undefined;
@@ -53,7 +63,7 @@ export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => 
   },
 });
 
-/** Numbers whose transactions' reference blocks are long too old. */
+/** Deletes numbers whose transactions have expired long ago. */
 export async function pruneSignedTemplates(prisma: PrismaClient, before: Date): Promise<void> {
   await prisma.signedTemplate.deleteMany({ where: { signedAt: { lt: before } } });
 }

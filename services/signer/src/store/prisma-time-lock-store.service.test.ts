@@ -1,12 +1,13 @@
 import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import type { TimeLock } from "../domain/time-locks.ts";
+import type { TimeLock } from "../policy/time-lock.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";
-import { prismaRecoveryKeys, prismaTimeLockStore } from "./prisma-time-lock-store.ts";
+import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
+import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 
 const later = (ms: number) => new Date(clock.now().getTime() + ms);
-const wish = (accountId: string, requestHash = "a"): TimeLock => ({
+const requested = (accountId: string, requestHash = "a"): TimeLock => ({
   id: uuidv7(clock),
   accountId,
   chainName: "flow-emulator",
@@ -18,24 +19,24 @@ const wish = (accountId: string, requestHash = "a"): TimeLock => ({
   cancelledAt: null,
   contestedSince: clock.now(),
 });
-const told = async (accountId: string, event: string) =>
+const events = async (accountId: string, event: string) =>
   prisma.outbox.count({ where: { subject: `cs.v1.signer.${accountId}.${event}` } });
 
 describe("time locks in Postgres", () => {
   it("ten first requests at once start one delay, told once", async () => {
     const accountId = uuidv7(clock);
     const store = prismaTimeLockStore(prisma);
-    const locks = await Promise.all(Array.from({ length: 10 }, () => store.ask(wish(accountId), "r")));
+    const locks = await Promise.all(Array.from({ length: 10 }, () => store.startOrFind(requested(accountId), "r")));
     expect(new Set(locks.map(({ id }) => id)).size).toBe(1);
     expect(await store.list(accountId, clock.now())).toEqual([locks[0]]);
-    expect(await told(accountId, "time-lock-started")).toBe(1);
+    expect(await events(accountId, "time-lock-started")).toBe(1);
   });
 
   it("another request takes the place; cancelling is told once, and nobody else's", async () => {
     const [accountId, stranger] = [uuidv7(clock), uuidv7(clock)];
     const store = prismaTimeLockStore(prisma);
-    const first = await store.ask(wish(accountId), "r");
-    const second = await store.ask(wish(accountId, "b"), "r");
+    const first = await store.startOrFind(requested(accountId), "r");
+    const second = await store.startOrFind(requested(accountId, "b"), "r");
     expect(second.id).not.toBe(first.id);
     expect(await store.cancel(accountId, first.id, clock.now(), "r")).toBeUndefined();
     expect(await store.cancel(stranger, second.id, clock.now(), "r")).toBeUndefined();
@@ -43,8 +44,10 @@ describe("time locks in Postgres", () => {
     for (let i = 0; i < 3; i++) {
       expect(await store.cancel(accountId, second.id, clock.now(), "r")).toEqual(cancelled);
     }
-    expect(await store.ask(wish(accountId, "b"), "r")).toEqual(cancelled);
-    expect([await told(accountId, "time-lock-started"), await told(accountId, "time-lock-cancelled")]).toEqual([2, 1]);
+    expect(await store.startOrFind(requested(accountId, "b"), "r")).toEqual(cancelled);
+    expect([await events(accountId, "time-lock-started"), await events(accountId, "time-lock-cancelled")]).toEqual([
+      2, 1,
+    ]);
     expect(await store.list(accountId, later(2_000))).toEqual([]);
   });
 
@@ -53,7 +56,7 @@ describe("time locks in Postgres", () => {
     const store = prismaTimeLockStore(prisma);
     const DAY = 24 * 3_600_000;
     const at = (days: number, requestHash: string): TimeLock => ({
-      ...wish(accountId, requestHash),
+      ...requested(accountId, requestHash),
       startedAt: later(days * DAY),
       availableAt: later(days * DAY + 1_000),
       lapsesAt: later(days * DAY + 2_000),
@@ -65,7 +68,7 @@ describe("time locks in Postgres", () => {
       [12, 0],
       [20, 20],
     ] as const) {
-      expect((await store.ask(at(days, `of day ${days}`), "r")).contestedSince).toEqual(later(since * DAY));
+      expect((await store.startOrFind(at(days, `of day ${days}`), "r")).contestedSince).toEqual(later(since * DAY));
     }
   });
 
@@ -73,7 +76,7 @@ describe("time locks in Postgres", () => {
     const account = { accountId: uuidv7(clock), chainName: "flow-emulator" };
     const keys = prismaRecoveryKeys(prisma);
     const { publicKey } = generateKeyPair("ES256K");
-    for (let i = 0; i < 2; i++) await keys.remember(account, publicKey, clock.now());
+    for (let i = 0; i < 2; i++) await keys.record(account, publicKey, clock.now());
     expect(await keys.of(account)).toEqual([publicKey]);
     expect(await keys.of({ ...account, chainName: "other" })).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { uuidv7 } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { openFeesWindow, type Reservation, windowsAt } from "../budget/budget.ts";
 import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";
-import { type ChainPolicy, referenceSeconds } from "../policy/transaction.ts";
+import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
 import { clock, FEES, newLog, replicas } from "../testing/store-fixture.ts";
 import type { PrismaClient } from "./generated/client.ts";

@@ -3,7 +3,8 @@ import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
 import { afterAll, beforeAll } from "vitest";
 import type { Binding } from "../policy/account.ts";
 import { withPlainQueries } from "../store/plain-prisma.ts";
-import { prismaBindingStore } from "../store/prisma-binding-store.ts";
+import { type PrismaBindingStore, prismaBindingStore } from "../store/prisma-binding-store.ts";
+import { prismaEffectStore } from "../store/prisma-effect-store.ts";
 import { clock, database, prisma } from "./store-fixture.ts";
 
 let plain: PlainQueries;
@@ -33,3 +34,12 @@ export async function bound(): Promise<Binding> {
   await prismaBindingStore(plainPrisma()).insert(binding, { now: clock.now(), requestId: "" });
   return binding;
 }
+
+/** What signing a rotation to this version leaves behind. */
+export const beginRotation = async (
+  binding: Binding,
+  version: number,
+  bindings: Pick<PrismaBindingStore, "forget"> = { forget: () => undefined },
+): Promise<void> => {
+  await prismaEffectStore(prisma, bindings).record(binding, [{ kind: "rotation", version }], clock.now());
+};

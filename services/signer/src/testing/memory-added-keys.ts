@@ -1,20 +1,22 @@
-import { type AddedKey, type AddedKeys, findAdded } from "../domain/added-keys.ts";
-import type { RevokedKeys } from "../domain/revoked-keys.ts";
+import type { PublicKey } from "@countersign/keys";
+import type { KeyAddition } from "../domain/effects.ts";
+import type { AccountOnChain, RevokedKeys } from "../domain/ports.ts";
+import { type AddedKey, findAdded } from "../policy/user-keys.ts";
 
 /** User keys of one account in memory. */
-export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">): AddedKeys & { clear(): void } {
+export function memoryAddedKeys(revokedKeys: RevokedKeys) {
   let rows: AddedKey[] = [];
   return {
     clear: () => {
       rows = [];
     },
-    async recordCreation(_, keys, now) {
+    async recordCreation(keys: readonly PublicKey[], now: Date) {
       const times = { firstSignedAt: now, signedAt: now };
-      for (const { key } of keys) {
+      for (const key of keys) {
         if (!findAdded(rows, key.publicKey)) rows.push({ key, source: "creation", ...times, revoked: false });
       }
     },
-    async record(_, { key, source, now, renewableSince, approverSince }) {
+    async record(_: AccountOnChain, { key, source, renewableSince, approverSince }: KeyAddition, now: Date) {
       const known = findAdded(rows, key.publicKey);
       const times = { firstSignedAt: now, signedAt: now };
       if (!known) {
@@ -29,7 +31,7 @@ export function memoryAddedKeys(revokedKeys: Pick<RevokedKeys, "has">): AddedKey
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
     },
-    of: (account) =>
+    of: (account: AccountOnChain): Promise<AddedKey[]> =>
       Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) }))),
   };
 }

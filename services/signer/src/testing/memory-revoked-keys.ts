@@ -1,13 +1,13 @@
-import type { RevokedKeys } from "../domain/revoked-keys.ts";
+import type { AccountOnChain } from "../domain/ports.ts";
 
 /** Revoked keys in memory. */
-export function memoryRevokedKeys(): RevokedKeys & { clear(): void } {
+export function memoryRevokedKeys() {
   const keys = new Set<string>();
-  const idOf: (...of: Parameters<RevokedKeys["has"]>) => string = ({ accountId, chainName }, publicKey) =>
+  const idOf = ({ accountId, chainName }: AccountOnChain, publicKey: string) =>
     `${accountId}/${chainName}/${publicKey.slice(0, 64)}`;
   return {
     clear: () => keys.clear(),
-    remember: async (account, publicKey) => void keys.add(idOf(account, publicKey)),
-    has: async (account, publicKey) => keys.has(idOf(account, publicKey)),
+    record: async (account: AccountOnChain, publicKey: string) => void keys.add(idOf(account, publicKey)),
+    has: async (account: AccountOnChain, publicKey: string) => keys.has(idOf(account, publicKey)),
   };
 }

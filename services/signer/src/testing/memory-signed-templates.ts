@@ -1,22 +1,29 @@
+import type { SequenceNumberUse } from "../domain/effects.ts";
 import type { SignedTemplates } from "../domain/ports.ts";
 
+type Account = Parameters<SignedTemplates["has"]>[0];
+
+export interface MemorySignedTemplates extends SignedTemplates {
+  record(account: Account, use: SequenceNumberUse, now: Date): Promise<boolean>;
+  clear(): void;
+}
+
 /** Sequence numbers in memory. */
-export function memorySignedTemplates(): SignedTemplates & { clear(): void } {
+export function memorySignedTemplates(): MemorySignedTemplates {
   const numbers = new Map<string, { number: bigint; at: Date; by: string; keptAt: Date | undefined }>();
-  type Account = Parameters<SignedTemplates["has"]>[0];
   const keyOf = ({ accountId, chainName, serverKeyIndex }: Account) => `${accountId}/${chainName}/${serverKeyIndex}/`;
   const idOf = (account: Account, number: bigint) => keyOf(account) + number;
   return {
     clear: () => numbers.clear(),
-    async note(account, number, now, { sessionId: by, most, since, unfrozenAt }) {
+    async record(account, { number, sessionId: by, limit, openSince, unfrozenAt }, now) {
       const id = idOf(account, number);
       const others = [...numbers].filter(
-        ([other, row]) => other.startsWith(keyOf(account)) && other !== id && row.by === by && row.at > since,
+        ([other, row]) => other.startsWith(keyOf(account)) && other !== id && row.by === by && row.at > openSince,
       );
       const known = numbers.get(id);
       const keptAt = known && unfrozenAt && known.at <= unfrozenAt ? known.at : known?.keptAt;
-      if (others.length < most) numbers.set(id, { number, at: now, by, keptAt });
-      return others.length < most;
+      if (others.length < limit) numbers.set(id, { number, at: now, by, keptAt });
+      return others.length < limit;
     },
     async laterKeptAt(account, number, { since, unfrozenAt }) {
       const kept = [...numbers].flatMap(([id, row]) => {

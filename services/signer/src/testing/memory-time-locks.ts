@@ -1,42 +1,43 @@
 import type { PublicKey } from "@countersign/keys";
-import { isStanding, type RecoveryKeys, succeeding, type TimeLock, type TimeLockStore } from "../domain/time-locks.ts";
+import type { AccountOnChain, TimeLockStore } from "../domain/ports.ts";
+import { isInEffect, succeeding, type TimeLock } from "../policy/time-lock.ts";
 
-/** Time locks in memory, with what was told of them. */
-export function memoryTimeLocks(): TimeLockStore & { told: string[]; clear(): void } {
+/** Time locks in memory, with their events. */
+export function memoryTimeLocks(): TimeLockStore & { events: string[]; clear(): void } {
   const locks = new Map<string, TimeLock>();
-  const told: string[] = [];
+  const events: string[] = [];
   return {
-    told,
+    events,
     clear() {
       locks.clear();
-      told.length = 0;
+      events.length = 0;
     },
-    async ask(wish) {
-      const known = locks.get(wish.operation);
-      if (known?.requestHash === wish.requestHash && isStanding(known, wish.startedAt)) return known;
-      const started = succeeding(known, wish);
-      locks.set(wish.operation, started);
-      told.push(`started ${wish.operation}`);
+    async startOrFind(requested) {
+      const known = locks.get(requested.operation);
+      if (known?.requestHash === requested.requestHash && isInEffect(known, requested.startedAt)) return known;
+      const started = succeeding(known, requested);
+      locks.set(requested.operation, started);
+      events.push(`started ${requested.operation}`);
       return started;
     },
     list: async (accountId, now) =>
-      [...locks.values()].filter((lock) => lock.accountId === accountId && isStanding(lock, now)),
+      [...locks.values()].filter((lock) => lock.accountId === accountId && isInEffect(lock, now)),
     async cancel(accountId, id, now) {
       const known = [...locks.values()].find((lock) => lock.accountId === accountId && lock.id === id);
       if (!known || known.cancelledAt) return known;
       const cancelled = { ...known, cancelledAt: now };
       locks.set(known.operation, cancelled);
-      told.push(`cancelled ${known.operation}`);
+      events.push(`cancelled ${known.operation}`);
       return cancelled;
     },
   };
 }
 
-export function memoryRecoveryKeys(): RecoveryKeys & { clear(): void } {
+export function memoryRecoveryKeys() {
   const keys: PublicKey[] = [];
   return {
     clear: () => void keys.splice(0),
-    remember: async (_, key) => void keys.push(key),
-    of: async () => keys,
+    record: async (_: AccountOnChain, key: PublicKey) => void keys.push(key),
+    of: async (_: AccountOnChain): Promise<PublicKey[]> => keys,
   };
 }

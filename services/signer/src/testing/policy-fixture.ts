@@ -10,18 +10,18 @@ import type { AuditEntry } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";
 import { createCreationReserve, createReserve } from "../budget/reserve.ts";
 import { createDecide } from "../domain/decide.ts";
-import type { BindingStore, EphemeralUses } from "../domain/ports.ts";
+import type { BindingStore } from "../domain/ports.ts";
 import { signCreation } from "../domain/sign-creation.ts";
 import { signPaymaster } from "../domain/sign-paymaster.ts";
 import { signTransaction } from "../domain/sign-transaction.ts";
-import { requireDelay } from "../domain/time-locks.ts";
 import { startParserPool } from "../parser/parser-pool.ts";
 import type { Binding } from "../policy/account.ts";
+import type { ChainPolicy } from "../policy/chain.ts";
 import { DEFAULT_POLICY, type Policy } from "../policy/policy.ts";
 import { createKnownScripts } from "../policy/script/known-scripts.ts";
-import type { ChainPolicy } from "../policy/transaction.ts";
 import { createKeystoreVault, type KeyReference } from "../vault/index.ts";
 import { memoryAddedKeys } from "./memory-added-keys.ts";
+import { type MemoryStores, memoryEffects } from "./memory-effects.ts";
 import { memoryRevokedKeys } from "./memory-revoked-keys.ts";
 import { memorySignedCreations } from "./memory-signed-creations.ts";
 import { memorySignedTemplates } from "./memory-signed-templates.ts";
@@ -98,9 +98,6 @@ export const state: {
 export const store: BindingStore = {
   find: async (accountId) => state.bindings.filter((binding) => binding.accountId === accountId),
   insert: async (binding) => binding,
-  beginRotation: async (_, version) => {
-    state.bindings = state.bindings.map((binding) => ({ ...binding, rotatingTo: version }));
-  },
   appendVersion: async () => state.bindings[0],
   moveVersion: async () => state.bindings[0],
   takeBackVersion: async () => state.bindings[0],
@@ -126,11 +123,11 @@ export const decide = createDecide({
 });
 export const chain = () => policy;
 export const uses = new Map<string, number>();
-export const ephemeralUses: EphemeralUses = {
-  async use(requestId, operation, most) {
-    const count = (uses.get(requestId + operation) ?? 0) + 1;
-    if (count <= most) uses.set(requestId + operation, count);
-    return count <= most;
+export const ephemeralUses: MemoryStores["ephemeralUses"] = {
+  async use({ sessionId, operation, limit }) {
+    const count = (uses.get(sessionId + operation) ?? 0) + 1;
+    if (count <= limit) uses.set(sessionId + operation, count);
+    return count <= limit;
   },
 };
 const reader = await startParserPool({ workers: 1, timeLimitMs: 10_000 });
@@ -150,21 +147,24 @@ export const recoveryKeys = memoryRecoveryKeys();
 export const revokedKeys = memoryRevokedKeys();
 export const addedKeys = memoryAddedKeys(revokedKeys);
 export const signedTemplates = memorySignedTemplates();
-export const signedCreations = memorySignedCreations();
+export const signedCreations = memorySignedCreations(addedKeys);
 export const clock = new FixedClock();
-export const delay = requireDelay({
-  timeLocks,
+export const stores: MemoryStores = {
   recoveryKeys,
+  revokedKeys,
+  signedTemplates,
   addedKeys,
-  delays: DELAYS,
-  clock,
-  newId: () => uuidv7(clock),
-});
+  ephemeralUses,
+  rotations: {
+    begin: (version) => {
+      state.bindings = state.bindings.map((binding) => ({ ...binding, rotatingTo: version }));
+    },
+  },
+};
 export const signing = {
   decide,
   bindings: store,
   vault,
-  ephemeralUses,
   clock,
   chain,
   scripts,
@@ -174,7 +174,10 @@ export const signing = {
   unfrozenAt: () => state.unfrozenAt,
   blockedKeys: (accountId: string) => (accountId === account.accountId ? state.blockedKeys : []),
   signedTemplates,
-  delay,
+  effects: memoryEffects(stores),
+  timeLocks,
+  delays: DELAYS,
+  newId: () => uuidv7(clock),
   reserve: createReserve(() => undefined, clock),
 };
 export const transaction = signTransaction(signing);
@@ -187,7 +190,6 @@ export const creation = signCreation({
   decide,
   bindings: store,
   signedCreations,
-  addedKeys,
   vault,
   clock,
   chain,
@@ -209,11 +211,7 @@ beforeEach(async () => {
   signedCreations.clear();
   // The device's key is the creation's, unless a test says otherwise.
   addedKeys.clear();
-  await addedKeys.recordCreation(
-    chainName,
-    [{ accountId: account.accountId, key: device.publicKey }],
-    new Date(clock.now().getTime() - 8760 * 3_600_000),
-  );
+  await addedKeys.recordCreation([device.publicKey], new Date(clock.now().getTime() - 8760 * 3_600_000));
 });
 
 export const tx = (change: Partial<FlowTransaction> = {}): FlowTransaction => ({

@@ -1,4 +1,6 @@
-import { refuse } from "../refusal.ts";
+import type { DecodedMessage } from "@countersign/flow";
+import { refusal } from "../refusal.ts";
+import type { KnownScripts } from "./known-scripts.ts";
 import { accountStays } from "./rules/account-escapes.ts";
 import { freeEntitlementsOnly } from "./rules/entitlements.ts";
 import { noDeniedContract } from "./rules/lists.ts";
@@ -10,7 +12,7 @@ import { noAccountInTypes } from "./rules/types.ts";
 import { asManyAccounts, noShadows, oneTransaction, understood } from "./rules/understood.ts";
 import type { ScriptFacts } from "./script-facts.ts";
 
-/** The rules of a free script, in the order in which they speak: the first one's reason is the answer. */
+/** The rules of a custom script, in the order in which they apply: the first violation is the answer. */
 export const SCRIPT_RULES: readonly ScriptRule[] = [
   understood,
   oneTransaction,
@@ -27,7 +29,7 @@ export const SCRIPT_RULES: readonly ScriptRule[] = [
   noEntitledCapability,
 ];
 
-/** The first rule that forbids the script, or nothing. */
+/** Returns the violation of the first rule that the script breaks. */
 export function violationOf(facts: ScriptFacts, context: ScriptContext): Violation | undefined {
   for (const rule of SCRIPT_RULES) {
     const violation = rule(facts, context);
@@ -36,16 +38,33 @@ export function violationOf(facts: ScriptFacts, context: ScriptContext): Violati
   return undefined;
 }
 
-/** What the lists say about a script before anybody reads it: whether it needs reading. Errors: SigningRefused. */
-export function mustBeRead(scriptHash: string, { mode, scripts }: ScriptPolicy): boolean {
-  if (scripts.denied.has(scriptHash)) refuse("DeniedScript", "the script is on the deny list");
+/** Whether a script must be read: not where it is on the allow list. Errors: SigningRefused. */
+function mustBeRead(scriptHash: string, { mode, scripts }: ScriptPolicy): boolean {
+  if (scripts.denied.has(scriptHash)) throw refusal("DeniedScript", "the script is on the deny list");
   if (scripts.allowed.has(scriptHash)) return false;
-  if (mode === "templates") refuse("ScriptNotListed", "only templates and listed scripts are signed");
+  if (mode === "templates") throw refusal("ScriptNotListed", "the policy signs only templates and listed scripts");
   return true;
 }
 
-/** Errors: SigningRefused with the rule's reason. */
-export function checkScript(facts: ScriptFacts, context: ScriptContext): void {
-  const violation = violationOf(facts, context);
-  if (violation) refuse(violation.reason, violation.detail);
+export interface ScriptRequest {
+  readonly policy: ScriptPolicy;
+  /** SHA-256 of the script, hex. */
+  readonly scriptHash: string;
+  /** See KnownScripts. */
+  readonly requester: string;
+}
+
+/**
+ * Rejects a custom script that breaks a rule. The facts of a script that was read before are in memory.
+ * Errors: SigningRefused with the rule's reason, RateLimited where too many new scripts wait.
+ */
+export async function checkCustomScript(
+  scripts: KnownScripts,
+  { script, authorizers }: Pick<DecodedMessage, "script" | "authorizers">,
+  { policy, scriptHash, requester }: ScriptRequest,
+): Promise<void> {
+  if (!mustBeRead(scriptHash, policy)) return;
+  const facts = scripts.known(scriptHash, requester) ?? (await scripts.learn(scriptHash, script, requester));
+  const violation = violationOf(facts, { policy, authorizers: authorizers.length });
+  if (violation) throw refusal(violation.reason, violation.detail);
 }

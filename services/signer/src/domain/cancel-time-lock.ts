@@ -1,0 +1,36 @@
+import { AppError, type Clock } from "@countersign/core";
+import type { DelayPolicy, TimeLock } from "../policy/time-lock.ts";
+import type { TimeLockStore } from "./ports.ts";
+
+export interface CancelTimeLockCommand {
+  readonly accountId: string;
+  readonly id: string;
+  /** When the device that cancels came to the account. */
+  readonly deviceCreatedAt: Date;
+  readonly requestId: string;
+}
+
+export interface CancelTimeLockPorts {
+  readonly timeLocks: Pick<TimeLockStore, "list" | "cancel">;
+  readonly delays: Pick<DelayPolicy, "contestMs">;
+  readonly clock: Clock;
+}
+
+/**
+ * Cancels a time lock from a device that was on the account before it began. Cancelled again, nothing changes.
+ * Enrollment by a recovery key can be cancelled for `contestMs` and no longer: a thief's old phone must not
+ * prevent it for good. Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested.
+ */
+export const cancelTimeLock =
+  ({ timeLocks, delays, clock }: CancelTimeLockPorts) =>
+  async ({ accountId, id, deviceCreatedAt, requestId }: CancelTimeLockCommand): Promise<TimeLock> => {
+    const now = clock.now();
+    const lock = (await timeLocks.list(accountId, now)).find((each) => each.id === id);
+    if (!lock) throw new AppError("TimeLockNotFound");
+    if (deviceCreatedAt >= lock.startedAt) throw new AppError("DeviceTooYoung");
+    const contestedMs = now.getTime() - lock.contestedSince.getTime();
+    if (lock.operation === "add-user-key" && contestedMs >= delays.contestMs) throw new AppError("TimeLockContested");
+    const cancelled = await timeLocks.cancel(accountId, id, now, requestId);
+    if (!cancelled) throw new AppError("TimeLockNotFound");
+    return cancelled;
+  };

@@ -1,0 +1,151 @@
+import { MAX_STATE_AGE_MS } from "@countersign/access-tokens";
+import type { PublicKey } from "@countersign/keys";
+import { referenceSeconds } from "../policy/chain.ts";
+import { refusal } from "../policy/refusal.ts";
+import type { RequestFacts } from "../policy/request-facts.ts";
+import { MAX_EPHEMERAL_USES } from "../policy/scope.ts";
+import { addedRecoveryKey, addedUserKey } from "../policy/template.ts";
+import type { Approval } from "./find-approval.ts";
+import type { EffectStore } from "./ports.ts";
+
+/** The addition of a user key, as the paymaster signs it. */
+export interface KeyAddition {
+  readonly key: PublicKey;
+  /** What approved it. */
+  readonly source: "device" | "recovery";
+  /** An addition first signed after this time may still be waiting to execute: signing it again renews it. */
+  readonly renewableSince: Date;
+  /** When the approving key came to the account; undefined where that is not known. */
+  readonly approverSince: Date | undefined;
+}
+
+/** A sequence number of the server key for which a template is signed. */
+export interface SequenceNumberUse {
+  readonly number: bigint;
+  readonly sessionId: string;
+  /** Other numbers of this key that the session may have open. */
+  readonly limit: number;
+  /** Numbers signed for before this time are not open any more. */
+  readonly openSince: Date;
+  /** What was signed up to this time stays known as signed before the account's last freeze ended. */
+  readonly unfrozenAt: Date | undefined;
+}
+
+/** One thing that a signature leaves behind. The audit record and the budgets follow it; see domain/decide.ts. */
+export type Effect =
+  | { readonly kind: "recovery-key"; readonly key: PublicKey }
+  /** `publicKey`: 128 hex digits. */
+  | { readonly kind: "revocation"; readonly publicKey: string }
+  | ({ readonly kind: "sequence-number" } & SequenceNumberUse)
+  | ({ readonly kind: "key-addition" } & KeyAddition)
+  | {
+      readonly kind: "ephemeral-use";
+      readonly sessionId: string;
+      readonly operation: "transaction" | "paymaster";
+      readonly limit: number;
+    }
+  /** `version`: of the server key that the rotation brings. */
+  | { readonly kind: "rotation"; readonly version: number };
+
+/**
+ * Sequence numbers of a server key that a session may have signed for and not used up while their reference
+ * blocks are valid. A freeze voids each of them, which the service pays for. A client needs one at a time. The
+ * limit is per session, so that a thief's session takes none from the owner's.
+ */
+export const MAX_OPEN_TEMPLATES_PER_SESSION = 16;
+
+/**
+ * Returns the end of a freeze, plus the time for which a replica may have signed without having received it,
+ * or with a clock that is ahead.
+ */
+export const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
+  unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS);
+
+/** What a template changes about the account's keys, whichever key signs it. */
+function keyEffects({ template }: RequestFacts): Effect[] {
+  if (!template) return [];
+  const recoveryKey = addedRecoveryKey(template);
+  return [
+    ...(recoveryKey ? [{ kind: "recovery-key", key: recoveryKey } as const] : []),
+    ...("oldKey" in template.change ? [{ kind: "revocation", publicKey: template.change.oldKey } as const] : []),
+  ];
+}
+
+/** An ephemeral token's session is the two-factor request that it was issued for. */
+const ephemeralUse = ({ token }: RequestFacts, operation: "transaction" | "paymaster"): Effect[] =>
+  token.scope === "sign"
+    ? [{ kind: "ephemeral-use", sessionId: token.sessionId, operation, limit: MAX_EPHEMERAL_USES }]
+    : [];
+
+const openSince = ({ chain }: RequestFacts, now: Date) => new Date(now.getTime() - referenceSeconds(chain) * 1000);
+
+/** Returns what the server key's signature leaves behind, in the order in which it is written. */
+export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | undefined, now: Date): Effect[] {
+  const { template, message, token, account } = facts;
+  if (!template) return ephemeralUse(facts, "transaction");
+  const sequenceNumber: Effect = {
+    kind: "sequence-number",
+    number: message.proposalKey.sequenceNumber,
+    sessionId: token.sessionId,
+    limit: MAX_OPEN_TEMPLATES_PER_SESSION,
+    openSince: openSince(facts, now),
+    unfrozenAt: endOfFreeze(unfrozenAt),
+  };
+  const rotation: Effect = { kind: "rotation", version: account.serverKeyVersion + 1 };
+  return [
+    ...keyEffects(facts),
+    sequenceNumber,
+    ...ephemeralUse(facts, "transaction"),
+    ...(template.name === "rotate-server-key" ? [rotation] : []),
+  ];
+}
+
+/**
+ * Returns what the paymaster's signature leaves behind, in the order in which it is written. The paymaster
+ * pays for every new user key (see paymasterPaysWhereRequired), and it alone sees who approved.
+ */
+export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now: Date): Effect[] {
+  const key = addedUserKey(facts.template);
+  const { isRecoveryKey, approverSince } = approval;
+  const source = isRecoveryKey ? "recovery" : "device";
+  const renewableSince = openSince(facts, now);
+  return [
+    ...keyEffects(facts),
+    ...(key ? [{ kind: "key-addition", key, source, renewableSince, approverSince } as const] : []),
+    ...ephemeralUse(facts, "paymaster"),
+  ];
+}
+
+/** The error for an effect whose limit or condition the database refused. */
+function refusalOf(effect: Effect) {
+  switch (effect.kind) {
+    case "sequence-number": {
+      const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
+      return refusal("TooManyOpenTemplates", detail);
+    }
+    case "key-addition":
+      return refusal(
+        "BadTemplateArguments",
+        "the key may be on the account already: an older device must approve its addition",
+      );
+    case "ephemeral-use":
+      return refusal("OutsideEphemeralScope", `this token was used ${effect.limit} times`);
+    default:
+      throw new Error(`the effect ${effect.kind} has no condition`);
+  }
+}
+
+/**
+ * Writes the effects before the signature leaves: all of them, or none. Errors: SigningRefused
+ * (TooManyOpenTemplates, BadTemplateArguments, OutsideEphemeralScope).
+ */
+export async function recordEffects(
+  store: EffectStore,
+  { account }: RequestFacts,
+  effects: readonly Effect[],
+  now: Date,
+): Promise<void> {
+  if (effects.length === 0) return;
+  const refused = await store.record(account, effects, now);
+  if (refused) throw refusalOf(refused);
+}

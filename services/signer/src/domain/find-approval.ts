@@ -1,0 +1,85 @@
+import { payloadMessage } from "@countersign/flow";
+import { verifyUserSignatureInPool } from "@countersign/flow/node";
+import type { PasskeySettings, PublicKey, RelyingParty } from "@countersign/keys";
+import { deviceSignatures } from "../policy/paymaster-rules.ts";
+import { refusal } from "../policy/refusal.ts";
+import type { RequestFacts } from "../policy/request-facts.ts";
+import { addedUserKey, sameHolder } from "../policy/template.ts";
+import { findAdded } from "../policy/user-keys.ts";
+import type { FactSources } from "./load-facts.ts";
+
+/** The key of the account that approves what the paymaster is to pay for. */
+export interface Approval {
+  readonly isRecoveryKey: boolean;
+  /** When it came to the account; loaded where a user key is added. */
+  readonly approverSince: Date | undefined;
+}
+
+/** A key that may approve. */
+export interface Candidate {
+  readonly key: PublicKey;
+  readonly isRecoveryKey: boolean;
+}
+
+/** Keys that are tried as the approver of one addition: a signature does not say whose it is. */
+const MAX_APPROVERS = 100;
+
+/**
+ * Returns which key has signed the payload: the session's own, or for an ephemeral token, whose key is not on
+ * the account yet, one that the signer knows. A stolen token alone must not spend. The signature is a plain
+ * one over SHA2-256, or a passkey's for one of the app's relying parties. PAYMASTER_RULES have passed, so there
+ * is one device's signature. Errors: SigningRefused (UserSignatureInvalid).
+ */
+export async function findApproval(
+  sources: FactSources & { readonly passkeys: PasskeySettings },
+  facts: RequestFacts,
+): Promise<Approval> {
+  const { token, account, template } = facts;
+  const relyingParties = sources.passkeys.relyingPartiesOf(token.appId);
+  const candidates: Candidate[] =
+    token.scope === "sign"
+      ? await loadApprovers(sources, facts)
+      : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
+  const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
+  if (!addedUserKey(template)) return { isRecoveryKey, approverSince: undefined };
+  const approver = findAdded(await sources.addedKeys.of(account), key.publicKey);
+  return { isRecoveryKey, approverSince: approver?.signedAt };
+}
+
+/** Returns the candidate whose signature the payload carries. Errors: SigningRefused (UserSignatureInvalid). */
+export async function requireSigner(
+  { message, account }: Pick<RequestFacts, "message" | "account">,
+  candidates: readonly Candidate[],
+  relyingParties: readonly RelyingParty[],
+): Promise<Candidate> {
+  const [signature] = deviceSignatures(message, account);
+  const payload = payloadMessage(message);
+  for (const candidate of candidates) {
+    if (signature && (await verifyUserSignatureInPool(candidate.key, payload, signature, relyingParties)))
+      return candidate;
+  }
+  throw refusal("UserSignatureInvalid", "no key that may approve has signed the payload");
+}
+
+/**
+ * Loads the keys that may approve an addition with an ephemeral token: those that the signer has helped onto
+ * the account, user keys and recovery keys, but not blocked or revoked ones, nor the new key itself. The
+ * oldest come first. A device whose key's revocation was signed and never executed approves with its own
+ * session.
+ */
+async function loadApprovers(
+  { addedKeys, recoveryKeys, revokedKeys }: FactSources,
+  { account, token, template, blockedKeys }: RequestFacts,
+): Promise<Candidate[]> {
+  const excluded = [addedUserKey(template) ?? token.accountKey, ...blockedKeys];
+  const mayApprove = ({ publicKey }: PublicKey) => !excluded.some((key) => sameHolder(key.publicKey, publicKey));
+  const users = (await addedKeys.of(account)).map(({ key, revoked }) => ({ key, revoked, isRecoveryKey: false }));
+  const recovery = (await recoveryKeys.of(account)).map(async (key) => ({
+    key,
+    revoked: await revokedKeys.has(account, key.publicKey),
+    isRecoveryKey: true,
+  }));
+  return [...(await Promise.all(recovery)), ...users]
+    .filter(({ key, revoked }) => !revoked && mayApprove(key))
+    .slice(0, MAX_APPROVERS);
+}

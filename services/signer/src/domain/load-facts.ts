@@ -1,0 +1,105 @@
+import type { Clock } from "@countersign/core";
+import type { DecodedMessage } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import { type Binding, requireOwnAccount, serverKeyOf } from "../policy/account.ts";
+import { type ChainPolicy, referenceSeconds, wantedServerKeyVersion } from "../policy/chain.ts";
+import type { HistoryFacts } from "../policy/history-rules.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { RequestFacts, ServiceKeys } from "../policy/request-facts.ts";
+import { hasSigned } from "../policy/signatures.ts";
+import { readTemplate, revokesAnotherKey, type Template } from "../policy/template.ts";
+import type { DelayPolicy } from "../policy/time-lock.ts";
+import { ageOfKey, findAdded } from "../policy/user-keys.ts";
+import { ownPublicKeys, type Vault } from "../vault/index.ts";
+import { endOfFreeze } from "./effects.ts";
+import type { AddedKeys, BindingStore, RecoveryKeys, RevokedKeys, SignedTemplates } from "./ports.ts";
+import type { SignCommand } from "./sign-transaction.ts";
+
+/** Sources of the facts about a request for a signature with a user's token. */
+export interface FactSources {
+  readonly bindings: Pick<BindingStore, "find">;
+  readonly vault: Vault;
+  readonly addedKeys: AddedKeys;
+  readonly recoveryKeys: RecoveryKeys;
+  readonly revokedKeys: RevokedKeys;
+  readonly signedTemplates: Pick<SignedTemplates, "laterKeptAt">;
+  readonly delays: DelayPolicy;
+  readonly clock: Clock;
+  /** When the account's last freeze was lifted, by auth's token state. */
+  unfrozenAt(accountId: string): Date | undefined;
+  /** Keys of the account that must not be co-signed for, by auth's token state. */
+  blockedKeys(accountId: string): readonly PublicKey[];
+  /** Errors: UnknownChain. */
+  chain(name: string): ChainPolicy;
+}
+
+/**
+ * Loads the account, the template and the keys that the rules need. Costs at most one query: the account's
+ * bindings, which are cached. Errors: UnknownChain, AccountNotReady, SigningRefused (NotYourAccount,
+ * MoreThanOneAuthorizer).
+ */
+export async function loadFacts(
+  sources: FactSources,
+  { token, caller, chainName }: SignCommand,
+  message: DecodedMessage,
+  policy: Policy,
+): Promise<RequestFacts> {
+  if (chainName !== "") sources.chain(chainName);
+  const account = requireOwnAccount(message, await sources.bindings.find(token.accountId), chainName);
+  const chain = sources.chain(account.chainName);
+  const { template: read, templateProblem } = readTemplate(message, chain.hybridCustody);
+  const template = read && { ...read, serviceKeys: await loadServiceKeys(sources.vault, account, chain) };
+  const blockedKeys = sources.blockedKeys(account.accountId);
+  return { message, token, caller, account, chain, policy, blockedKeys, template, templateProblem };
+}
+
+async function loadServiceKeys(vault: Vault, account: Binding, chain: ChainPolicy): Promise<ServiceKeys> {
+  const keyOf = (version: number) => vault.publicKey({ ...serverKeyOf(account), version });
+  const { serverKeyVersion: version, retired = [] } = account;
+  const serverKey = await keyOf(version);
+  const serverKeys = await Promise.all(vault.versions("server").map(keyOf));
+  return {
+    serverKey,
+    nextServerKey: version < wantedServerKeyVersion(chain) ? await keyOf(version + 1) : undefined,
+    retiredServerKeys: await Promise.all(retired.map((place) => keyOf(place.version))),
+    all: [serverKey, ...serverKeys, ...(await ownPublicKeys(vault, account.chainName))],
+  };
+}
+
+/** Loads what the signer remembers of earlier signatures for the account: only what this template depends on. */
+export async function loadHistory(
+  sources: FactSources,
+  { message, token, account, chain }: RequestFacts,
+  template: Template,
+): Promise<HistoryFacts> {
+  const { addedKeys, recoveryKeys, revokedKeys, delays, clock } = sources;
+  const now = clock.now();
+  const newKey = "newKey" in template.change ? template.change.newKey : undefined;
+  const maySignWithRecoveryKey = template.name === "add-user-key" && message.payloadSignatures.length > 0;
+  const [laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, sessionKeyAgeMs] = await Promise.all([
+    loadLaterNumber(sources, message, account, chain, now),
+    newKey !== undefined && revokedKeys.has(account, newKey.publicKey),
+    maySignWithRecoveryKey && recoveryKeys.of(account).then((keys) => hasSigned(message, keys)),
+    revokesAnotherKey(template, token.accountKey)
+      ? addedKeys.of(account).then((keys) => ageOfKey(findAdded(keys, token.accountKey.publicKey), now))
+      : undefined,
+  ]);
+  const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, sessionKeyAgeMs };
+  return { message, token, account, template, now, delays, ...history };
+}
+
+/** Until when a later sequence number that was signed for before a freeze may execute. Without a freeze: no query. */
+async function loadLaterNumber(
+  { signedTemplates, unfrozenAt }: FactSources,
+  { proposalKey }: DecodedMessage,
+  account: Binding,
+  chain: ChainPolicy,
+  now: Date,
+): Promise<Date | undefined> {
+  const lifted = endOfFreeze(unfrozenAt(account.accountId));
+  if (!lifted) return undefined;
+  const openMs = referenceSeconds(chain) * 1000;
+  const freeze = { since: new Date(now.getTime() - openMs), unfrozenAt: lifted };
+  const keptAt = await signedTemplates.laterKeptAt(account, proposalKey.sequenceNumber, freeze);
+  return keptAt && new Date(keptAt.getTime() + openMs);
+}

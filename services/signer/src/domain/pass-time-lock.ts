@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { AppError } from "@countersign/core";
+import type { DecodedMessage } from "@countersign/flow";
+import { delayOfTemplate, type HistoryFacts } from "../policy/history-rules.ts";
+import type { TimeLock } from "../policy/time-lock.ts";
+import type { TimeLockStore } from "./ports.ts";
+
+export interface TimeLocking {
+  readonly timeLocks: Pick<TimeLockStore, "startOrFind">;
+  /** Returns a UUIDv7. */
+  readonly newId: () => string;
+}
+
+const requestHashOf = ({ script, arguments: values }: Pick<DecodedMessage, "script" | "arguments">): string =>
+  createHash("sha256")
+    .update(JSON.stringify([script, ...values]))
+    .digest("hex");
+
+/**
+ * Passes a template that needs no delay, or whose delay is over; starts the time lock of one that is requested
+ * for the first time. The lock is an effect of its own, committed although the request is refused: so it comes
+ * after all rules. Errors: TimeLockRequired with `availableAt`, TimeLockCancelled.
+ */
+export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: HistoryFacts): Promise<void> {
+  const { message, account, template, now, delays } = facts;
+  const delayMs = delayOfTemplate(facts)?.delayMs ?? 0;
+  if (delayMs === 0) return;
+  const availableAt = new Date(now.getTime() + delayMs);
+  const requested: TimeLock = {
+    id: newId(),
+    accountId: account.accountId,
+    chainName: account.chainName,
+    operation: template.name,
+    requestHash: requestHashOf(message),
+    startedAt: now,
+    availableAt,
+    lapsesAt: new Date(availableAt.getTime() + delays.goodForMs),
+    cancelledAt: null,
+    contestedSince: now,
+  };
+  const lock = await timeLocks.startOrFind(requested, "");
+  if (lock.cancelledAt !== null) throw new AppError("TimeLockCancelled");
+  if (now >= lock.availableAt) return;
+  throw new AppError("TimeLockRequired", {
+    retryAfterSeconds: Math.ceil((lock.availableAt.getTime() - now.getTime()) / 1000),
+    metadata: { availableAt: lock.availableAt.toISOString(), timeLockId: lock.id },
+  });
+}

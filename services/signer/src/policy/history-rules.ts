@@ -1,0 +1,90 @@
+import type { VerifiedToken } from "@countersign/core";
+import type { DecodedMessage } from "@countersign/flow";
+import type { Binding } from "./account.ts";
+import { refusal } from "./refusal.ts";
+import type { Rule } from "./rule.ts";
+import { addedUserKey, sameHolder, type Template } from "./template.ts";
+import { type DelayPolicy, delayOf, staleLogin } from "./time-lock.ts";
+
+/** What the signer remembers of earlier signatures for an account, as far as a template depends on it. */
+export interface HistoryFacts {
+  readonly message: DecodedMessage;
+  readonly token: VerifiedToken;
+  readonly account: Binding;
+  readonly template: Template;
+  readonly now: Date;
+  readonly delays: DelayPolicy;
+  /** Until when a later sequence number, signed for before a freeze, may execute; undefined: there is none. */
+  readonly laterNumberOpenUntil: Date | undefined;
+  /** The signer has signed a revocation of the key that the template adds. */
+  readonly newKeyWasRevoked: boolean;
+  /** One of the account's recovery keys has signed the payload, or may have. */
+  readonly recoveryKeySigned: boolean;
+  /** How long the session's key has been on the account; loaded where the template revokes another user key. */
+  readonly sessionKeyAgeMs: number | undefined;
+}
+
+interface SessionAndTemplate {
+  readonly template: Pick<Template, "change">;
+  readonly token: Pick<VerifiedToken, "accountKey">;
+}
+
+/** The delay before a template is signed; undefined: none. */
+export const delayOfTemplate = ({
+  template,
+  token,
+  account,
+  now,
+  delays,
+  recoveryKeySigned,
+  sessionKeyAgeMs,
+}: HistoryFacts) => {
+  const requester = { scope: token.scope, recoveryKeySigned, keyAgeMs: sessionKeyAgeMs };
+  const accountAgeMs = account.boundAt && now.getTime() - account.boundAt.getTime();
+  return delayOf(template, requester, accountAgeMs, delays);
+};
+
+/**
+ * A session does not revoke the key that it signs with: another device of the account does. So a revocation
+ * never takes the last key that the service accepts; the chain counts the keys of removed devices too.
+ */
+export const sessionKeepsItsKey = ({ template: { change }, token: { accountKey } }: SessionAndTemplate) =>
+  change.template === "revoke-user-key" && sameHolder(accountKey.publicKey, change.oldKey)
+    ? refusal("BadTemplateArguments", "a session cannot revoke its own key: use another device of the account")
+    : undefined;
+
+/**
+ * Rejects a template while a later number of the server key was signed for before a freeze and may still
+ * execute: voiding stops at a number that nothing was signed for, and this template's execution would make the
+ * later one the next.
+ */
+export const noLaterNumberIsOpen: Rule<HistoryFacts> = ({ laterNumberOpenUntil, now }) => {
+  if (!laterNumberOpenUntil) return undefined;
+  const retryAfterSeconds = Math.max(1, Math.ceil((laterNumberOpenUntil.getTime() - now.getTime()) / 1000));
+  const detail = "a later sequence number was signed for before the freeze and may still execute";
+  return refusal("LaterNumberOpen", detail, { retryAfterSeconds });
+};
+
+/** Signed now and kept, the addition of a session's own key would bring it back after its revocation. */
+export const newKeyIsNotTheSessions: Rule<HistoryFacts> = ({ template, token }) => {
+  const added = addedUserKey(template);
+  return added && token.scope !== "sign" && sameHolder(token.accountKey.publicKey, added.publicKey)
+    ? refusal("BadTemplateArguments", "the key is on the account already")
+    : undefined;
+};
+
+/** The chain accepts a key again that was revoked there. */
+export const newKeyWasNotRevoked: Rule<HistoryFacts> = ({ newKeyWasRevoked }) =>
+  newKeyWasRevoked ? refusal("BadTemplateArguments", "the key was revoked") : undefined;
+
+export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
+  delayOfTemplate(facts)?.needsFreshLogin ? staleLogin(facts.token.authTime, facts.now, facts.delays) : undefined;
+
+/** The rules of a template that depend on earlier signatures, in the order in which they apply. */
+export const HISTORY_RULES: readonly Rule<HistoryFacts>[] = [
+  sessionKeepsItsKey,
+  noLaterNumberIsOpen,
+  newKeyIsNotTheSessions,
+  newKeyWasNotRevoked,
+  loginIsFresh,
+];

@@ -1,0 +1,74 @@
+import { isServerKeyIndex } from "./account.ts";
+import { refusal } from "./refusal.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import type { Rule } from "./rule.ts";
+import { paymasterPaysWhereRequired, tokenScopeAllows } from "./scope.ts";
+import { noBlockedKeySigned, signaturesAreFew } from "./signatures.ts";
+import type { Template } from "./template.ts";
+import {
+  linkHasTwoAccounts,
+  namesNoRotatedServerKey,
+  templateArgumentsAreReadable,
+  templateKeysAreAllowed,
+} from "./template-rules.ts";
+
+export const accountProposes: Rule<RequestFacts> = ({ message, account }) =>
+  message.proposalKey.address === account.address
+    ? undefined
+    : refusal("ProposerNotYours", "the proposer is not the account");
+
+export const payerIsKnown: Rule<RequestFacts> = ({ message: { payer }, chain, account }) =>
+  payer === chain.paymaster.address || payer === account.address
+    ? undefined
+    : refusal("UnknownPayer", "the payer is neither the service's paymaster nor the account");
+
+/**
+ * The server key proposes templates and nothing else: a device could use up its sequence numbers, and other
+ * transactions would void a template.
+ */
+export const serverKeyProposesTemplatesOnly: Rule<RequestFacts> = ({ message, account, template }) => {
+  const isByServerKey = isServerKeyIndex(account, message.proposalKey.keyId);
+  if (isByServerKey && !template) return refusal("ProposerNotYours", "the server key proposes templates only");
+  if (!isByServerKey && template) return refusal("ProposerNotYours", "the server key must propose a template");
+  return undefined;
+};
+
+export const scriptIsPresent: Rule<RequestFacts> = ({ message }) =>
+  message.script.trim() === "" ? refusal("ScriptNotUnderstood", "the message has no script") : undefined;
+
+interface GasFacts extends Pick<RequestFacts, "message" | "policy"> {
+  readonly template: Pick<Template, "gasLimit"> | undefined;
+}
+
+/**
+ * The cap of the policy, or the template's own: every key that an account ever had makes a template dearer.
+ * Nodes may read a gas limit of 0 as none.
+ */
+export const gasLimitIsWithinCap: Rule<GasFacts> = ({ message: { gasLimit }, template, policy }) => {
+  const cap = template?.gasLimit ?? policy.gasLimitCap;
+  return gasLimit === 0n || gasLimit > cap ? refusal("GasLimit", `the gas limit must be 1 to ${cap}`) : undefined;
+};
+
+/** The authorizer signs a payload, or an envelope where the account pays itself: then it signs as the payer too. */
+export const authorizerSignsPayload: Rule<RequestFacts> = ({ message, account }) =>
+  message.kind === "envelope" && message.payer !== account.address
+    ? refusal("WrongMessageKind", "the authorizer signs a payload; the envelope is the payer's")
+    : undefined;
+
+/** The rules of the server key's signature over a user's transaction, in the order in which they apply. */
+export const TRANSACTION_RULES: readonly Rule<RequestFacts>[] = [
+  signaturesAreFew,
+  noBlockedKeySigned,
+  templateArgumentsAreReadable,
+  tokenScopeAllows,
+  namesNoRotatedServerKey,
+  accountProposes,
+  payerIsKnown,
+  serverKeyProposesTemplatesOnly,
+  scriptIsPresent,
+  gasLimitIsWithinCap,
+  paymasterPaysWhereRequired,
+  authorizerSignsPayload,
+  linkHasTwoAccounts,
+  templateKeysAreAllowed,
+];

@@ -1,0 +1,73 @@
+import type { Effect } from "../domain/effects.ts";
+import type { EffectStore } from "../domain/ports.ts";
+import { faultPoint } from "../fault-points.ts";
+import type { Binding } from "../policy/account.ts";
+import type { Prisma, PrismaClient } from "./generated/client.ts";
+import { prismaAddedKeys } from "./prisma-added-keys.ts";
+import type { PrismaBindingStore } from "./prisma-binding-store.ts";
+import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
+import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
+import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { recordSequenceNumber } from "./prisma-signed-templates.ts";
+
+/** The database refused an effect: rolls the transaction back. */
+class RefusedEffect extends Error {
+  readonly effect: Effect;
+  constructor(effect: Effect) {
+    super(effect.kind);
+    this.effect = effect;
+  }
+}
+
+/** Writes one effect; false where its limit or condition is not met. */
+async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
+  switch (effect.kind) {
+    case "recovery-key":
+      await prismaRecoveryKeys(tx).record(account, effect.key, now);
+      return true;
+    case "revocation":
+      await prismaRevokedKeys(tx).record(account, effect.publicKey, now);
+      return true;
+    case "sequence-number":
+      return recordSequenceNumber(tx, account, effect, now);
+    case "key-addition":
+      return prismaAddedKeys(tx).record(account, effect, now);
+    case "ephemeral-use":
+      return prismaEphemeralUses(tx).use(effect, now);
+    case "rotation": {
+      const { accountId, chainName } = account;
+      const rotation = { accountId, chainName, serverKeyVersion: effect.version, createdAt: now };
+      await tx.serverKeyRotation.createMany({ data: [rotation], skipDuplicates: true });
+      return true;
+    }
+  }
+}
+
+/**
+ * Effects of signatures in Postgres. Every transaction writes in the order in which domain/effects.ts lists
+ * the kinds, so that two replicas never wait for each other's rows.
+ */
+export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PrismaBindingStore, "forget">): EffectStore {
+  return {
+    async record(account, effects, now) {
+      const writeAll = async (tx: Prisma.TransactionClient) => {
+        for (const effect of effects) if (!(await write(tx, account, effect, now))) throw new RefusedEffect(effect);
+      };
+      // One statement is a transaction by itself; a sequence number takes a lock first.
+      const needsTransaction = effects.length > 1 || effects[0]?.kind === "sequence-number";
+      try {
+        await (needsTransaction ? prisma.$transaction(writeAll) : writeAll(prisma));
+      } catch (error) {
+        if (error instanceof RefusedEffect) return error.effect;
+        throw error;
+      }
+      const kinds = new Set(effects.map(({ kind }) => kind));
+      if (kinds.has("recovery-key")) await faultPoint("recovery key remembered");
+      if (kinds.has("rotation")) {
+        bindings.forget(account.accountId);
+        await faultPoint("rotation begun");
+      }
+      return undefined;
+    },
+  };
+}

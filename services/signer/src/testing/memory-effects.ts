@@ -1,0 +1,45 @@
+import type { PublicKey } from "@countersign/keys";
+import type { Effect, KeyAddition, SequenceNumberUse } from "../domain/effects.ts";
+import type { EffectStore } from "../domain/ports.ts";
+import type { Binding } from "../policy/account.ts";
+
+type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
+
+/** Where the effects of each kind go. */
+export interface MemoryStores {
+  readonly recoveryKeys: { record(account: Binding, key: PublicKey): Promise<void> };
+  readonly revokedKeys: { record(account: Binding, publicKey: string): Promise<void> };
+  readonly signedTemplates: { record(account: Binding, use: SequenceNumberUse, now: Date): Promise<boolean> };
+  readonly addedKeys: { record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean> };
+  readonly ephemeralUses: { use(use: EphemeralUse): Promise<boolean> };
+  readonly rotations: { begin(version: number): void };
+}
+
+/** Effects of signatures in memory; what was written before a refused effect stays. */
+export function memoryEffects(stores: MemoryStores): EffectStore {
+  const write = async (account: Binding, effect: Effect, now: Date): Promise<boolean> => {
+    switch (effect.kind) {
+      case "recovery-key":
+        await stores.recoveryKeys.record(account, effect.key);
+        return true;
+      case "revocation":
+        await stores.revokedKeys.record(account, effect.publicKey);
+        return true;
+      case "sequence-number":
+        return stores.signedTemplates.record(account, effect, now);
+      case "key-addition":
+        return stores.addedKeys.record(account, effect, now);
+      case "ephemeral-use":
+        return stores.ephemeralUses.use(effect);
+      case "rotation":
+        stores.rotations.begin(effect.version);
+        return true;
+    }
+  };
+  return {
+    async record(account, effects, now) {
+      for (const effect of effects) if (!(await write(account, effect, now))) return effect;
+      return undefined;
+    },
+  };
+}
