@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { postgresHome } from "@countersign/dev/postgres.ts";
-import { startStack } from "@countersign/dev/stack.ts";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import { postgresHome } from "@countersign/local-stack/postgres.ts";
+import { startStack } from "@countersign/local-stack/stack.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { accountMe } from "./cases/account-me.ts";
 import type { Bench, Case, Row } from "./cases/case.ts";
 import { paymaster } from "./cases/paymaster.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CountersignClient, type Login } from "@countersign/client";
 import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { SignJWT } from "jose";
 
 /** Somebody with a fresh login at the development provider. */

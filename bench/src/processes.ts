@@ -1,4 +1,4 @@
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import type { LoadOptions, Measured } from "./load.ts";
 import { cpuSeconds } from "./memory.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { tlsFiles } from "@countersign/dev/certificates.ts";
-import type { Stack } from "@countersign/dev/stack-file.ts";
 import { bytesToHex } from "@countersign/keys";
+import { tlsFiles } from "@countersign/local-stack/certificates.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import {
   type SignAnswer,
   SigningService,

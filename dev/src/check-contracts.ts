@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { root } from "./paths.ts";
-import { run } from "./run.ts";
+import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
 
 /** Returns the newest release among git tags, such as `v1.10.0`; pre-releases and other tags do not count. */
 export function lastRelease(tags: string[]): string | undefined {

@@ -1,6 +1,6 @@
+import { root } from "@countersign/build/paths.ts";
 import { expect, test } from "vitest";
 import { checkFile, findLongLines, findRetiredWords, readWordList, type WordList } from "./check-words.ts";
-import { root } from "./paths.ts";
 
 const list = readWordList(root);
 const words = (path: string, text: string) => findRetiredWords(path, text, list.words);

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { generate } from "@countersign/build/generate.ts";
+import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
 import { checkBreakingChanges } from "./check-contracts.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkWords } from "./check-words.ts";
-import { Failure } from "./fail.ts";
-import { generate } from "./generate.ts";
 import { checkImports } from "./import-rules.ts";
-import { root } from "./paths.ts";
-import { run } from "./run.ts";
 
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
 import { installDebianPackages } from "./debian-packages.ts";
-import { Failure } from "./fail.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 const VARIABLE = "CS_CHROMIUM";

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { run } from "./run.ts";
+import { run } from "@countersign/build/run.ts";
 
 /** The prefix that runs a command as root without a password; undefined where there is none. */
 function rootPrefix(): string[] | undefined {

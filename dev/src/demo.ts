@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { root } from "@countersign/build/paths.ts";
 import { type Address, CountersignClient, sendTransaction } from "@countersign/client";
 import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
 import { cadenceAddress, cadenceString, createAccessApi, encodeCadence } from "@countersign/flow";
-import { Failure } from "./fail.ts";
-import { isRunning } from "./is-running.ts";
-import { root } from "./paths.ts";
-import type { Stack } from "./stack-file.ts";
+import { isRunning } from "@countersign/local-stack/is-running.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
 const STORE_GREETING = `transaction(greeting: String) {
     prepare(account: auth(LoadValue, SaveValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
 import { expect, it } from "vitest";
-import { root } from "./paths.ts";
 
 /** Declared and not imported by a file in git, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import { root } from "@countersign/build/paths.ts";
 import { expect, it } from "vitest";
-import { root } from "./paths.ts";
 
 const require = createRequire(import.meta.url);
 const IMPORT = /^(?:import|export)(?! type\b)(?:[^"';]*? from)? "([^"]+)"/gm;
@@ -29,10 +29,11 @@ function fileOf(name: string): string {
 
 const isGenerated = (file: string) => file.startsWith(join(root, "proto/gen")) || file.includes("/store/generated/");
 
-it.each(["main", "start", "test", "check", "generate", "reset"])(
-  "%s.ts starts before anything is generated",
-  (name) => {
-    const loaded = loadedBy(join(root, "dev/src", `${name}.ts`));
+const dev = ["main", "start", "test", "check", "reset"].map((name) => `dev/src/${name}.ts`);
+it.each([...dev, "packages/build/src/generate.ts", "packages/local-stack/src/stack.ts"])(
+  "%s starts before anything is generated",
+  (path) => {
+    const loaded = loadedBy(join(root, path));
     expect(loaded.size).toBeGreaterThan(0);
     expect([...loaded].filter(isGenerated)).toEqual([]);
   },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { checkSource } from "./import-rules.ts";
 
 const allowed: [string, string][] = [
-  ["services/auth/src/domain/sign-up.ts", 'import type { Store } from "./ports.ts";'],
+  ["services/auth/src/domain/sign-up.ts", 'import type { Store } from "@countersign/local-stack/ports.ts";'],
   ["services/auth/src/domain/sign-up.ts", 'import { AppError } from "@countersign/core";'],
   ["services/auth/src/rpc/sign-up.ts", 'import { signUp } from "../domain/sign-up.ts";'],
   ["services/signer/src/main.ts", 'import { openVault } from "./vault/index.ts";'],

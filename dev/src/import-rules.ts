@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
-import { filesBelow } from "./paths.ts";
+import { filesBelow } from "@countersign/build/paths.ts";
 
 interface Import {
   /** The importing file, relative to the root, with forward slashes. */
@@ -57,7 +57,7 @@ const rules: Rule[] = [
     broken: ({ from, target, relative }) =>
       !relative &&
       /^(pg|@prisma\/adapter-pg)(\/|$)/.test(target) &&
-      !from.startsWith("packages/postgres/src/") &&
+      !/^packages\/(postgres|local-stack|migrations)\//.test(from) &&
       !/\.test\.ts$|\/testing\//.test(from),
   },
   {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Failure, reportFailure } from "./fail.ts";
+import { Failure, reportFailure } from "@countersign/build/fail.ts";
 
 const verbs: Record<string, (args: string[]) => Promise<void>> = {
   start: async (args) => (await import("./start.ts")).start(args),
@@ -15,7 +15,7 @@ const verbs: Record<string, (args: string[]) => Promise<void>> = {
     await (await import(path)).demo(args);
   },
   generate: async () => {
-    const made = await (await import("./generate.ts")).generate();
+    const made = await (await import("@countersign/build/generate.ts")).generate();
     console.log(made.length > 0 ? `generated: ${made.join(", ")}` : "generated code is up to date");
   },
 };

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Failure, reportFailure } from "./fail.ts";
-import { writeMigration } from "./migrate.ts";
-import { type ServiceName, services } from "./paths.ts";
-import { freePort } from "./ports.ts";
-import { postgresHome, startPostgres } from "./postgres.ts";
+import { Failure, reportFailure } from "@countersign/build/fail.ts";
+import { type ServiceName, services } from "@countersign/build/paths.ts";
+import { freePort } from "@countersign/local-stack/ports.ts";
+import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
+import { writeMigration } from "@countersign/migrations/migrate.ts";
 
 /** `node dev/src/migrate-diff.ts <service> <name>`: writes the migration from the migrations so far to schema.prisma. */
 async function main([service, name]: string[]): Promise<void> {

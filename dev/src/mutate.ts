@@ -2,9 +2,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Failure } from "./fail.ts";
-import { root } from "./paths.ts";
-import { run } from "./run.ts";
+import { Failure } from "@countersign/build/fail.ts";
+import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
 
 // Not among the dependencies: 180 packages for what is run now and then.
 const STRYKER = ["@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1"];
@@ -66,7 +66,7 @@ const NEEDS_ISOLATION = /^services\/(signer|account)\//;
 const vitestConfig = (folder: string) => `import { defineConfig } from "vitest/config";
 export default defineConfig({ test: {
   include: ["${folder}/**/*.test.ts"], exclude: ["**/*.service.test.ts"],
-  globalSetup: ["dev/src/testing/parser-setup.ts"], maxWorkers: 1, isolate: ${NEEDS_ISOLATION.test(folder)},
+  globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"], maxWorkers: 1, isolate: ${NEEDS_ISOLATION.test(folder)},
 } });
 `;
 

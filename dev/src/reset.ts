@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { Failure } from "./fail.ts";
-import { isRunning } from "./is-running.ts";
-import { defaultStateDir } from "./paths.ts";
-import { postgresHome } from "./postgres.ts";
+import { Failure } from "@countersign/build/fail.ts";
+import { defaultStateDir } from "@countersign/build/paths.ts";
+import { isRunning } from "@countersign/local-stack/is-running.ts";
+import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
 /** `npm run reset`: forgets accounts, chain, keys and certificates of the local stack. Tools stay built. */
 export async function reset(args: string[]): Promise<void> {

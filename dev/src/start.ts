@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { defaultStateDir } from "./paths.ts";
-import { type RunningStack, startStack } from "./stack.ts";
-import type { Stack } from "./stack-file.ts";
+import { defaultStateDir } from "@countersign/build/paths.ts";
+import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
 const forceAfterMs = 2000;
 

@@ -1,5 +1,5 @@
+import { Failure } from "@countersign/build/fail.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Failure } from "./fail.ts";
 import { ensureTestPrograms } from "./test-programs.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { Failure } from "@countersign/build/fail.ts";
 import { installDebianPackages } from "./debian-packages.ts";
-import { Failure } from "./fail.ts";
 
 const SOFT_HSM_MODULES = ["/usr/lib/softhsm/libsofthsm2.so", "/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so"];
 

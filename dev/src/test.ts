@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { ensureCadenceParser } from "./cadence-parser.ts";
+import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
+import { generate } from "@countersign/build/generate.ts";
+import { compileCacheDir, root } from "@countersign/build/paths.ts";
+import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 import { ensureChromium } from "./chromium.ts";
-import { generate } from "./generate.ts";
-import { compileCacheDir, root } from "./paths.ts";
 import { ensureTestPrograms } from "./test-programs.ts";
-import { ensureGrpcurl, ensureTools } from "./tools.ts";
 
 /** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
 export async function test(args: string[]): Promise<void> {

@@ -12,7 +12,7 @@ import {
   passkeyForSignUp,
 } from "./passkeys.ts";
 
-/** What the server of this page gives it; see dev/src/web-wallet.ts. */
+/** What the server of this page gives it; see packages/local-stack/src/web-wallet.ts. */
 interface Config extends LoginConfig {
   gateway: string;
   network: ClientNetwork;

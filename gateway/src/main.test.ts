@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { freePorts } from "@countersign/local-stack/ports.ts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../dev/src/certificates.ts";
-import { freePorts } from "../../dev/src/ports.ts";
 import { ISSUER, startFakeBackend } from "./testing/fake-backend.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-gateway-"));

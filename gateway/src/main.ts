@@ -1,5 +1,5 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
-import { internalName } from "@countersign/rpc";
+import { internalName } from "@countersign/core";
 import { runService } from "@countersign/runtime";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";

@@ -1,4 +1,4 @@
-import { answeredProblems } from "@countersign/dev/testing/gateway-logs.ts";
+import { answeredProblems } from "@countersign/local-stack/testing/gateway-logs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createOpenApi } from "../../gateway/src/openapi.ts";
 import { createRoutes } from "../../gateway/src/routes/index.ts";

@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { serviceAddress } from "@countersign/dev/emulator.ts";
-import { readTrimmed } from "@countersign/dev/secrets.ts";
 import {
   type CadenceValue,
   createAccessApi,
@@ -12,6 +10,8 @@ import {
 } from "@countersign/flow";
 import { type ChainSigner, withEnvelopeSignature, withPayloadSignature } from "@countersign/flow/node";
 import { bytesToHex } from "@countersign/keys";
+import { serviceAddress } from "@countersign/local-stack/emulator.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { readKeystore } from "../../services/signer/src/vault/keystore-file.ts";
 import { p256PrivateKey } from "../../services/signer/src/vault/p256.ts";
 import { deriveServerScalar } from "../../services/signer/src/vault/server-key.ts";

@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Child, startChild } from "@countersign/dev/child.ts";
-import { freePorts } from "@countersign/dev/ports.ts";
 import { createAccessApi, payloadMessage, type TransactionPayload } from "@countersign/flow";
+import { type Child, startChild } from "@countersign/local-stack/child.ts";
+import { freePorts } from "@countersign/local-stack/ports.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient, type RpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";

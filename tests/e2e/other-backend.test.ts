@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheDir } from "@countersign/dev/paths.ts";
+import { cacheDir } from "@countersign/build/paths.ts";
 import { hasPython } from "@countersign/dev/test-programs.ts";
-import { ensureGrpcurl } from "@countersign/dev/tools.ts";
 import { createAccessApi, payloadMessage } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
+import { ensureGrpcurl } from "@countersign/local-stack/tools.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
 

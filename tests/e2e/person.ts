@@ -6,9 +6,9 @@ import {
   loginAtDevelopmentProvider,
   type NodeDeviceKey,
 } from "@countersign/client/node";
-import type { Stack } from "@countersign/dev/stack-file.ts";
-import { ownStack } from "@countersign/dev/testing/own-stack.ts";
 import type { KeyAlgorithm } from "@countersign/keys";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { ownStack } from "@countersign/local-stack/testing/own-stack.ts";
 
 /** What the tests reach of the running stack. */
 export const stack: Stack = await ownStack();

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CountersignClient, type ProblemError, recoverDevice, sendTransaction } from "@countersign/client";
 import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
-import { ensureServiceKey } from "@countersign/dev/emulator.ts";
-import { ServiceAccount } from "@countersign/dev/service-account.ts";
 import {
   cadenceAddress,
   cadenceUFix64,
@@ -12,6 +10,8 @@ import {
   KEY_ROLES,
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
+import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
+import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { describe, expect, it } from "vitest";
 import { stateDir } from "../security/secrets.ts";
 import { change, plain } from "./key-changes.ts";

@@ -1,4 +1,4 @@
-import { tlsFiles } from "@countersign/dev/certificates.ts";
+import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";

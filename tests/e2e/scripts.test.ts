@@ -1,6 +1,4 @@
 import { sendTransaction } from "@countersign/client";
-import { ensureServiceKey } from "@countersign/dev/emulator.ts";
-import { ServiceAccount } from "@countersign/dev/service-account.ts";
 import {
   type CadenceValue,
   cadenceAddress,
@@ -12,6 +10,8 @@ import {
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
+import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
+import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   attacks,

@@ -1,7 +1,4 @@
 import { join } from "node:path";
-import { ensureServiceKey, serviceAddress } from "@countersign/dev/emulator.ts";
-import { readTrimmed } from "@countersign/dev/secrets.ts";
-import { ServiceAccount } from "@countersign/dev/service-account.ts";
 import {
   type CadenceValue,
   cadenceArray,
@@ -20,6 +17,9 @@ import {
 import { withEnvelopeSignature, withPayloadSignature } from "@countersign/flow/node";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, type SignatureHash } from "@countersign/keys/node";
+import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { describe, expect, it } from "vitest";
 import { p256PrivateKey } from "../../services/signer/src/vault/p256.ts";
 import { stateDir } from "../security/secrets.ts";

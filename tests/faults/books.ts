@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { root } from "@countersign/dev/paths.ts";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import { root } from "@countersign/build/paths.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { connect } from "nats";
 import pg from "pg";

@@ -2,9 +2,9 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { root } from "@countersign/dev/paths.ts";
-import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
-import { beginWith, removeState } from "@countersign/dev/testing/stack-template.ts";
+import { root } from "@countersign/build/paths.ts";
+import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { inject } from "vitest";
 import { type Controller, startController } from "./controller.ts";
 

@@ -2,10 +2,6 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { acceptChild, type ClientNetwork, offerToParent, removeParent, sendHybridCustody } from "@countersign/client";
-import { ensureServiceKey, serviceAddress } from "@countersign/dev/emulator.ts";
-import { ServiceAccount } from "@countersign/dev/service-account.ts";
-import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
-import { beginWith, removeState } from "@countersign/dev/testing/stack-template.ts";
 import {
   type AccessApi,
   cadenceAddress,
@@ -18,6 +14,10 @@ import {
   type TransactionPayload,
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
+import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
+import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
+import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import {
   BECOME_HOSTILE,

@@ -1,4 +1,4 @@
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
 import { query, readAudit, readEvents } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";

@@ -1,5 +1,4 @@
 import { type CountersignClient, signTransaction } from "@countersign/client";
-import type { Stack } from "@countersign/dev/stack-file.ts";
 import {
   createAccessApi,
   encodeCadence,
@@ -10,6 +9,7 @@ import {
   MAX_COMPUTATION,
   type TransactionPayload,
 } from "@countersign/flow";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
 /** A template before anybody has signed it; `after`: how many others run before it. */
 export async function keyChangePayload(

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, sendKeyAddition, type TwoFactorApproval, type TwoFactorAsked } from "@countersign/client";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { expect } from "vitest";
 import type { LetInWay } from "./fault-points.ts";
 import { AGAIN_MS, logIn, newPhone, PATIENCE_MS, type Phone, persist, tell } from "./phone.ts";

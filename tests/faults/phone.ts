@@ -7,7 +7,7 @@ import {
   loginAtDevelopmentProvider,
   type NodeDeviceKey,
 } from "@countersign/client/node";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { expect } from "vitest";
 
 /** Somebody with a phone who does not give up: asks again, at the other gateway, until there is an answer that is final. */

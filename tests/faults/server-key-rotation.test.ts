@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CountersignClient, ProblemError, recoverDevice, sendKeyChange, sendTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import { tlsFiles } from "@countersign/dev/certificates.ts";
 import { decodeMessage } from "@countersign/flow";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
+import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ServiceName, services } from "@countersign/dev/paths.ts";
+import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { askDatabaseOf } from "./proxy/ask-database-of.ts";
 import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./proxy/evidence.ts";

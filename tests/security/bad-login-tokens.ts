@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { FOREIGN_CLIENT } from "@countersign/dev/identity-provider.ts";
+import { FOREIGN_CLIENT } from "@countersign/local-stack/identity-provider.ts";
 import { afterAll, beforeAll } from "vitest";
 import { application } from "../e2e/person.ts";
 import { idTokenOf, newVictim, type Victim } from "./attacker.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { get as httpGet, METHODS } from "node:http";
 import { GRPC_CODES } from "@countersign/core";
-import { tlsFiles } from "@countersign/dev/certificates.ts";
+import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { type Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import "@countersign/dev/testing/provided.ts";
+import "@countersign/local-stack/testing/provided.ts";
 import { inject } from "vitest";
 import { stack } from "../e2e/person.ts";
 

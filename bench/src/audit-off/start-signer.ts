@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePorts } from "@countersign/dev/ports.ts";
-import { NODE_FLAGS } from "@countersign/dev/service-environment.ts";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import { freePorts } from "@countersign/local-stack/ports.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

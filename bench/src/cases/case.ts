@@ -1,4 +1,4 @@
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import type { Measured } from "../load.ts";
 import type { createLogins, Resident } from "../people.ts";
 

@@ -1,7 +1,6 @@
 import { createECDH, createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Stack } from "@countersign/dev/stack-file.ts";
 import {
   createAccessApi,
   createAccountsArguments,
@@ -11,6 +10,7 @@ import {
 } from "@countersign/flow";
 import { withEnvelopeSignature } from "@countersign/flow/node";
 import { generateKeyPair } from "@countersign/keys/node";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import type { Measured } from "../load.ts";
 
 const SERVICE_ADDRESS = "f8d6e0586b0a20c7";

@@ -1,7 +1,7 @@
-import { setUpNetwork } from "../chain-setup.ts";
-import { reportFailure } from "../fail.ts";
-import { readTrimmed } from "../secrets.ts";
-import { baseEnvironment } from "../service-environment.ts";
+import { reportFailure } from "@countersign/build/fail.ts";
+import { setUpNetwork } from "@countersign/local-stack/chain-setup.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { baseEnvironment } from "@countersign/local-stack/service-environment.ts";
 import { placeOf, required } from "./settings.ts";
 
 /** A step of docker-compose.yml: the signer's keystore, creator and paymaster on the chain, and the networks file of all services. */

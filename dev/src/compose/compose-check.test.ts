@@ -1,7 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { root, services as serviceNames } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
+import { writePrivate } from "@countersign/local-stack/secrets.ts";
+import { serviceEnvironment } from "@countersign/local-stack/service-environment.ts";
 import { type Env, sharedEnv } from "@countersign/runtime";
+import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig as loadGateway } from "../../../gateway/src/config.ts";
@@ -10,10 +15,6 @@ import { loadConfig as loadAuth } from "../../../services/auth/src/config.ts";
 import { loadConfig as loadDevice } from "../../../services/device/src/config.ts";
 import { loadConfig as loadKey } from "../../../services/key/src/config.ts";
 import { loadConfig as loadSigner } from "../../../services/signer/src/config.ts";
-import { root, services as serviceNames } from "../paths.ts";
-import { run } from "../run.ts";
-import { writePrivate } from "../secrets.ts";
-import { NODE_FLAGS, serviceEnvironment } from "../service-environment.ts";
 import { type ComposeService, namesOf, readComposeFile, startOrder } from "./compose-file.ts";
 
 const compose = readComposeFile();

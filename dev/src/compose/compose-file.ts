@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
 import { parse } from "yaml";
-import { root } from "../paths.ts";
 
 export type Condition = "service_started" | "service_healthy" | "service_completed_successfully";
 

@@ -1,8 +1,8 @@
-import { createDatabases, databaseUrls } from "../databases.ts";
-import { reportFailure } from "../fail.ts";
-import { migrate } from "../migrate.ts";
-import { services } from "../paths.ts";
-import { readTrimmed } from "../secrets.ts";
+import { reportFailure } from "@countersign/build/fail.ts";
+import { services } from "@countersign/build/paths.ts";
+import { createDatabases, databaseUrls } from "@countersign/local-stack/databases.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { migrate } from "@countersign/migrations/migrate.ts";
 import { placeOf, required } from "./settings.ts";
 
 /** A step of docker-compose.yml: roles, databases and migrations of all services, where they are missing. */

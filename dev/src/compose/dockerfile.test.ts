@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
+import { baseEnvironment } from "@countersign/local-stack/service-environment.ts";
+import { HEAP_OPTIONS, NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { describe, expect, it } from "vitest";
-import { root } from "../paths.ts";
-import { baseEnvironment, HEAP, NODE_FLAGS } from "../service-environment.ts";
 import { readComposeFile } from "./compose-file.ts";
 import { contextFiles, copyOf, ignored, parseDockerfile, readDockerfile } from "./dockerfile.ts";
 
@@ -16,7 +17,7 @@ const workspaces = Object.keys(packages).filter((path) => path && !path.includes
 
 /** What stages hold that is made there: by npm, by the generator, by Go. */
 const made =
-  /^(\/app|\/build\/bin|\/usr\/local\/bin\/node|\/app\/proto\/gen|\/app\/services\/\w+\/src\/store\/generated|\/app\/services\/signer\/cadence-parser\/dist)$/;
+  /^(\/app|\/build\/(bin|node_modules)|\/usr\/local\/bin\/node|\/app\/proto\/gen|\/app\/services\/\w+\/src\/store\/generated|\/app\/services\/signer\/cadence-parser\/dist)$/;
 
 describe("deploy/Dockerfile", () => {
   it("copies what exists and is let through by .dockerignore", () => {
@@ -66,7 +67,7 @@ describe("deploy/Dockerfile", () => {
   it("gives V8 and malloc what the local stack gives them, and starts the gateway as it does", () => {
     const { instructions } = stages.get("app")!;
     const env = instructions.find(({ name }) => name === "ENV")?.text ?? "";
-    expect(env).toContain(`NODE_OPTIONS="${HEAP.join(" ")}"`);
+    expect(env).toContain(`NODE_OPTIONS="${HEAP_OPTIONS.join(" ")}"`);
     const malloc = Object.entries(baseEnvironment()).filter(([name]) => name.startsWith("MALLOC_"));
     expect(malloc).toHaveLength(2);
     for (const [name, value] of malloc) expect(env.split(" ")).toContain(`${name}=${value}`);

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { filesBelow, root } from "../paths.ts";
+import { filesBelow, root } from "@countersign/build/paths.ts";
 
 export interface Instruction {
   /** Upper case. */

@@ -1,5 +1,6 @@
-import { reportFailure } from "../fail.ts";
-import { setUpNats } from "../nats.ts";
+import { reportFailure } from "@countersign/build/fail.ts";
+import { setUpNats } from "@countersign/events/set-up.ts";
+import { readTls } from "@countersign/local-stack/certificates.ts";
 import { placeOf, required } from "./settings.ts";
 
 /** A step of docker-compose.yml: the stream of events and each service's consumers, which no service has the right to make. */
@@ -9,7 +10,7 @@ async function setUp(): Promise<void> {
     cert: placeOf("events", "cert.pem"),
     key: placeOf("events", "key.pem"),
   };
-  await setUpNats(required("CS_NATS_URL"), tls);
+  await setUpNats(required("CS_NATS_URL"), readTls(tls));
   console.log("the stream of events and its consumers are in place");
 }
 

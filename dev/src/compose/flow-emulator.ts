@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { emulatorArguments } from "../emulator.ts";
-import { readTrimmed } from "../secrets.ts";
-import { portTable } from "../settings.ts";
+import { emulatorArguments } from "@countersign/local-stack/emulator.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { portTable } from "@countersign/local-stack/settings.ts";
 import { placeOf, required, requiredAddress } from "./settings.ts";
 
 /** A port of the emulator that nobody outside of its container uses: loopback, whatever is configured. */

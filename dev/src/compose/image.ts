@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { Failure } from "../fail.ts";
-import { root } from "../paths.ts";
-import { run } from "../run.ts";
+import { Failure } from "@countersign/build/fail.ts";
+import { root } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
 import { contextFiles, copyOf, readDockerfile, type Stage } from "./dockerfile.ts";
 
 /** Stages whose outcome the checkout has already, by the same command. */

@@ -1,15 +1,15 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { certificateNames, ensureCertificates, tlsFiles } from "../certificates.ts";
-import { databaseUrls } from "../databases.ts";
-import { ensureServiceKey } from "../emulator.ts";
-import { reportFailure } from "../fail.ts";
-import { authProviders, developmentClients, providerConfig } from "../identity-provider.ts";
-import { natsConfig } from "../nats.ts";
-import { developmentPasskeys } from "../passkeys.ts";
-import { services } from "../paths.ts";
-import { ensureSecret, readTrimmed } from "../secrets.ts";
-import { stateFiles } from "../service-environment.ts";
+import { reportFailure } from "@countersign/build/fail.ts";
+import { services } from "@countersign/build/paths.ts";
+import { natsConfig } from "@countersign/events/nats-config.ts";
+import { certificateNames, ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { databaseUrls } from "@countersign/local-stack/databases.ts";
+import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
+import { authProviders, developmentClients, providerConfig } from "@countersign/local-stack/identity-provider.ts";
+import { developmentPasskeys } from "@countersign/local-stack/passkeys.ts";
+import { ensureSecret, readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { placeOf, required, requiredAddress } from "./settings.ts";
 
 /** Puts a file in place as one step: a process that starts meanwhile reads the old one or the new one. */

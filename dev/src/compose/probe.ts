@@ -1,4 +1,4 @@
-import { statusOf } from "../wait.ts";
+import { statusOf } from "@countersign/local-stack/wait.ts";
 
 // `node dev/src/compose/probe.ts <url>`: the health check of every container; images have no curl.
 const [url = ""] = process.argv.slice(2);

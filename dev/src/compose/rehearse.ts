@@ -1,17 +1,17 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
+import { Failure } from "@countersign/build/fail.ts";
+import { run } from "@countersign/build/run.ts";
+import { type Child, logTail } from "@countersign/local-stack/child.ts";
+import { freePorts } from "@countersign/local-stack/ports.ts";
+import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
+import { readTrimmed } from "@countersign/local-stack/secrets.ts";
+import { baseEnvironment } from "@countersign/local-stack/service-environment.ts";
+import { Supervisor } from "@countersign/local-stack/supervisor.ts";
+import { ensureTools, type ToolPaths } from "@countersign/local-stack/tools.ts";
 import pg from "pg";
-import { ensureCadenceParser } from "../cadence-parser.ts";
-import { type Child, logTail } from "../child.ts";
-import { Failure } from "../fail.ts";
-import { freePorts } from "../ports.ts";
-import { postgresHome, startPostgres } from "../postgres.ts";
-import { run } from "../run.ts";
-import { readTrimmed } from "../secrets.ts";
-import { baseEnvironment } from "../service-environment.ts";
-import { Supervisor } from "../supervisor.ts";
-import { ensureTools, type ToolPaths } from "../tools.ts";
 import { type ComposeService, namesOf, readComposeFile, startOrder } from "./compose-file.ts";
 import { assembleImage } from "./image.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Failure } from "../fail.ts";
+import { Failure } from "@countersign/build/fail.ts";
 
 /** A variable that a step of docker-compose.yml must be given. */
 export function required(name: string): string {

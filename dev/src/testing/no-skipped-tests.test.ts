@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../paths.ts";
 
 // Below node_modules, so that its tests find vitest and this run does not find them.
 const dir = mkdtempSync(join(root, "node_modules/no-skipped-tests-"));

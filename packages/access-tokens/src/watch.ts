@@ -1,5 +1,4 @@
-import type { Logger } from "@countersign/core";
-import { backoffMs, type Clock, sleepUntil, systemClock } from "@countersign/core";
+import { backoffMs, type Clock, type Logger, sleepUntil, systemClock } from "@countersign/core";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import type { RpcClient } from "@countersign/rpc";
 import { createTokenState, type TokenState } from "./state.ts";

@@ -1,6 +1,7 @@
 export { AppError, type AppErrorOptions, type FieldError, isAppError } from "./app-error.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
+export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export type { Logger } from "./logger.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { uuidv4 } from "@countersign/core";
+import { startChild } from "@countersign/local-stack/child.ts";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { JetStreamManager } from "nats";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startChild } from "../../../dev/src/child.ts";
 import { API_PREFIX } from "./consumers.ts";
 import { EVENTS_STREAM } from "./index.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { FixedClock, uuidv7 } from "@countersign/core";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../dev/src/testing/postgres.ts";
 import {
   type DeliveredEvent,
   type Durable,

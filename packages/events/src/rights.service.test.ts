@@ -1,12 +1,12 @@
+import { services } from "@countersign/build/paths.ts";
 import { uuidv4 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import { Events, type JetStreamManager, type NatsConnection } from "nats";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { natsAccounts } from "../../../dev/src/nats.ts";
-import { services } from "../../../dev/src/paths.ts";
 import { API_PREFIX, DURABLE_SETTINGS, DURABLES, type Durable } from "./consumers.ts";
 import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
+import { natsAccounts } from "./nats-config.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /** What somebody can do at NATS who has broken into one service, and has its certificate and key. */

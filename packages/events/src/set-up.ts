@@ -1,5 +1,7 @@
+import type { TlsMaterial } from "@countersign/core";
 import {
   AckPolicy,
+  connect,
   DeliverPolicy,
   type JetStreamManager,
   type NatsConnection,
@@ -63,5 +65,16 @@ export async function setUpEvents(operator: NatsConnection): Promise<void> {
       if (!hasCode(error, EXISTS)) throw error;
       await manager.consumers.update(EVENTS_STREAM, durable, config);
     }
+  }
+}
+
+/** Connects to `natsUrl`, for example "tls://127.0.0.1:4222", as the operator and runs `setUpEvents`. */
+export async function setUpNats(natsUrl: string, { ca, cert, key }: TlsMaterial): Promise<void> {
+  const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };
+  const operator = await connect({ servers: natsUrl, name: "set-up", tls, timeout: 5_000 });
+  try {
+    await setUpEvents(operator);
+  } finally {
+    await operator.close();
   }
 }

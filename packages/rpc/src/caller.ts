@@ -1,5 +1,5 @@
+import { INTERNAL_DOMAIN } from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
-import { INTERNAL_DOMAIN } from "./internal-name.ts";
 
 const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}$`);
 

@@ -2,6 +2,7 @@ import {
   AppError,
   backoffMs,
   GRPC_CODES,
+  internalName,
   RETRY_ATTEMPTS,
   retryAfterMs,
   sleepUntil,
@@ -20,7 +21,6 @@ import {
   type ServiceDefinition,
 } from "./definition.ts";
 import { decodeError, grpcCodeOf } from "./errors.ts";
-import { internalName } from "./internal-name.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
 import { childTrace, traceFrom, traceHeader } from "./trace.ts";

@@ -7,7 +7,6 @@ export { type CallContext, requireToken } from "./context.ts";
 export type { RequestOf, ResponseOf, ServiceDefinition } from "./definition.ts";
 export { decodeError, encodeError } from "./errors.ts";
 export type { Handler, Handlers } from "./handlers.ts";
-export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export {
   type Backend,
   type PeerRule,

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { serviceAddress } from "@countersign/dev/emulator.ts";
-import type { ServiceAccount } from "@countersign/dev/service-account.ts";
 import { cadenceBool, cadenceString } from "@countersign/flow";
+import { serviceAddress } from "@countersign/local-stack/emulator.ts";
+import type { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 
 /** The contracts of our own beside this file; by hand, the real ones: the folder `contracts` of a clone of onflow/hybrid-custody. */
 const directories = [process.env.CS_TEST_HYBRID_CUSTODY ?? import.meta.dirname, import.meta.dirname];

@@ -1,5 +1,5 @@
+import type { ServiceName } from "@countersign/build/paths.ts";
 import { ProblemError } from "@countersign/client";
-import type { ServiceName } from "@countersign/dev/paths.ts";
 import type { Person } from "./person.ts";
 
 /** What a service cannot answer without its database. */

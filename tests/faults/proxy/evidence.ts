@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { services } from "@countersign/dev/paths.ts";
+import { services } from "@countersign/build/paths.ts";
 import { envelopeMessage, type FlowTransaction, payloadMessage } from "@countersign/flow";
 import { loadTls } from "@countersign/runtime";
 import { connect } from "nats";

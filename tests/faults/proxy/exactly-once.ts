@@ -1,5 +1,5 @@
-import type { ServiceName } from "@countersign/dev/paths.ts";
-import { services } from "@countersign/dev/paths.ts";
+import type { ServiceName } from "@countersign/build/paths.ts";
+import { services } from "@countersign/build/paths.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Person } from "./person.ts";
 import type { ProxiedStack } from "./proxied-stack.ts";

@@ -1,6 +1,7 @@
-import { dnsName, tlsFiles } from "@countersign/dev/certificates.ts";
-import { services } from "@countersign/dev/paths.ts";
-import type { AddressOf } from "@countersign/dev/service-environment.ts";
+import { services } from "@countersign/build/paths.ts";
+import { internalName } from "@countersign/core";
+import { tlsFiles } from "@countersign/local-stack/certificates.ts";
+import type { AddressOf } from "@countersign/local-stack/service-environment.ts";
 import { loadTls } from "@countersign/runtime";
 import { type RpcProxy, startRpcProxy } from "./rpc-proxy.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
@@ -60,7 +61,7 @@ export function createNetwork(stateDir: string, seed: number): Network {
       if (!services.some((service) => service === program(callee))) {
         return open(name, tcps, tcpReady, () => startTcpProxy(target, seed));
       }
-      const serverName = dnsName(program(callee));
+      const serverName = internalName(program(callee));
       return open(name, rpcs, rpcReady, () =>
         startRpcProxy({ target, serverName, callee: tls(callee), caller: tls(caller) }),
       );

@@ -14,7 +14,7 @@ import {
   loginAtDevelopmentProvider,
   type NodeDeviceKey,
 } from "@countersign/client/node";
-import type { Stack } from "@countersign/dev/stack-file.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
 /** Somebody with a phone, who repeats what was not answered, and remembers what was. */
 export interface Person {

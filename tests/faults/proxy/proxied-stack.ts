@@ -1,10 +1,10 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { root, type ServiceName, services } from "@countersign/dev/paths.ts";
-import { type RunningStack, startStack } from "@countersign/dev/stack.ts";
-import type { Stack } from "@countersign/dev/stack-file.ts";
-import { beginWith, removeState } from "@countersign/dev/testing/stack-template.ts";
+import { root, type ServiceName, services } from "@countersign/build/paths.ts";
+import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
+import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { beginWith, removeState } from "@countersign/local-stack/testing/stack-template.ts";
 import pg from "pg";
 import { inject } from "vitest";
 import { QUICK_START } from "../fault-stack.ts";

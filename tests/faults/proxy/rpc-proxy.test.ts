@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dnsName, ensureCertificates, tlsFiles } from "@countersign/dev/certificates.ts";
+import { internalName } from "@countersign/core";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { StreamRequest } from "@countersign/proto/rpc/v1/calls.ts";
 import { loadTls } from "@countersign/runtime";
 import {
@@ -80,7 +81,7 @@ beforeAll(async () => {
   );
   proxy = await startRpcProxy({
     target: `127.0.0.1:${port}`,
-    serverName: dnsName("account"),
+    serverName: internalName("account"),
     callee: tls("account"),
     caller: tls("auth"),
   });
@@ -93,7 +94,7 @@ afterAll(async () => {
 
 const dial = ({ ca, key, cert } = tls("auth")) =>
   new Client(proxy.address, credentials.createSsl(ca, key, cert), {
-    "grpc.ssl_target_name_override": dnsName("account"),
+    "grpc.ssl_target_name_override": internalName("account"),
     "grpc.use_local_subchannel_pool": 1,
   });
 beforeEach(() => {
@@ -164,7 +165,7 @@ describe("a gRPC proxy", () => {
   it("believes nobody without a certificate of the authority, as the callee", async () => {
     const { ca } = tls("auth");
     const anonymous = new Client(proxy.address, credentials.createSsl(ca), {
-      "grpc.ssl_target_name_override": dnsName("account"),
+      "grpc.ssl_target_name_override": internalName("account"),
     });
     const ready = new Promise((resolve) => anonymous.waitForReady(Date.now() + 400, (error) => resolve(!error)));
     await ready;
@@ -267,7 +268,7 @@ describe("a gRPC proxy", () => {
   it("answers UNAVAILABLE where the callee is away", async () => {
     const away = await startRpcProxy({
       target: "127.0.0.1:1",
-      serverName: dnsName("account"),
+      serverName: internalName("account"),
       callee: tls("account"),
       caller: tls("auth"),
     });

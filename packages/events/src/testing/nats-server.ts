@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TlsMaterial } from "@countersign/core";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import type { Child, StartChild } from "@countersign/local-stack/child.ts";
+import { startNats } from "@countersign/local-stack/nats.ts";
+import { freePort } from "@countersign/local-stack/ports.ts";
+import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { loadTls } from "@countersign/runtime";
 import { type ConnectionOptions, connect, type NatsConnection } from "nats";
-import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
-import type { Child, StartChild } from "../../../../dev/src/child.ts";
-import { startNats } from "../../../../dev/src/nats.ts";
-import { freePort } from "../../../../dev/src/ports.ts";
-import { ensureTools } from "../../../../dev/src/tools.ts";
 
 /** A connection that comes back after a restart of the server. */
 export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectTimeWait: 200 };

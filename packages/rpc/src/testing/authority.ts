@@ -1,8 +1,7 @@
 import "reflect-metadata";
 import { randomBytes, webcrypto } from "node:crypto";
-import type { TlsMaterial } from "@countersign/core";
+import { internalName, type TlsMaterial } from "@countersign/core";
 import * as x509 from "@peculiar/x509";
-import { internalName } from "../internal-name.ts";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const HOUR_MS = 3_600_000;

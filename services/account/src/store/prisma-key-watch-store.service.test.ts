@@ -1,5 +1,5 @@
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,5 +1,5 @@
 import { FixedClock, uuidv7 } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";

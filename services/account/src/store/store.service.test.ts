@@ -1,6 +1,6 @@
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { generateKeyPair } from "@countersign/keys/node";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creation.ts";

@@ -1,7 +1,6 @@
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import type { TlsMaterial } from "@countersign/core";
-import { internalName } from "@countersign/rpc";
+import { internalName, type TlsMaterial } from "@countersign/core";
 import { splitAddress } from "@countersign/runtime";
 
 export interface JwksServerOptions {

@@ -1,4 +1,4 @@
-import { createTestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLimit } from "./limits.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toAppError } from "@countersign/core";
-import { type MuteProxy, startMuteProxy } from "@countersign/dev/testing/mute-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { type MuteProxy, startMuteProxy } from "@countersign/local-stack/testing/mute-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter, listenPostgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import pg from "pg";

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError, FixedClock, type TokenVerifier, type VerifiedToken } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import type { PublicKey } from "@countersign/keys";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError, FixedClock, type VerifiedToken } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
@@ -11,7 +12,6 @@ import { createRpcClient, createRpcServer, publicKeyToProto, type RpcClient, typ
 import { createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v4, v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
 import { updateDevice } from "../domain/devices/update-device.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";

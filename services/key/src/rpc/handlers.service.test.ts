@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError, FixedClock, type TokenVerifier } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
@@ -19,7 +20,6 @@ import {
 import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureCertificates, tlsFiles } from "../../../../dev/src/certificates.ts";
 import { deviceDirectory } from "../clients/device-directory.ts";
 import { followChain } from "../domain/follow-chain.ts";
 import type { ChainDirectory } from "../domain/ports.ts";

@@ -1,5 +1,5 @@
 import { FixedClock } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";

@@ -1,5 +1,5 @@
 import { uuidv7 } from "@countersign/core";
-import { createEarlierDatabase } from "@countersign/dev/testing/postgres.ts";
+import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256, verifyChain } from "../audit/record.ts";

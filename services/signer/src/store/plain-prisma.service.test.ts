@@ -1,5 +1,5 @@
-import { type MuteProxy, startMuteProxy } from "@countersign/dev/testing/mute-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "@countersign/dev/testing/postgres.ts";
+import { type MuteProxy, startMuteProxy } from "@countersign/local-stack/testing/mute-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
 

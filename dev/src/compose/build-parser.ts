@@ -1,5 +1,0 @@
-import { ensureCadenceParser } from "../cadence-parser.ts";
-import { reportFailure } from "../fail.ts";
-
-// `node dev/src/compose/build-parser.ts`: the signer's Cadence parser as `npm start` builds it, for the image.
-await ensureCadenceParser((line) => console.log(line)).catch(reportFailure);

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** The checkout's root directory, absolute. */
+export const root = resolve(import.meta.dirname, "../../..");
+
+/** The five services that own a database, in the order of their ports. */
+export const services = ["auth", "device", "key", "account", "signer"] as const;
+export type ServiceName = (typeof services)[number];
+
+/** What a developer's stack keeps between starts: keys, certificates, chain, streams. Not in git. */
+export const defaultStateDir = join(root, ".local");
+
+/** Where stamps of work that need not be repeated are kept; gone with node_modules. */
+export const stampDir = join(root, "node_modules", ".cache", "countersign");
+
+/** Node's compile cache: half of a process's start is compiling the same files again. */
+export const compileCacheDir = join(root, ".local", "compile-cache");
+
+/** ~/.cache/countersign, or below XDG_CACHE_HOME. */
+export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "countersign");
+}
+
+/**
+ * A directory for Postgres that another user can reach.
+ * Postgres refuses to run as root, and its own user cannot enter a checkout below a directory of mode 0700.
+ */
+export function postgresDir(stateDir: string): string {
+  return `/var/tmp/countersign-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
+}
+
+/** Every file below `dir` (relative, sorted) whose name passes, node_modules left out; empty when `dir` does not exist. */
+export function filesBelow(dir: string, wanted: (path: string) => boolean): string[] {
+  try {
+    return readdirSync(dir, { recursive: true, encoding: "utf8" })
+      .filter((path) => !path.includes("node_modules") && wanted(path))
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+import { createHmac } from "node:crypto";
+import { type ServiceName, services } from "@countersign/build/paths.ts";
+import pg from "pg";
+
+export interface DatabaseUrls {
+  /** Superuser's connection string, database `postgres`. */
+  adminUrl: string;
+  /** Connection string of a service's own role to its own database. */
+  urlOf(service: ServiceName): string;
+}
+
+/** Who connects how to the server at `address` (host:port). Every role's password follows from the superuser's. */
+export function databaseUrls(password: string, address: string): DatabaseUrls {
+  return {
+    adminUrl: `postgresql://postgres:${password}@${address}/postgres`,
+    urlOf: (service) => {
+      const name = `countersign_${service}`;
+      return `postgresql://${name}:${rolePassword(password, service)}@${address}/${name}`;
+    },
+  };
+}
+
+function rolePassword(secret: string, service: ServiceName): string {
+  return createHmac("sha256", secret).update(service).digest("hex").slice(0, 40);
+}
+
+/** Creates what is missing: per service a role and a database that it owns and nobody else may enter. */
+export async function createDatabases(postgres: DatabaseUrls): Promise<void> {
+  const client = new pg.Client({ connectionString: postgres.adminUrl });
+  await client.connect();
+  try {
+    for (const service of services) {
+      const name = `countersign_${service}`;
+      const password = new URL(postgres.urlOf(service)).password;
+      const role = await client.query("SELECT 1 FROM pg_roles WHERE rolname = $1", [name]);
+      if (role.rowCount === 0) await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
+      const database = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [name]);
+      if (database.rowCount === 0) {
+        await client.query(`CREATE DATABASE ${name} OWNER ${name}`);
+        await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
+      }
+    }
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,126 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
+import type { ProviderConfig } from "./identity-provider/config.ts";
+import { waitFor } from "./wait.ts";
+
+export interface DevelopmentClient {
+  clientId: string;
+  appId: string;
+  appName: string;
+  redirectUri: string;
+  keyBinding: "optional" | "required";
+  /** Has a secret: its codes need no verifier, and its ID tokens are without profile (userinfo has it). */
+  confidential: boolean;
+}
+
+/**
+ * An app with a server of its own, as clients of the original contract are: it sends method, token and chain
+ * only.
+ */
+export const SERVER_APP_CLIENT = "server-app";
+
+/**
+ * A client of somebody else's at the same provider: auth does not know it, and its tokens are no logins here.
+ */
+export const FOREIGN_CLIENT = { clientId: "foreign-app", redirectUri: "http://localhost/foreign-app/callback" };
+
+/** The client that the example page is. */
+export const WEB_WALLET_CLIENT = "web-wallet";
+
+/**
+ * The apps that the development provider knows; auth is configured with the same. `webWallet`: the example
+ * page's address, where it is served.
+ */
+export function developmentClients(gateway: string, webWallet?: string): DevelopmentClient[] {
+  const demo: DevelopmentClient = {
+    clientId: "demo",
+    appId: "demo",
+    appName: "Demo wallet",
+    redirectUri: `${gateway}/callback`,
+    keyBinding: "optional",
+    confidential: false,
+  };
+  const serverApp: DevelopmentClient = {
+    clientId: SERVER_APP_CLIENT,
+    appId: SERVER_APP_CLIENT,
+    appName: "Server app",
+    redirectUri: `${gateway}/server-app/callback`,
+    keyBinding: "optional",
+    confidential: true,
+  };
+  if (webWallet === undefined) return [demo, serverApp];
+  const page: DevelopmentClient = {
+    clientId: WEB_WALLET_CLIENT,
+    appId: WEB_WALLET_CLIENT,
+    appName: "Web wallet",
+    redirectUri: `${webWallet}/`,
+    keyBinding: "required",
+    confidential: false,
+  };
+  return [demo, serverApp, page];
+}
+
+/**
+ * What auth reads from AUTH_PROVIDERS_FILE. `secretFile` has the secret of confidential clients. A code
+ * without a redirect URI is the first client's.
+ */
+export function authProviders(issuer: string, clients: DevelopmentClient[], secretFile: string): unknown {
+  const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri, confidential }, index) => ({
+    clientId,
+    ...(confidential && { clientSecretFile: secretFile }),
+    appId,
+    appName,
+    keyBinding,
+    allowCodeWithoutVerifier: confidential,
+    redirectUris: [redirectUri],
+    ...(index === 0 && { defaultRedirectUri: redirectUri }),
+  }));
+  const introspection = { clientId: SERVER_APP_CLIENT, clientSecretFile: secretFile };
+  return { providers: [{ name: "dev", issuer, clients: entries, introspection, allowInsecureHttp: true }] };
+}
+
+/** What the provider reads: the clients of auth's file, and a foreign one. */
+export function providerConfig({
+  secretFile,
+  ...options
+}: Omit<ProviderConfig, "clients"> & { clients: DevelopmentClient[]; secretFile: string }): ProviderConfig {
+  const clients = options.clients.map(({ clientId, appName, redirectUri, confidential }) => ({
+    clientId,
+    appName,
+    redirectUris: [redirectUri],
+    ...(confidential && { clientSecretFile: secretFile }),
+  }));
+  const { clientId, redirectUri } = FOREIGN_CLIENT;
+  const foreign = { clientId, appName: "Foreign app", redirectUris: [redirectUri] };
+  return { ...options, clients: [...clients, foreign] };
+}
+
+/** Starts the provider and waits until it serves its discovery document. */
+export async function startIdentityProvider(options: {
+  stateDir: string;
+  port: number;
+  issuer: string;
+  clients: DevelopmentClient[];
+  secretFile: string;
+  logFile: string;
+  start?: StartChild;
+}): Promise<Child> {
+  const stateDir = join(options.stateDir, "identity-provider");
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const { issuer, port, clients, secretFile } = options;
+  const config = providerConfig({ issuer, port, stateDir, clients, secretFile });
+  const configFile = join(stateDir, "config.json");
+  writeFileSync(configFile, JSON.stringify(config, null, 2));
+  const child = await (options.start ?? startChild)({
+    name: "identity-provider",
+    command: process.execPath,
+    args: [join(import.meta.dirname, "identity-provider/main.ts"), configFile],
+    logFile: options.logFile,
+  });
+  await waitFor(child, `http://127.0.0.1:${options.port}/.well-known/openid-configuration`, (why) =>
+    Promise.reject(new Failure(`the identity provider ${why}:\n${logTail(options.logFile)}`)),
+  );
+  return child;
+}

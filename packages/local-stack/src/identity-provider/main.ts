@@ -1,0 +1,22 @@
+import { createServer } from "node:http";
+import { loadConfig } from "./config.ts";
+import { createInteractions } from "./interactions.ts";
+import { createProvider } from "./provider.ts";
+
+// `node packages/local-stack/src/identity-provider/main.ts <config.json>`: a process of its own, as a provider on the internet would be.
+const config = loadConfig(process.argv[2] ?? "");
+const { provider, accounts } = createProvider(config);
+const interactions = createInteractions(provider, accounts);
+const callback = provider.callback();
+
+const server = createServer(async (request, response) => {
+  if (!(await interactions(request, response))) await callback(request, response);
+});
+server.listen(config.port, config.host ?? "127.0.0.1", () => console.log(`identity provider at ${config.issuer}`));
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    server.close();
+    server.closeAllConnections();
+  });
+}

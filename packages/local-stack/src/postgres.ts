@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Failure } from "@countersign/build/fail.ts";
+import { postgresDir } from "@countersign/build/paths.ts";
+import { run } from "@countersign/build/run.ts";
+import pg from "pg";
+import { type Child, logTail, type StartChild, startChild } from "./child.ts";
+import { type DatabaseUrls, databaseUrls } from "./databases.ts";
+import { findPostgres, ownDirectory } from "./postgres-binaries.ts";
+
+export interface PostgresOptions {
+  /** Names the data directory: each state directory has a cluster of its own. */
+  stateDir: string;
+  port: number;
+  logFile: string;
+  /** For throw-away clusters: does not wait for the disk. What was committed outlives a kill of the server all the same. */
+  throwAway?: boolean;
+  start?: StartChild;
+}
+
+export interface Postgres extends DatabaseUrls {
+  child: Child;
+  /** A cluster stood there that is not this state's, and was removed. */
+  replaced: boolean;
+}
+
+/** Where the cluster of a state directory lives, outside of the checkout. */
+export function postgresHome(stateDir: string): string {
+  return postgresDir(stateDir);
+}
+
+/** Starts the cluster, initialising it the first time, and waits until it answers. Loopback only, passwords always. */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const binaries = findPostgres();
+  const home = postgresHome(options.stateDir);
+  ownDirectory(home, 0o755);
+  const data = join(home, "data");
+  const passwordFile = join(home, "password");
+  const own = [join(options.stateDir, "postgres-cluster"), join(home, "cluster")] as const;
+  const found = existsSync(join(data, "PG_VERSION"));
+  const replaced = found && !isSame(...own);
+  if (!found || replaced) {
+    rmSync(data, { recursive: true, force: true });
+    mkdirSync(data, { mode: 0o700 });
+    writeFileSync(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+    if (binaries.user) {
+      for (const path of [data, passwordFile]) chownSync(path, binaries.user.uid, binaries.user.gid);
+    }
+    chmodSync(data, 0o700);
+    await initdb(binaries.initdb, data, passwordFile, binaries.user);
+    mkdirSync(options.stateDir, { recursive: true });
+    const id = randomBytes(16).toString("hex");
+    for (const file of own) writeFileSync(file, id);
+  }
+  const password = readFileSync(passwordFile, "utf8").trim();
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"];
+  if (options.throwAway) settings.push("fsync=off", "full_page_writes=off");
+  const child = await (options.start ?? startChild)({
+    name: "postgres",
+    command: binaries.postgres,
+    args: ["-D", data, "-p", String(options.port), ...settings.flatMap((setting) => ["-c", setting])],
+    cwd: home,
+    logFile: options.logFile,
+    stopSignal: "SIGINT",
+    ...binaries.user,
+  });
+  const urls = databaseUrls(password, `127.0.0.1:${options.port}`);
+  await waitForAnswer(child, urls.adminUrl);
+  return { child, replaced, ...urls };
+}
+
+/**
+ * Whether the state and the cluster are of one making. The cluster outlives a checkout that is deleted, and what it holds is sealed with keys that went with it: a new checkout at the
+ * same path would be ready, and fail at its first sign-up.
+ */
+function isSame(state: string, cluster: string): boolean {
+  return existsSync(state) && existsSync(cluster) && readFileSync(state, "utf8") === readFileSync(cluster, "utf8");
+}
+
+async function initdb(command: string, data: string, passwordFile: string, user?: { uid: number; gid: number }) {
+  const args = [`--pgdata=${data}`, "--auth=scram-sha-256", "--username=postgres", `--pwfile=${passwordFile}`];
+  args.push("--encoding=UTF8", "--locale=C", "--no-instructions");
+  await run(command, args, { cwd: "/", ...(user ? { user } : {}) });
+}
+
+async function waitForAnswer(child: Child, url: string): Promise<void> {
+  for (;;) {
+    const client = new pg.Client({ connectionString: url });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch {
+      if (!child.running()) throw new Failure(`Postgres ended while it started:\n${logTail(child.logFile)}`);
+      await sleep(50);
+    }
+  }
+}

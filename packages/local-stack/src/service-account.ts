@@ -1,0 +1,72 @@
+import { createECDH, createPrivateKey, type KeyObject } from "node:crypto";
+import { Failure } from "@countersign/build/fail.ts";
+import {
+  type AccessApi,
+  type CadenceValue,
+  type ChainEvent,
+  createAccessApi,
+  encodeCadence,
+  type FlowTransaction,
+} from "@countersign/flow";
+import { withEnvelopeSignature } from "@countersign/flow/node";
+import { serviceAddress } from "./emulator.ts";
+
+const computeLimit = 9999n;
+const sealWithinMs = 30_000;
+
+/** A P-256 private key from its scalar (64 hex characters). */
+function privateKeyOf(scalar: string): KeyObject {
+  const ecdh = createECDH("prime256v1");
+  ecdh.setPrivateKey(scalar, "hex");
+  const point = ecdh.getPublicKey();
+  const part = (bytes: Buffer) => bytes.toString("base64url");
+  const key = {
+    kty: "EC",
+    crv: "P-256",
+    d: part(Buffer.from(scalar, "hex")),
+    x: part(point.subarray(1, 33)),
+    y: part(point.subarray(33)),
+  };
+  return createPrivateKey({ format: "jwk", key });
+}
+
+/** The emulator's service account as proposer, payer and authorizer in one: its envelope signature is all it needs. */
+export class ServiceAccount {
+  readonly access: AccessApi;
+  readonly #privateKey: KeyObject;
+
+  constructor(accessNode: string, scalar: string) {
+    this.access = createAccessApi({ baseUrl: accessNode });
+    this.#privateKey = privateKeyOf(scalar);
+  }
+
+  /** Sends a transaction and waits for its seal. Gives its events; a Failure when the chain refuses it. */
+  async run(script: string, args: CadenceValue[]): Promise<readonly ChainEvent[]> {
+    const [block, key] = await Promise.all([
+      this.access.latestSealedBlock(),
+      this.access.accountKey(serviceAddress, 0),
+    ]);
+    const transaction: FlowTransaction = {
+      script,
+      arguments: args.map(encodeCadence),
+      referenceBlockId: block.id,
+      gasLimit: computeLimit,
+      proposalKey: { address: serviceAddress, keyId: 0, sequenceNumber: key.sequenceNumber },
+      payer: serviceAddress,
+      authorizers: [serviceAddress],
+      payloadSignatures: [],
+      envelopeSignatures: [],
+    };
+    const signer = { address: serviceAddress, keyId: 0, privateKey: this.#privateKey, hash: "sha3-256" as const };
+    const id = await this.access.submit(withEnvelopeSignature(transaction, signer));
+    const result = await this.access.waitForSeal(id, { signal: AbortSignal.timeout(sealWithinMs) });
+    if (result.errorMessage) throw new Failure(`a transaction of the set-up failed: ${result.errorMessage}`);
+    return result.events;
+  }
+
+  /** How many usable keys of that public key an account has; 0 when there is no such account. */
+  async countKeys(address: string, publicKey: string): Promise<number> {
+    const keys = await this.access.accountKeys(address).catch(() => []);
+    return keys.filter((key) => !key.revoked && key.publicKey === publicKey).length;
+  }
+}

@@ -1,0 +1,166 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { compileCacheDir, root, type ServiceName, services } from "@countersign/build/paths.ts";
+import { HEAP_OPTIONS } from "@countersign/runtime/node-flags.ts";
+import { tlsFiles } from "./certificates.ts";
+import type { Ports } from "./settings.ts";
+
+export type ProgramName = ServiceName | "gateway";
+
+export interface EnvironmentInput {
+  stateDir: string;
+  /** The ports of each replica, the first one's first. */
+  replicas: readonly Ports[];
+  gateway: string;
+  /** Origins of the stack's own pages, which may call the gateway. */
+  allowedOrigins?: readonly string[];
+  natsUrl: string;
+  networksFile: string;
+  databaseUrl(service: ServiceName): string;
+  /** Where `caller` finds what stands at `address` (host:port): a test may put something between. */
+  addressOf?: AddressOf | undefined;
+  /** Further variables of a process. */
+  extraEnvironment?: ((process: string) => Record<string, string>) | undefined;
+}
+
+/** Both names are those of stack.json's processes; auth's public keys are "auth-http". */
+export type AddressOf = (caller: string, callee: string, address: string) => string | Promise<string>;
+
+/** The process name of a replica: "auth", "auth-2", … */
+export const processName = (name: ProgramName, replica: number): string =>
+  replica === 0 ? name : `${name}-${replica + 1}`;
+
+/** Who has limits that a person does not reach and a test does. */
+const limited: readonly string[] = ["auth", "device", "key", "account", "signer"];
+
+/** Files that services read and the launcher makes. */
+export function stateFiles(stateDir: string) {
+  return {
+    networks: join(stateDir, "networks.json"),
+    providers: join(stateDir, "auth-providers.json"),
+    passkeys: join(stateDir, "passkeys.json"),
+    serverAppSecret: join(stateDir, "keys", "server-app.secret"),
+    tokenKeyEncryptionKey: join(stateDir, "keys", "auth-token-key-encryption.key"),
+    keystore: join(stateDir, "keys", "signer-keystore.json"),
+    keystorePassphrase: join(stateDir, "keys", "signer-keystore.passphrase"),
+  };
+}
+
+/** A developer's own policy file; the default policy where there is none. */
+function ownPolicy(): Record<string, string> {
+  const file = process.env.SIGNER_POLICY_FILE;
+  return file ? { SIGNER_POLICY_FILE: resolve(file) } : {};
+}
+
+/** The stack's own origins and those of the developer's environment. */
+function allowedOrigins(own: readonly string[] = []): Record<string, string> {
+  const origins = [...own, process.env.GATEWAY_ALLOWED_ORIGINS].filter(Boolean);
+  return origins.length > 0 ? { GATEWAY_ALLOWED_ORIGINS: origins.join(",") } : {};
+}
+
+/** What only one process is told. */
+function ownSettings(name: ProgramName, process: string, stateDir: string, ports: Ports): Record<string, string> {
+  const files = stateFiles(stateDir);
+  if (name === "auth") {
+    return {
+      AUTH_PROVIDERS_FILE: files.providers,
+      AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: files.tokenKeyEncryptionKey,
+      AUTH_HTTP_LISTEN: `127.0.0.1:${ports.authHttp}`,
+      AUTH_REQUIRE_LOGIN_TOKEN: "true",
+      AUTH_DELAY_UNFREEZE_SECONDS: "5",
+      AUTH_DELAY_RECOVERY_UNFREEZE_SECONDS: "5",
+    };
+  }
+  if (name === "gateway") return { AUTH_REQUIRE_LOGIN_TOKEN: "true" };
+  // Nothing leaves this machine: pushes and mails are lines in the log.
+  if (name === "device") return { DEVICE_PUSH: "log", DEVICE_MAIL: "log" };
+  if (name === "key") return { KEY_ALERT_AFTER_MS: "3000" };
+  if (name === "signer") {
+    return {
+      SIGNER_KEYSTORE_FILE: files.keystore,
+      SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
+      ...ownPolicy(),
+      SIGNER_AUDIT_CHECKPOINT_FILE: join(stateDir, "audit", `${process}.checkpoints`),
+      // What takes days elsewhere.
+      SIGNER_DELAY_RECOVERY_KEY_SECONDS: "5",
+      SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: "15",
+      SIGNER_DELAY_RECOVERED_DEVICE_SECONDS: "5",
+      SIGNER_DELAY_YOUNG_DEVICE_SECONDS: "15",
+    };
+  }
+  return {};
+}
+
+/** The little of our own environment that every child needs; nothing else leaks into a service. */
+export function baseEnvironment(): NodeJS.ProcessEnv {
+  const passed = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "CS_LOG_LEVEL", "CS_TRACE", "NODE_OPTIONS"];
+  const ours = Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  // Each further arena of malloc keeps what the others could use; without a fixed threshold the first one keeps what a start took once.
+  return { ...ours, NODE_COMPILE_CACHE: compileCacheDir, MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "4194304" };
+}
+
+// What a developer asks for comes last, and wins.
+const nodeOptions = (): string => [...HEAP_OPTIONS, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
+
+/** networks.json with its access nodes where this process is to find them; the common file where nothing differs. */
+async function networksFileFor(process: string, input: EnvironmentInput): Promise<string> {
+  const { addressOf, networksFile, stateDir } = input;
+  if (!addressOf) return networksFile;
+  const { networks } = JSON.parse(readFileSync(networksFile, "utf8")) as { networks: { accessNode: string }[] };
+  const routed = await Promise.all(
+    networks.map(async (network) => {
+      const node = new URL(network.accessNode);
+      return { ...network, accessNode: `${node.protocol}//${await addressOf(process, "flow-emulator", node.host)}` };
+    }),
+  );
+  const file = join(stateDir, `networks-${process}.json`);
+  writeFileSync(file, `${JSON.stringify({ networks: routed }, null, 2)}\n`);
+  return file;
+}
+
+/** The whole environment of a process: the same settings as in the cluster, with local values. */
+export async function serviceEnvironment(
+  name: ProgramName,
+  replica: number,
+  input: EnvironmentInput,
+): Promise<NodeJS.ProcessEnv> {
+  const { stateDir, replicas } = input;
+  const process = processName(name, replica);
+  const ports = replicas[replica] as Ports;
+  const prefix = name.toUpperCase();
+  const tls = tlsFiles(stateDir, name);
+  const route = async (callee: string, address: string) =>
+    input.addressOf ? await input.addressOf(process, callee, address) : address;
+  const routeUrl = async (callee: string, url: string) => {
+    const { host } = new URL(url);
+    return url.replace(host, await route(callee, host));
+  };
+  const peers: Record<string, string> = {};
+  for (const service of services) {
+    const addresses = replicas.map((own, index) => route(processName(service, index), `127.0.0.1:${own[service]}`));
+    peers[`CS_${service.toUpperCase()}_ADDRESS`] = (await Promise.all(addresses)).join(",");
+  }
+  return {
+    ...baseEnvironment(),
+    NODE_OPTIONS: nodeOptions(),
+    ...peers,
+    [`${prefix}_LISTEN`]: `127.0.0.1:${ports[name]}`,
+    [`${prefix}_ADMIN_LISTEN`]: `127.0.0.1:${ports[`${name}Admin`]}`,
+    // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a database.
+    ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
+    ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
+    AUTH_ISSUER: input.gateway,
+    ...(name === "gateway" ? allowedOrigins(input.allowedOrigins) : {}),
+    // One address only: a gateway's page of public keys bears auth's first replica being away.
+    CS_AUTH_HTTP_ADDRESS: await route("auth-http", `127.0.0.1:${(replicas[0] as Ports).authHttp}`),
+    CS_NATS_URL: await routeUrl("nats", input.natsUrl),
+    CS_TLS_CA: tls.ca,
+    CS_TLS_CERT: tls.cert,
+    CS_TLS_KEY: tls.key,
+    CS_NETWORKS_FILE: await networksFileFor(process, input),
+    CS_PASSKEYS_FILE: stateFiles(stateDir).passkeys,
+    CS_PEERS_FILE: join(root, "deploy/peers.json"),
+    ...ownSettings(name, process, stateDir, ports),
+    ...input.extraEnvironment?.(process),
+  };
+}

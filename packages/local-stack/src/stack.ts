@@ -1,0 +1,275 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
+import { Failure } from "@countersign/build/fail.ts";
+import { generate } from "@countersign/build/generate.ts";
+import { root, type ServiceName, services } from "@countersign/build/paths.ts";
+import { migrate } from "@countersign/migrations/migrate.ts";
+import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
+import { createBringBack } from "./auto-restart.ts";
+import { ensureCertificates } from "./certificates.ts";
+import { setUpChain } from "./chain-setup.ts";
+import { logTail, type StartChild } from "./child.ts";
+import { createDatabases } from "./databases.ts";
+import { startEmulator } from "./emulator.ts";
+import { authProviders, developmentClients, startIdentityProvider, WEB_WALLET_CLIENT } from "./identity-provider.ts";
+import { isRunning } from "./is-running.ts";
+import { startNats } from "./nats.ts";
+import { developmentPasskeys } from "./passkeys.ts";
+import { startPostgres } from "./postgres.ts";
+import { createRestarts, type Restarts } from "./restarts.ts";
+import { ensureSecret } from "./secrets.ts";
+import {
+  type AddressOf,
+  baseEnvironment,
+  type EnvironmentInput,
+  type ProgramName,
+  processName,
+  serviceEnvironment,
+  stateFiles,
+} from "./service-environment.ts";
+import { choosePorts } from "./settings.ts";
+import { describe } from "./stack-description.ts";
+import type { Stack } from "./stack-file.ts";
+import { Supervisor } from "./supervisor.ts";
+import { ensureTools } from "./tools.ts";
+import { waitFor } from "./wait.ts";
+import { startWebWallet } from "./web-wallet.ts";
+
+export interface StackOptions {
+  stateDir: string;
+  /** Ports that happen to be free instead of the configured ones. */
+  freePorts: boolean;
+  /** Starts again what dies by itself. Default: it is said, and stays dead. */
+  bringBack?: boolean;
+  /** Serves examples/web-wallet. */
+  webWallet?: boolean;
+  /** Throw-away state: the database does not wait for the disk. */
+  throwAway: boolean;
+  /** Processes of each service and of the gateway, on the same databases. Default 1. */
+  replicas?: number;
+  /** Services and gateway that are started. Default: all. */
+  programs?: readonly ProgramName[];
+  /** Routes a hop through something else, for tests. */
+  addressOf?: AddressOf;
+  /** Further variables of a service's or gateway's process, for tests. */
+  extraEnvironment?: (process: string) => Record<string, string>;
+  say(line: string): void;
+  /** Resolves when the start is to be given up. */
+  cancel?: Promise<void>;
+}
+
+export interface RunningStack {
+  stack: Stack;
+  stackFile: string;
+  supervisor: Supervisor;
+  /** Kills a process (by its name in stack.json) and its group with SIGKILL, and waits until it is gone. */
+  kill(name: string): Promise<void>;
+  /** Asks a process to end, as a deployment does, and waits until it has: SIGTERM, by force after a time. */
+  end(name: string): Promise<void>;
+  /** Starts a dead process again, as it was, and waits until it is ready; stack.json tells the new pid. */
+  restart(name: string): Promise<void>;
+  /** Ends every process and removes stack.json. */
+  stop(): Promise<void>;
+}
+
+const allPrograms: readonly ProgramName[] = ["signer", "account", "device", "key", "auth", "gateway"];
+const infrastructureTier = 0;
+const serviceTier = 1;
+const gatewayTier = 2;
+
+/** Refuses a second stack on the same state: it would fight over the database and the chain. */
+function claim(stateDir: string): string {
+  const file = join(stateDir, "supervisor.pid");
+  if (existsSync(file)) {
+    const pid = Number(readFileSync(file, "utf8"));
+    // The number may be another program's by now.
+    const command = existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "main.ts";
+    if (pid !== process.pid && isRunning(pid) && /main\.ts|vitest/.test(command)) {
+      throw new Failure(`the stack runs already (pid ${pid}): stop it first, or give another --state-dir.`);
+    }
+  }
+  writeFileSync(file, String(process.pid));
+  return file;
+}
+
+async function startDatabases(
+  options: StackOptions,
+  port: number,
+  logFile: string,
+  start: StartChild,
+  restarts: Restarts,
+) {
+  const { stateDir, throwAway } = options;
+  const postgres = await restarts.begin("postgres", () => startPostgres({ stateDir, port, logFile, throwAway, start }));
+  if (postgres.replaced) options.say("postgres held what an earlier checkout at this path had left: begun anew");
+  await createDatabases(postgres);
+  const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
+  options.say(`postgres is up${applied.some(({ length }) => length > 0) ? "" : ", migrations are up to date"}`);
+  for (const [index, names] of applied.entries()) {
+    if (names.length > 0) options.say(`  ${services[index]}: ${names.length} migrations, up to ${names.at(-1)}`);
+  }
+  return postgres;
+}
+
+function entryPoint(name: ProgramName): string {
+  return name === "gateway" ? join(root, "gateway/src/main.ts") : join(root, "services", name, "src/main.ts");
+}
+
+/** The signer leaves no core dump, which would hold its keys. */
+function commandOf(name: ProgramName): { command: string; args: string[] } {
+  const args = [...NODE_FLAGS[name], entryPoint(name)];
+  if (name !== "signer") return { command: process.execPath, args };
+  return { command: "/bin/sh", args: ["-c", 'ulimit -c 0; exec "$0" "$@"', process.execPath, ...args] };
+}
+
+async function startService(name: ProgramName, replica: number, input: EnvironmentInput, supervisor: Supervisor) {
+  const child = await supervisor.starter(name === "gateway" ? gatewayTier : serviceTier)({
+    name: processName(name, replica),
+    ...commandOf(name),
+    cwd: root,
+    env: await serviceEnvironment(name, replica, input),
+    logFile: join(input.stateDir, "log", `${processName(name, replica)}.log`),
+  });
+  await waitFor(child, `http://127.0.0.1:${input.replicas[replica]?.[`${name}Admin`]}/readyz`, (why) =>
+    Promise.reject(new Failure(`${child.name} ${why}; the end of ${child.logFile}:\n${logTail(child.logFile)}`)),
+  );
+  return child;
+}
+
+/** Starts everything in as much parallel as the dependencies allow, and gives it when all of it is ready. */
+export async function startStack(options: StackOptions): Promise<RunningStack> {
+  const { stateDir, say } = options;
+  mkdirSync(join(stateDir, "log"), { recursive: true });
+  const pidFile = claim(stateDir);
+  const stackFile = join(stateDir, "stack.json");
+  rmSync(stackFile, { force: true });
+  let bringBack: ((name: string) => Promise<void>) | undefined;
+  const supervisor = new Supervisor(say, (name) => void bringBack?.(name));
+  const stop = async () => {
+    await supervisor.stop();
+    for (const path of [stackFile, pidFile]) rmSync(path, { force: true });
+  };
+  const restarts = createRestarts();
+  try {
+    const cancelled = options.cancel?.then(() => Promise.reject(new Failure("stopped before everything was ready.")));
+    const work = [bringUp(options, supervisor, restarts), supervisor.diedEarly, ...(cancelled ? [cancelled] : [])];
+    const stack = await Promise.race(work);
+    cancelled?.catch(() => undefined);
+    const tell = () => {
+      writeFileSync(`${stackFile}.new`, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
+      renameSync(`${stackFile}.new`, stackFile);
+    };
+    tell();
+    supervisor.ready();
+    const restart = async (name: string) => {
+      await restarts.again(name);
+      const described = stack.processes[name];
+      if (described) described.pid = supervisor.find(name)?.pid ?? described.pid;
+      tell();
+    };
+    if (options.bringBack) bringBack = createBringBack({ restart, say });
+    const kill = (name: string) => supervisor.killOne(name);
+    const end = (name: string) => supervisor.stopOne(name);
+    return { stack, stackFile, supervisor, kill, end, restart, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: Restarts): Promise<Stack> {
+  const { stateDir, say } = options;
+  const replicas = await choosePorts({ free: options.freePorts, replicas: options.replicas ?? 1 });
+  const [ports] = replicas;
+  const log = (name: string) => join(stateDir, "log", `${name}.log`);
+  const gateway = `http://localhost:${ports.gateway}`;
+  const issuer = `http://localhost:${ports.identityProvider}`;
+  const webWallet = options.webWallet ? `http://localhost:${ports.webWallet}` : undefined;
+  const clients = developmentClients(gateway, webWallet);
+  const files = stateFiles(stateDir);
+  const secretFile = files.serverAppSecret;
+  for (const path of [files.tokenKeyEncryptionKey, files.keystorePassphrase, secretFile]) ensureSecret(path);
+  writeFileSync(files.providers, `${JSON.stringify(authProviders(issuer, clients, secretFile), null, 2)}\n`);
+
+  const gateways = replicas.map((own) => `http://localhost:${own.gateway}`);
+  const pages = webWallet === undefined ? [] : [webWallet];
+  writeFileSync(files.passkeys, `${JSON.stringify(developmentPasskeys([...gateways, ...pages]), null, 2)}\n`);
+
+  const generated = Promise.all([generate(), ensureCadenceParser(say)]).then(
+    ([made]) => made.length > 0 && say(`generated ${made.join(", ")}`),
+  );
+  const start = supervisor.starter(infrastructureTier);
+  const tools = ensureTools(say);
+  const databases = startDatabases(options, ports.postgres, log("postgres"), start, restarts);
+  const certificates = ensureCertificates(stateDir);
+  const nats = Promise.all([tools, certificates]).then(async ([{ natsServer }]) => {
+    await restarts.begin("nats", () =>
+      startNats({ binary: natsServer, stateDir, port: ports.nats, logFile: log("nats"), start }),
+    );
+    say("nats is up");
+  });
+  const provider = {
+    stateDir,
+    port: ports.identityProvider,
+    issuer,
+    clients,
+    secretFile,
+    logFile: log("identity-provider"),
+    start,
+  };
+  const identityProvider = restarts.begin("identity-provider", () => startIdentityProvider(provider));
+  const emulator = tools.then(({ flowEmulator }) =>
+    restarts.begin("flow-emulator", () =>
+      startEmulator({ binary: flowEmulator, stateDir, ports, logFile: log("flow-emulator"), start }),
+    ),
+  );
+  const network = Promise.all([emulator, generated]).then(async () => {
+    const set = await setUpChain({ stateDir, ports, env: { ...baseEnvironment(), ...keystoreEnvironment(stateDir) } });
+    say(`flow emulator is up, creator 0x${set.creator.address}, paymaster 0x${set.paymaster.address}`);
+    return set;
+  });
+  // Each failure must be seen once, by whoever waits below, and never as an unhandled rejection.
+  const [postgres, , , , chain] = await Promise.all([databases, nats, identityProvider, emulator, network, generated]);
+
+  const natsUrl = `nats://127.0.0.1:${ports.nats}`;
+  const databaseUrl = (service: ServiceName) => postgres.urlOf(service);
+  const { addressOf, extraEnvironment } = options;
+  const input: EnvironmentInput = {
+    stateDir,
+    replicas,
+    gateway,
+    allowedOrigins: pages,
+    natsUrl,
+    networksFile: files.networks,
+    databaseUrl,
+    addressOf,
+    extraEnvironment,
+  };
+  const programs = (options.programs ?? allPrograms).filter((name) => existsSync(entryPoint(name)));
+  if (programs.length > 0)
+    say(`starting ${programs.join(", ")}${replicas.length > 1 ? `, ${replicas.length} of each` : ""}`);
+  await Promise.all(
+    programs.flatMap((name) =>
+      replicas.map((_, replica) =>
+        restarts.begin(processName(name, replica), () => startService(name, replica, input, supervisor)),
+      ),
+    ),
+  );
+
+  if (webWallet !== undefined) {
+    const { chainName, accessNode, paymaster } = chain;
+    const network = { chainName, accessNode, paymaster: paymaster.address };
+    const page = { gateway, issuer, clientId: WEB_WALLET_CLIENT, network };
+    await restarts.begin("web-wallet", () =>
+      startWebWallet({ stateDir, port: ports.webWallet, page, logFile: log("web-wallet"), start }),
+    );
+  }
+
+  return describe({ stateDir, gateway, issuer, webWallet, clients, natsUrl, postgres, replicas, chain, supervisor });
+}
+
+function keystoreEnvironment(stateDir: string): NodeJS.ProcessEnv {
+  const files = stateFiles(stateDir);
+  return { SIGNER_KEYSTORE_FILE: files.keystore, SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase };
+}

@@ -1,0 +1,104 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "@countersign/build/paths.ts";
+import type { TestProject } from "vitest/node";
+import { type RunningStack, startStack } from "../stack.ts";
+import { keepGatewayLogs, noteStack, resetGatewayLogs } from "./gateway-logs.ts";
+import { removeState } from "./stack-template.ts";
+import "./provided.ts";
+
+/** A stack that no file has used for so long ends: those of the last files must not keep a tenth of a core from the tests after them. */
+const IDLE_MS = 15_000;
+
+interface WorkerStack {
+  running: Promise<RunningStack>;
+  stateDir: string;
+  /** Files that run on it: one, or none. */
+  users: number;
+  rest?: NodeJS.Timeout;
+}
+
+/**
+ * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away. Each of
+ * vitest's workers has one of its own, started when the worker asks for it: its files run on it one after the other.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
+  resetGatewayLogs();
+  const stacks = new Map<string, WorkerStack>();
+  const endings: Promise<void>[] = [];
+  let started = 0;
+  const stackOf = (worker: string): WorkerStack => {
+    const found = stacks.get(worker);
+    if (found) return found;
+    started += 1;
+    const stateDir = join(directory, String(started));
+    noteStack(stateDir);
+    const begun = { running: start(stateDir, worker), stateDir, users: 0 };
+    begun.running.catch(() => undefined);
+    stacks.set(worker, begun);
+    return begun;
+  };
+  const end = (worker: string, own: WorkerStack): void => {
+    stacks.delete(worker);
+    const ending = stopAndRemove(own);
+    // Whoever ends the run is told, and nobody before.
+    ending.catch(() => undefined);
+    endings.push(ending);
+  };
+  const stopAndRemove = async ({ running, stateDir }: WorkerStack): Promise<void> => {
+    await running.then(
+      ({ stop }) => stop(),
+      () => undefined,
+    );
+    keepGatewayLogs(stateDir);
+    removeState(stateDir);
+  };
+  const server = createServer((socket) => {
+    socket.setEncoding("utf8").once("data", async (line: string) => {
+      const worker = line.trim();
+      const own = stackOf(worker);
+      own.users += 1;
+      clearTimeout(own.rest);
+      // Whoever asks stays connected as long as it lives.
+      socket.once("close", () => {
+        own.users -= 1;
+        if (own.users === 0) own.rest = setTimeout(() => end(worker, own), IDLE_MS);
+      });
+      const answer = await own.running.then(
+        ({ stack }) => ({ stack }),
+        (error: Error) => ({ error: error.message }),
+      );
+      socket.write(`${JSON.stringify(answer)}\n`);
+    });
+    socket.on("error", () => undefined);
+  });
+  const path = join(directory, "stacks.sock");
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  project.provide("stackServer", path);
+  project.provide("stackDir", root);
+  return async () => {
+    server.close();
+    for (const [worker, own] of stacks) {
+      clearTimeout(own.rest);
+      end(worker, own);
+    }
+    await Promise.all(endings);
+    rmSync(directory, { recursive: true, force: true });
+  };
+}
+
+async function start(stateDir: string, worker: string): Promise<RunningStack> {
+  try {
+    const say = (line: string) => console.log(`stack ${worker}: ${line}`);
+    return await startStack({ stateDir, freePorts: true, throwAway: true, webWallet: true, say });
+  } catch (error) {
+    // Logs of a stack that did not start are what one wants to read: they stay, the rest goes.
+    const kept = join(root, ".local", "failed-stack");
+    rmSync(kept, { recursive: true, force: true });
+    cpSync(join(stateDir, "log"), kept, { recursive: true });
+    throw error;
+  }
+}

@@ -1,0 +1,216 @@
+import { spawn, spawnSync } from "node:child_process";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { Failure } from "@countersign/build/fail.ts";
+import { cacheDir, root } from "@countersign/build/paths.ts";
+
+interface Tool {
+  name: string;
+  version: string;
+  /** Environment variable that names a binary to use instead. */
+  variable: string;
+  /** Go package that the go.mod of `module` pins. */
+  package: string;
+  /** Default dev/tools. */
+  module?: string;
+  /** Arguments whose output names the version. */
+  versionArguments: string[];
+}
+
+const tools = {
+  flowEmulator: {
+    name: "flow-emulator",
+    version: "v1.22.0",
+    variable: "CS_FLOW_EMULATOR",
+    package: "github.com/onflow/flow-emulator/cmd/emulator",
+    versionArguments: ["--version"],
+  },
+  natsServer: {
+    name: "nats-server",
+    version: "v2.15.2",
+    variable: "CS_NATS_SERVER",
+    package: "github.com/nats-io/nats-server/v2",
+    versionArguments: ["--version"],
+  },
+} satisfies Record<string, Tool>;
+
+/** What other people look at our services with: only a test needs it. */
+const grpcurl: Tool = {
+  name: "grpcurl",
+  version: "v1.9.4",
+  variable: "CS_GRPCURL",
+  package: "github.com/fullstorydev/grpcurl/cmd/grpcurl",
+  // Its own: the emulator's dependencies are to stay what the emulator asks for.
+  module: "dev/tools/grpcurl",
+  versionArguments: ["-version"],
+};
+
+export type ToolPaths = Record<keyof typeof tools, string>;
+
+function executable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A binary of that name on PATH, if its version is the pinned one or cannot be told. */
+function onPath(tool: Tool): string | undefined {
+  for (const dir of (process.env.PATH ?? "").split(delimiter)) {
+    const path = join(dir, tool.name);
+    if (!dir || !executable(path)) continue;
+    const { stdout, stderr } = spawnSync(path, tool.versionArguments, { encoding: "utf8", timeout: 5000 });
+    const version = /v?(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1];
+    if (version === undefined || `v${version}` === tool.version) return path;
+  }
+  return undefined;
+}
+
+/** Whether a Go that can build the tools is on PATH. */
+function goIsThere(): boolean {
+  const { status, stdout } = spawnSync("go", ["version"], { encoding: "utf8" });
+  const [, major, minor] = /go(\d+)\.(\d+)/.exec(stdout ?? "") ?? [];
+  return status === 0 && (Number(major) > 1 || Number(minor) >= 26);
+}
+
+/** Whether the C compiler that Go would run is there: the emulator contains C code. */
+function cCompilerIsThere(): boolean {
+  const { stdout } = spawnSync("go", ["env", "CC"], { encoding: "utf8" });
+  const [compiler = ""] = (stdout ?? "").trim().split(" ");
+  return compiler !== "" && spawnSync(compiler, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
+/** Where a tool is, without building: by variable, on PATH, in the cache. */
+function find(tool: Tool): string | undefined {
+  const named = process.env[tool.variable];
+  if (named) {
+    if (!executable(named)) throw new Failure(`${tool.variable}=${named} is not a program that can be run.`);
+    return named;
+  }
+  const cached = cachedPath(tool);
+  return onPath(tool) ?? (existsSync(cached) ? cached : undefined);
+}
+
+function cachedPath(tool: Tool): string {
+  return join(cacheDir(), "bin", `${tool.name}-${tool.version}`);
+}
+
+function threeWays(missing: Tool[]): Failure {
+  const lines = missing.map(
+    (tool) =>
+      `${tool.name} ${tool.version} is missing. Either install Go 1.26 or newer (it is then built for you), ` +
+      `or put \`${tool.name}\` on PATH, or name it by ${tool.variable}=/path/to/${tool.name}.`,
+  );
+  return new Failure(lines.join("\ncountersign: "));
+}
+
+/**
+ * The emulator's debugger listens on all interfaces whatever --host says. We build it from a copy of the module in
+ * which that line says loopback, and fail should the line no longer be there. Gives the arguments for `go build`.
+ */
+function loopbackEmulator(scratch: string): string[] {
+  const module = "github.com/onflow/flow-emulator";
+  const cwd = join(root, "dev/tools");
+  const download = spawnSync("go", ["mod", "download", "-json", module], { cwd, encoding: "utf8" });
+  if (download.status !== 0)
+    throw new Failure(`go could not download ${module}: ${download.stderr || download.stdout}`);
+  const copy = join(scratch, "flow-emulator");
+  cpSync((JSON.parse(download.stdout) as { Dir: string }).Dir, copy, { recursive: true });
+  chmodSync(join(copy, "server/debugger"), 0o755);
+  const source = join(copy, "server/debugger/debugger.go");
+  chmodSync(source, 0o644);
+  const text = readFileSync(source, "utf8");
+  const patched = text.replace('fmt.Sprintf(":%d", d.port)', 'fmt.Sprintf("127.0.0.1:%d", d.port)');
+  if (patched === text) throw new Failure(`the loopback patch no longer fits ${module}/server/debugger/debugger.go`);
+  writeFileSync(source, patched);
+  const modules = readFileSync(join(cwd, "go.mod"), "utf8");
+  writeFileSync(join(scratch, "go.mod"), `${modules}\nreplace ${module} => ${copy}\n`);
+  cpSync(join(cwd, "go.sum"), join(scratch, "go.sum"));
+  return [`-modfile=${join(scratch, "go.mod")}`];
+}
+
+/** Removes a copy of a module, whose directories are read-only. */
+function removeScratch(dir: string): void {
+  for (const path of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    if (path.isDirectory()) chmodSync(join(path.parentPath, path.name), 0o755);
+  }
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** Builds into the cache; two builds at once cost time, never a broken file. */
+async function build(tool: Tool, say: (line: string) => void): Promise<string> {
+  const target = cachedPath(tool);
+  const partial = `${target}.${process.pid}`;
+  mkdirSync(join(cacheDir(), "bin"), { recursive: true });
+  const started = performance.now();
+  const elapsed = () => `${Math.round((performance.now() - started) / 1000)} s`;
+  say(`building ${tool.name} ${tool.version} with Go, once (some minutes; then it is cached in ${target}) …`);
+  const timer = setInterval(() => say(`  still building ${tool.name}: ${elapsed()}`), 15_000);
+  const scratch = mkdtempSync(join(tmpdir(), "countersign-build-"));
+  try {
+    const source = tool.name === "flow-emulator" ? loopbackEmulator(scratch) : [];
+    await new Promise<void>((resolve, reject) => {
+      const child = spawn("go", ["build", "-trimpath", ...source, "-o", partial, tool.package], {
+        cwd: join(root, tool.module ?? "dev/tools"),
+        // Portable: the binary must not depend on instructions of the machine that built it.
+        env: { ...process.env, CGO_CFLAGS: "-O2 -D__BLST_PORTABLE__" },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      const abandon = () => child.kill();
+      process.once("exit", abandon);
+      child.once("close", () => process.off("exit", abandon));
+      let errors = "";
+      child.stderr.on("data", (chunk) => (errors = (errors + chunk).slice(-4000)));
+      child.on("error", (error) => reject(new Failure(`go could not be started: ${error.message}`)));
+      child.on("close", (code) =>
+        code === 0 ? resolve() : reject(new Failure(`building ${tool.name} failed:\n${errors.trim()}`)),
+      );
+    });
+    renameSync(partial, target);
+  } finally {
+    clearInterval(timer);
+    rmSync(partial, { force: true });
+    removeScratch(scratch);
+  }
+  say(`built ${tool.name} in ${elapsed()}`);
+  return target;
+}
+
+async function ensure(wanted: readonly Tool[], say: (line: string) => void): Promise<string[]> {
+  const found = wanted.map((tool) => ({ tool, path: find(tool) }));
+  const missing = found.filter(({ path }) => !path).map(({ tool }) => tool);
+  if (missing.length > 0 && !goIsThere()) throw threeWays(missing);
+  if (missing.includes(tools.flowEmulator) && !cCompilerIsThere())
+    throw new Failure("a C compiler is missing to build flow-emulator: install gcc with libc's headers, or clang.");
+  const paths: string[] = [];
+  for (const { tool, path } of found) paths.push(path ?? (await build(tool, say)));
+  return paths;
+}
+
+/** Finds or builds every tool of the stack. `say` gets a line of progress while something is built. */
+export async function ensureTools(say: (line: string) => void): Promise<ToolPaths> {
+  const paths = await ensure(Object.values(tools), say);
+  return Object.fromEntries(Object.keys(tools).map((key, i) => [key, paths[i]])) as ToolPaths;
+}
+
+/** Finds or builds grpcurl. */
+export async function ensureGrpcurl(say: (line: string) => void): Promise<string> {
+  const [path] = await ensure([grpcurl], say);
+  return path as string;
+}
