@@ -34,12 +34,14 @@ let requireLoginToken: boolean;
 let blocked: unknown[];
 /** The keys that each login was verified for. */
 let boundTo: unknown[];
+/** The accounts that the key service was asked about. */
+let askedAbout: unknown[];
 let issued: Challenge[];
 let issue: (answerer?: Answerer, change?: { login?: Login; chainName?: string }) => Promise<Challenge>;
 beforeEach(() => {
   clock = new FixedClock("2026-11-21T10:00:00Z");
   [email, accountId, left, requireLoginToken] = ["ann@example.org", ACCOUNT, false, true];
-  [blocked, boundTo, issued] = [[], [], []];
+  [blocked, boundTo, askedAbout, issued] = [[], [], [], []];
   registered = [
     { type: "device", accountKey: device, deviceKey: device, isRecovery: false },
     { type: "passkey", accountKey: passkey, deviceKey: generateKeyPair().publicKey, isRecovery: false },
@@ -72,6 +74,7 @@ beforeEach(() => {
       succeed: async () => false,
     },
     async findSignInKey(of, chainName, key) {
+      askedAbout.push(of);
       const found = of === ACCOUNT && chainName === CHAIN ? holds(key) : undefined;
       if (!found) throw new AppError("PleaseRegisterKey");
       return found;
@@ -122,6 +125,7 @@ describe("a challenge", () => {
     await expect(issue(byKey(unregistered))).rejects.toEqual(refused("PleaseRegisterKey"));
     accountId = undefined;
     await expect(issue()).rejects.toEqual(refused("PleaseRegisterKey"));
+    expect(askedAbout).toEqual([ACCOUNT]);
     accountId = "01900000-0000-7000-8000-000000000002";
     await expect(issue()).rejects.toEqual(refused("PleaseRegisterKey"));
     expect(issued).toEqual([]);
@@ -172,7 +176,8 @@ describe("a challenge", () => {
     left = true;
     blocked = [device];
     await expect(issue()).rejects.toEqual(refused("AccountLeft"));
-    await expect(issue(byKey(unregistered))).rejects.toEqual(refused("PleaseRegisterKey"));
+    for (const key of [unregistered, passkey])
+      await expect(issue(byKey(key))).rejects.toEqual(refused("PleaseRegisterKey"));
     expect(issued).toEqual([]);
   });
 });

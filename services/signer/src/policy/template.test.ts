@@ -20,6 +20,7 @@ import {
   byDevice,
   chainName,
   device,
+  P256_PRIME,
   paymaster,
   policy,
   refusal,
@@ -93,6 +94,13 @@ describe("the addition of a user key", () => {
   it.each(["server", "creator", "paymaster"] as const)("refuses our own %s key", async (role) => {
     const key = await vault.publicKey(role === "server" ? server : { role, chainName });
     expect(await refusal(transaction(asked(payloadMessage(addition(key)))))).toBe("BadTemplateArguments");
+  });
+
+  it("refuses the negation of a key of ours, which has the same holder", async () => {
+    const { algorithm, publicKey } = await vault.publicKey(server);
+    const y = P256_PRIME - BigInt(`0x${publicKey.slice(64)}`);
+    const negation = { algorithm, publicKey: publicKey.slice(0, 64) + y.toString(16).padStart(64, "0") };
+    expect(await refusal(transaction(asked(payloadMessage(addition(negation)))))).toBe("BadTemplateArguments");
   });
 });
 

@@ -1,0 +1,74 @@
+import { envelopeMessage, type FlowTransaction } from "@countersign/flow";
+import { generateKeyPair } from "@countersign/keys/node";
+import { simulatedPasskey } from "@countersign/keys/testing";
+import { describe, expect, it } from "vitest";
+import {
+  account,
+  asked,
+  byDevice,
+  byPasskey,
+  device,
+  paymaster,
+  refusal,
+  state,
+  transaction,
+  tx,
+} from "../testing/policy-fixture.ts";
+
+const other = generateKeyPair();
+/** One transaction with the payload signatures of several. */
+const signedBy = (...signers: FlowTransaction[]) =>
+  envelopeMessage({ ...tx(), payloadSignatures: signers.flatMap(({ payloadSignatures }) => payloadSignatures) });
+const withExtension = (signed: FlowTransaction, extensionData: string) => ({
+  ...signed,
+  payloadSignatures: signed.payloadSignatures.map((entry) => ({ ...entry, extensionData })),
+});
+
+describe("a payload that a blocked key has signed", () => {
+  const refusals = async (message: Uint8Array) => {
+    state.blockedKeys = [generateKeyPair().publicKey, other.publicKey];
+    state.records = [];
+    expect(await refusal(paymaster(asked(message)))).toBe("BlockedKey");
+  };
+
+  it("is refused, also beside the session's own signature", async () => {
+    await refusals(signedBy(byDevice({}, other, 2)));
+    await refusals(signedBy(byDevice(), byDevice({}, other, 2)));
+  });
+
+  it("is refused as a passkey's assertion, for any relying party and of any flags", async () => {
+    const passkey = simulatedPasskey(other);
+    await refusals(envelopeMessage(byPasskey(passkey)));
+    await refusals(envelopeMessage(byPasskey(passkey, { rpId: "evil.example", flags: 0 })));
+  });
+
+  it("is refused with extension data of an unknown form: nobody can say who has signed", async () => {
+    await refusals(envelopeMessage(withExtension(byDevice(), "02c0")));
+  });
+
+  it("is refused by the authorizer where the account pays itself", async () => {
+    state.blockedKeys = [device.publicKey];
+    const message = envelopeMessage(byDevice({ payer: account.address }));
+    expect(await refusal(transaction(asked(message)))).toBe("BlockedKey");
+  });
+
+  it("is none that another key has signed", async () => {
+    state.blockedKeys = [other.publicKey];
+    await paymaster(asked(signedBy(byDevice())));
+    await paymaster(asked(envelopeMessage(byPasskey())));
+  });
+});
+
+describe("the number of payload signatures", () => {
+  const envelope = (count: number) =>
+    envelopeMessage({
+      ...tx({ payer: account.address }),
+      payloadSignatures: Array.from({ length: count }, (_, i) => byDevice({}, device, i + 1).payloadSignatures[0]!),
+    });
+
+  it("is eight at most", async () => {
+    await transaction(asked(envelope(8)));
+    state.records = [];
+    expect(await refusal(transaction(asked(envelope(9))))).toBe("UserSignatureInvalid");
+  });
+});
