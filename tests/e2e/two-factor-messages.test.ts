@@ -88,7 +88,7 @@ describe("a message that is not the current one", () => {
     const current = decodeMessage(hexToBytes(request.message));
     const old = Buffer.from(payloadMessage({ ...current, referenceBlockId: "ab".repeat(32) }));
     await query("device", "UPDATE two_factor SET message = $2 WHERE id = $1", [before.id, old]);
-    await query("device", "UPDATE two_factor_request_ids SET message = $2 WHERE request_id = $1", [request.id, old]);
+    await query("device", "UPDATE two_factor_message SET message = $2 WHERE message_id = $1", [request.id, old]);
     const signature = await sign(bytesToHex(old));
     expect(await approve(before.id, { signature }), "not looked at yet").toMatchObject(renewed);
 

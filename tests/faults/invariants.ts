@@ -30,7 +30,7 @@ export async function leftToDo(stack: Stack): Promise<Rest> {
     count("auth", "sign_up WHERE completed_at IS NULL"),
     count("account", "creation WHERE state IN ('assigned', 'signed')"),
     count("account", "proposal_key WHERE creation_id IS NOT NULL"),
-    count("device", "two_factor WHERE settle_at IS NOT NULL"),
+    count("device", "two_factor WHERE reconcile_at IS NOT NULL"),
     ...outboxes,
   ]);
   return {

@@ -10,7 +10,7 @@ import {
   type Party,
   RECOVERY_KEY,
 } from "../../services/auth/src/domain/freeze-rules.ts";
-import { isLastDevice } from "../../services/device/src/domain/devices/last-device.ts";
+import { isLastDevice } from "../../services/device/src/domain/devices/remove-device.ts";
 import { accessOf } from "../../services/key/src/domain/describe-access.ts";
 import { OF_USER_KEY, type Registration } from "../../services/key/src/domain/registration.ts";
 import { sessionKeepsItsKey } from "../../services/signer/src/policy/history-rules.ts";

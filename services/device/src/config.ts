@@ -19,10 +19,10 @@ const schema = z.object({
   DEVICE_MAX_DEVICES: positive.default(20),
   DEVICE_MAX_PENDING_TWO_FACTOR: positive.default(5),
   DEVICE_MAX_TWO_FACTOR_REJECTIONS: positive.default(3),
-  // Multiplies limits: the development stack lets load programs through.
+  // Multiplies limits, for load tests on the development stack.
   DEVICE_LIMIT_SCALE: positive.default(1),
   ...notifyEnv,
-  // A database file in MaxMind's format; without it nobody knows where an address is.
+  // A database file in MaxMind's format; without it requests have no location.
   DEVICE_GEOIP_FILE: z.string().optional(),
 });
 
@@ -33,14 +33,14 @@ export interface Config {
   accountAddress: string;
   signerAddress: string;
   peersFile: string;
-  /** Whose passkeys' assertions are believed. */
+  /** The relying parties whose passkeys' assertions are accepted. */
   passkeys: PasskeySettings;
   tls: { ca: string; cert: string; key: string };
-  /** `iss` of the access tokens that are believed. */
+  /** `iss` of the accepted access tokens. */
   tokenIssuer: string;
   /** The most live devices of one account. */
   maxDevices: number;
-  /** Of requests for approval, per account: how many wait at once, and after how many rejections within a day it is closed. */
+  /** Per account: the most pending two-factor requests, and the rejections within a day that close it. */
   twoFactorLimits: { pending: number; rejections: number };
   notify: NotifyConfig;
   geoIpFile: string | undefined;
@@ -63,7 +63,7 @@ export function loadConfig(env: Env): Config {
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
     twoFactorLimits: {
       pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,
-      // No limit of load, but a lock on a door: the same in development.
+      // Protects the account and not the service: the same in development.
       rejections: settings.DEVICE_MAX_TWO_FACTOR_REJECTIONS,
     },
     notify: notifyConfig(settings),

@@ -14,15 +14,16 @@ import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersig
 import { keyAdditions } from "./clients/key-additions.ts";
 import { signerTimeLocks } from "./clients/time-locks.ts";
 import { loadConfig } from "./config.ts";
-import { noteDeviceUsed } from "./domain/devices/record-device-use.ts";
+import { recordDeviceUse } from "./domain/devices/record-device-use.ts";
 import { retireDevice } from "./domain/devices/retire-device.ts";
 import { startAccountEvents } from "./events/start.ts";
 import { startTwoFactorSweeper } from "./jobs/two-factor-sweeper.ts";
 import { openLocator } from "./location/locate.ts";
 import { startNotifications } from "./notices/start.ts";
-import { accountEventsHandlers, devicesHandlers } from "./rpc/handlers.ts";
+import { accountEventsHandlers } from "./rpc/account-events.ts";
+import { devicesHandlers } from "./rpc/devices.ts";
 import { timeLocksHandlers } from "./rpc/time-locks.ts";
-import { twoFactorHandlers } from "./rpc/two-factor-handlers.ts";
+import { twoFactorHandlers } from "./rpc/two-factor.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaDeliveryStore } from "./store/prisma-delivery-store.ts";
 import { prismaDeviceStore } from "./store/prisma-device-store.ts";
@@ -50,7 +51,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     durable: "device-session-created",
     // The time only moves forward, so their order does not matter.
     concurrency: 100,
-    handler: onSessionCreated(noteDeviceUsed({ store, clock })),
+    handler: onSessionCreated(recordDeviceUse({ store, clock })),
   });
   onClose("session-created", () => consumer.close());
   const revocations = startConsumer({
@@ -135,7 +136,8 @@ async function start({ name, env, logger, metrics, clock, drainMs, signal, onClo
     tokenVerifier: createTokenVerifier(tokenState, { issuer: config.tokenIssuer, clock }),
     logger,
     metrics,
-    // An approval with a signature waits for the account service and, behind it, for the signer and the chain.
+    // An approval with a signature waits for the account service and, behind it, for the signer and the
+    // chain.
     deadlines: { "device.v1.TwoFactor/ApproveTwoFactor": 12_000 },
   })
     .add(DevicesService, devicesHandlers({ store, clock, maxDevices: config.maxDevices }))

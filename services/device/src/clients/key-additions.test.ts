@@ -2,7 +2,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import type { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { childTrace, publicKeyToProto, type RpcClient, traceFrom } from "@countersign/rpc";
 import { describe, expect, it, vi } from "vitest";
-import { ATTEMPT_MS } from "../domain/two-factor/two-factor-state.ts";
+import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { keyAdditions } from "./key-additions.ts";
 
 const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "http://127.0.0.1/1" };
@@ -44,7 +44,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     expect(options).toMatchObject({ call: { rawToken: "token", requestId: "r" } });
     expect(options).not.toHaveProperty("idempotent");
     expect(options.call).not.toHaveProperty("deadline");
-    expect(Number(options.deadlineMs)).toBeLessThan(ATTEMPT_MS);
+    expect(Number(options.deadlineMs)).toBeLessThan(ATTEMPT_TIMEOUT_MS);
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     [4, { status: "abandoned" }],
   ])("reads status %s", async (status, settlement) => {
     const { port } = withAnswers({ reconcileKeyAddition: { status, transaction, keyIndex: 3 } });
-    expect(await port.settle({ accountId: "a", attemptId: "t" })).toEqual(settlement);
+    expect(await port.reconcile({ accountId: "a", attemptId: "t" })).toEqual(settlement);
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     ["no transaction", { status: 1, transaction: undefined, keyIndex: 0 }],
   ])("believes nothing of an answer with %s", async (_, answer) => {
     const { port } = withAnswers({ reconcileKeyAddition: answer });
-    await expect(port.settle({ accountId: "a", attemptId: "t" })).rejects.toMatchObject({ reason: "Internal" });
+    await expect(port.reconcile({ accountId: "a", attemptId: "t" })).rejects.toMatchObject({ reason: "Internal" });
   });
 
   it("verifies with the user's token", async () => {

@@ -2,15 +2,15 @@ import { AppError } from "@countersign/core";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import type { TransactionReference } from "@countersign/proto/common/v1/types.ts";
 import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { KeyAddition, KeyAdditions, Settlement, UserCall } from "../domain/two-factor/ports.ts";
-import type { ChainTransaction } from "../domain/two-factor/two-factor.ts";
+import type { AttemptOutcome, KeyAdditions, UserCall } from "../domain/two-factor/ports.ts";
+import type { ChainTransaction, KeyAddition } from "../domain/two-factor/two-factor.ts";
 
-/** Reading the chain: short, since an old message is shown rather than waiting. */
-const PREPARE_MS = 2_000;
-/** Less than the sweeper's lease, and than the deadline of those who ask while somebody waits. */
-const SETTLE_MS = 2_000;
-/** Less than ATTEMPT_MS: nobody asks what became of an attempt while this call may still be answered. */
-const SUBMIT_MS = 10_000;
+/** Short: without an answer the old message is shown. */
+const PREPARE_TIMEOUT_MS = 2_000;
+/** Less than the sweeper's lease, and than the deadline of the calls that reconcile before they answer. */
+const RECONCILE_TIMEOUT_MS = 2_000;
+/** Less than ATTEMPT_TIMEOUT_MS: no attempt is reconciled while this call may still be answered. */
+const SUBMIT_TIMEOUT_MS = 10_000;
 
 const additionOf = ({ accountId, chainName, userKey }: KeyAddition) => ({
   accountId,
@@ -18,13 +18,15 @@ const additionOf = ({ accountId, chainName, userKey }: KeyAddition) => ({
   userKey: publicKeyToProto(userKey),
 });
 
-/** Errors: Internal, when the account service names none where it must. */
+/** Errors: Internal where the account service names no transaction. */
 function transactionOf(reference: TransactionReference | undefined): ChainTransaction {
-  if (!reference) throw new AppError("Internal", { cause: new Error("account named no transaction") });
+  if (!reference) throw new AppError("Internal", { cause: new Error("the account service named no transaction") });
   return { id: reference.id, refUrl: reference.refUrl };
 }
 
-/** The user's token goes along; the end of their connection does not, since a committed attempt is worth finishing. */
+/**
+ * Passes the user's token on, but not the end of their connection: a committed attempt is finished anyway.
+ */
 const onBehalf = (call: UserCall) => ({ call: { ...call, signal: new AbortController().signal } });
 
 /** account.v1.KeyAdditions, over mutual TLS. */
@@ -32,7 +34,10 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
   return {
     async prepare(addition, currentMessage) {
       const request = { ...additionOf(addition), currentMessage: Buffer.from(currentMessage) };
-      const { message } = await client.prepareKeyAddition(request, { deadlineMs: PREPARE_MS, idempotent: true });
+      const { message } = await client.prepareKeyAddition(request, {
+        deadlineMs: PREPARE_TIMEOUT_MS,
+        idempotent: true,
+      });
       return message;
     },
 
@@ -46,14 +51,14 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
           signature: Buffer.from(signature.signature, "hex"),
           extensionData: Buffer.from(signature.extensionData ?? "", "hex"),
         },
-        { ...onBehalf(call), deadlineMs: SUBMIT_MS },
+        { ...onBehalf(call), deadlineMs: SUBMIT_TIMEOUT_MS },
       );
       return transactionOf(transaction);
     },
 
-    async settle(attempt): Promise<Settlement> {
+    async reconcile(attempt): Promise<AttemptOutcome> {
       const { status, transaction, keyIndex } = await client.reconcileKeyAddition(attempt, {
-        deadlineMs: SETTLE_MS,
+        deadlineMs: RECONCILE_TIMEOUT_MS,
         idempotent: true,
       });
       switch (status) {
@@ -66,7 +71,9 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
         case KeyAdditionStatus.KEY_ADDITION_STATUS_ABANDONED:
           return { status: "abandoned" };
         default:
-          throw new AppError("Internal", { cause: new Error(`account answered status ${status}`) });
+          throw new AppError("Internal", {
+            cause: new Error(`the account service answered with the unknown status ${status}`),
+          });
       }
     },
 

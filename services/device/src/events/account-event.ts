@@ -1,13 +1,13 @@
 import type { Event, KeyDiscovered, KeyRegistered, KeyRevoked } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 
-/** One event as an account's devices see it. */
+/** One event, as the account's devices receive it. */
 export interface AccountEvent {
   /** The stream's sequence number. */
   sequence: number;
   /** "two-factor.requested", "key.added" and so on. */
   type: string;
-  /** Ids and states only: what is behind them is read with a token of one's own. */
+  /** Ids and states only: devices read the resources with their own token. */
   data: Readonly<Record<string, string | number | boolean>>;
   occurredAt: Date;
 }
@@ -27,7 +27,7 @@ const updatedAccount = (accountId: string, change: string): Seen => ({
   data: { accountId, change },
 });
 
-// A request that is renewed or redirected is asked again.
+// A renewed or redirected request is requested again.
 const TWO_FACTOR: ReadonlyMap<string, string> = new Map([
   ["pending", "requested"],
   ...["approved", "rejected", "expired", "finished", "failed"].map((state) => [state, state] as const),
@@ -85,7 +85,10 @@ export function subjectParts(subject: string): { accountId: string; name: string
   return accountId === undefined ? undefined : { accountId, name: `${service}.${event}` };
 }
 
-/** The event as the devices of the subject's account see it; undefined where they see nothing of it, or where it is not whole. */
+/**
+ * Returns the event as the devices of the account receive it; undefined where they do not, or it is
+ * incomplete.
+ */
 export function toAccountEvent(sequence: number, subject: string, event: Event): AccountEvent | undefined {
   const parts = subjectParts(subject);
   if (parts === undefined || event.occurredAt === undefined || event.accountId !== parts.accountId) return undefined;
@@ -94,12 +97,12 @@ export function toAccountEvent(sequence: number, subject: string, event: Event):
     const seen = MAPPINGS[parts.name]?.(event);
     return seen && { ...seen, sequence, occurredAt: event.occurredAt };
   } catch {
-    // A key that is none: later versions may know more of them.
+    // A key of an unknown algorithm, perhaps of a later version.
     return undefined;
   }
 }
 
-/** Whether devices see events of this subject at all. */
+/** Returns whether devices receive events of this subject. */
 export function isAccountEventSubject(subject: string): boolean {
   return Object.hasOwn(MAPPINGS, subjectParts(subject)?.name ?? "");
 }

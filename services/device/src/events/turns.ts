@@ -1,4 +1,4 @@
-/** Lets at most `atOnce` pieces of work run; the others wait in order. */
+/** Runs at most `atOnce` pieces of work concurrently; the others wait in order. */
 export function createTurns(atOnce: number): { run<T>(work: () => Promise<T>): Promise<T> } {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export function createTurns(atOnce: number): { run<T>(work: () => Promise<T>): P
       try {
         return await work();
       } finally {
-        // Whoever waits longest takes over the place.
+        // The one that has waited longest runs next.
         const next = waiting.shift();
         if (next === undefined) running -= 1;
         else next();

@@ -4,7 +4,7 @@ import { type AccountEvent, accountEventJson, toAccountEvent } from "./account-e
 import { createTurns } from "./turns.ts";
 import type { Watchers } from "./watchers.ts";
 
-/** What goes to the client; type and data are "" where only the place to resume from is told. */
+/** An event for the client; without type and data it only carries the id to resume from. */
 export interface WatchedEvent {
   id: string;
   type: string;
@@ -28,10 +28,10 @@ export interface WatchAccountOptions {
 }
 
 const HOUR_MS = 3_600_000;
-/** Reads of the past that run at once: after a restart everybody resumes. */
-const READS_AT_ONCE = 32;
-/** More than this in an hour is no account of a person. */
-const MAX_REPLAYED = 1_000;
+/** Concurrent reads of past events: after a restart every client resumes. */
+const MAX_CONCURRENT_READS = 32;
+/** More events than a person's account has in an hour. */
+const MAX_REPLAYED_EVENTS = 1_000;
 
 const place = (sequence: number): WatchedEvent => ({
   id: String(sequence),
@@ -40,7 +40,7 @@ const place = (sequence: number): WatchedEvent => ({
   occurredAt: undefined,
 });
 
-/** Tells that something may be missing: what the client shows must be read again. */
+/** Events may be missing: the client must read again what it shows. */
 const reset = (sequence: number): WatchedEvent => ({ ...place(sequence), type: "stream.reset", dataJson: "{}" });
 
 const seen = (event: AccountEvent): WatchedEvent => ({
@@ -50,26 +50,29 @@ const seen = (event: AccountEvent): WatchedEvent => ({
   occurredAt: event.occurredAt,
 });
 
-/** The end of a session that the next one of its own device replaced: only its own stream carries it. */
+/**
+ * Returns whether a newer session of its device replaced another session: only that session's stream has it.
+ */
 const isAnothersReplacement = ({ type, data }: AccountEvent, { sessionId }: WatchAccount): boolean =>
   type === "session.ended" && data.cause === "replaced" && data.sessionId !== sessionId;
 
 function parseId(id: string): number {
   const sequence = Number(id);
   if (!/^(0|[1-9]\d{0,15})$/.test(id) || !Number.isSafeInteger(sequence)) {
-    throw new AppError("InvalidRequest", { fields: [{ pointer: "/lastEventId", detail: "is no id of an event" }] });
+    throw new AppError("InvalidRequest", { fields: [{ pointer: "/lastEventId", detail: "is not an event id" }] });
   }
   return sequence;
 }
 
 /**
- * An account's events from `lastEventId` on, at most an hour back, then as they happen; each once, in the stream's order. Ends with the
- * session's own session.ended. Errors: InvalidRequest (id), RateLimited, Unavailable (NATS is away, reader too slow, server stops).
+ * Streams an account's events from `lastEventId` on, at most an hour back, then as they happen; each once, in
+ * the stream's order. Ends with the session's own session.ended.
+ * Errors: InvalidRequest (id), RateLimited, Unavailable (no NATS, slow reader, server stops).
  */
 export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
-  const turns = createTurns(READS_AT_ONCE);
+  const turns = createTurns(MAX_CONCURRENT_READS);
 
-  /** What was stored behind `after`. Everything newer than its end is in the watcher's queue already. */
+  /** Yields the stored events after `after`. Newer ones are in the watcher's queue already. */
   async function* past(watch: WatchAccount, after: number, first: number): AsyncGenerator<WatchedEvent> {
     const since = new Date(clock.now().getTime() - HOUR_MS);
     const subject = `cs.v1.*.${watch.accountId}.*`;
@@ -81,7 +84,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
     }
     for (let count = 0; stored !== undefined; count += 1) {
       const { sequence } = stored;
-      if (count === MAX_REPLAYED) return yield reset(sequence - 1);
+      if (count === MAX_REPLAYED_EVENTS) return yield reset(sequence - 1);
       const event = toAccountEvent(sequence, stored.subject, stored.event);
       if (event !== undefined && stored.storedAt >= since && !isAnothersReplacement(event, watch)) yield seen(event);
       stored = await turns.run(() => feed.next(subject, sequence + 1));
@@ -93,7 +96,7 @@ export function watchAccount({ feed, watchers, clock }: WatchAccountOptions) {
     const watcher = watchers.add(watch.accountId);
     watch.signal.addEventListener("abort", watcher.close, { once: true });
     try {
-      // Before anything is read: whatever comes later is in the queue.
+      // Taken before anything is read, so that every later event is in the queue.
       let position = feed.position();
       if (position === undefined) throw new AppError("Unavailable", { retryAfterSeconds: 2 });
       if (after !== undefined) {

@@ -4,7 +4,10 @@ import { type AccountEvent, isAccountEventSubject, subjectParts, toAccountEvent 
 
 /** One stream's place in the fan-out. */
 export interface Watcher {
-  /** The next event; undefined once the watcher was closed. Errors: Unavailable (too slow, or the server stops). */
+  /**
+   * The next event; undefined once the watcher was closed. Errors: Unavailable (too slow, or the server
+   * stops).
+   */
   next(): Promise<AccountEvent | undefined>;
   close(): void;
 }
@@ -12,16 +15,16 @@ export interface Watcher {
 export interface WatchersOptions {
   /** Streams of one account in this process. */
   maxPerAccount: number;
-  /** Events that a slow reader may leave lying before it is dropped. */
+  /** Events that a slow reader may leave unread before it is dropped. */
   maxWaiting: number;
 }
 
 export interface Watchers {
   /** Errors: RateLimited, Unavailable once everything was closed. */
   add(accountId: string): Watcher;
-  /** Hands an event to the watchers of its account; cheap where there are none. */
+  /** Passes an event to the watchers of its account. */
   publish(fed: FedEvent): void;
-  /** Ends all streams: their clients come again with the id that they have. `forGood`: and takes no new ones. */
+  /** Ends all streams; clients resume with their last id. `forGood`: also refuses new ones. */
   endAll(forGood?: boolean): void;
   count(): number;
 }
@@ -64,7 +67,9 @@ function createWatcher(maxWaiting: number, onClose: () => void) {
   };
 }
 
-/** Who watches which account in this process. One feed serves them all, so a stream costs a queue and nothing in NATS. */
+/**
+ * The watchers of each account in this process. One feed serves them all: a stream costs a queue, not NATS.
+ */
 export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): Watchers {
   type Entry = ReturnType<typeof createWatcher>;
   const accounts = new Map<string, Set<Entry>>();
@@ -92,7 +97,7 @@ export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): 
       try {
         event = toAccountEvent(sequence, subject, decode());
       } catch {
-        // Bytes that are no event: the durable consumers report them.
+        // Not an event; the durable consumers report it.
         return;
       }
       if (event !== undefined) for (const entry of [...entries]) entry.push(event);
@@ -100,7 +105,7 @@ export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): 
     endAll(forGood = false) {
       closed ||= forGood;
       for (const entries of [...accounts.values()]) {
-        for (const entry of [...entries]) entry.fail(unavailable("The stream begins anew"));
+        for (const entry of [...entries]) entry.fail(unavailable("The stream was interrupted; resume it"));
       }
     },
     count: () => count,

@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { ATTEMPT_MS } from "../domain/two-factor/two-factor-state.ts";
+import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { memoryDeviceStore } from "../testing/memory-device-store.ts";
 import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../testing/memory-two-factor-store.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
@@ -19,7 +19,7 @@ describe("the sweeper of requests", () => {
   it("lets whatever is due expire, however much it is, and tells each once", async () => {
     for (let account = 0; account < 60; account++) {
       const accountId = v7();
-      for (let index = 0; index < 2; index++) await world.open(world.wish(accountId));
+      for (let index = 0; index < 2; index++) await world.open(world.enrollmentRequest(accountId));
     }
     world.clock.advance(LIFE_MS - 1);
     await world.sweep();
@@ -32,13 +32,13 @@ describe("the sweeper of requests", () => {
 
   it("settles what a crash left between commitment and submission, and lets it expire then", async () => {
     const old = await world.device(v7());
-    const { request } = await world.open(world.wish(old.device.accountId));
+    const { request } = await world.open(world.enrollmentRequest(old.device.accountId));
     // The process ends inside of submit: nothing after it runs.
     world.chain.submit = () => new Promise(() => undefined);
     void world.sign(old, request.id, request.message);
     await vi.waitFor(() => expect(store.rows.get(request.id)?.attemptId).not.toBeNull());
 
-    world.clock.advance(ATTEMPT_MS - 1);
+    world.clock.advance(ATTEMPT_TIMEOUT_MS - 1);
     await world.sweep();
     expect(store.rows.get(request.id)?.attemptId).not.toBeNull();
     world.clock.advance(1);
@@ -51,7 +51,7 @@ describe("the sweeper of requests", () => {
 
   it("asks again later where the account service does not answer", async () => {
     const old = await world.device(v7());
-    const { request } = await world.open(world.wish(old.device.accountId));
+    const { request } = await world.open(world.enrollmentRequest(old.device.accountId));
     world.chain.submission = "lost";
     await expect(world.sign(old, request.id, request.message)).rejects.toMatchObject(refused("Unavailable"));
     world.chain.down = true;
@@ -66,7 +66,7 @@ describe("the sweeper of requests", () => {
 
   it("looks by itself, forgets after thirty days, and stops", async () => {
     const accountId = v7();
-    await world.open(world.wish(accountId));
+    await world.open(world.enrollmentRequest(accountId));
     world.clock.advance(LIFE_MS + 30 * 24 * 60 * 60 * 1000 + 1);
     const sweeper = startTwoFactorSweeper({ ...world.ports, logger: silentLogger, everyMs: 5 });
     await vi.waitFor(() => expect(store.rows.size).toBe(0));

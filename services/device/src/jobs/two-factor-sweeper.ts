@@ -2,27 +2,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, type Logger, uuidv4 } from "@countersign/core";
 import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
-import { settleTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
+import { reconcileTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
 
 export interface TwoFactorSweeperOptions {
   requests: TwoFactorStore;
   keyAdditions: KeyAdditions;
   clock: Clock;
   logger: Logger;
-  /** Milliseconds between two looks. */
+  /** Time between two sweeps. */
   everyMs?: number;
 }
 
 const BATCH = 50;
-/** How long a replica has a request to itself, in milliseconds: one call to the account service. */
+/** How long a replica has a request to itself: longer than one call to the account service. */
 const LEASE_MS = 4_000;
-/** E-mail and address of a request are kept this long after its end, in milliseconds. */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long a request, with its e-mail and IP address, is kept after its end. */
+const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 const FORGET_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * One look: lets overdue requests expire and asks what became of approvals. Any number of replicas may do it at once; each step is taken once.
- * Errors: of the database; what fails with one request is logged, and the request's turn comes again.
+ * Expires overdue requests and reconciles approvals, once. Any number of replicas may sweep concurrently;
+ * each step is taken once. Errors: those of the database; an error with one request is logged, and it is
+ * retried.
  */
 export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFactorSweeperOptions) {
   const ports = { requests, keyAdditions, clock };
@@ -32,34 +33,34 @@ export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFac
       for (const request of due) await expireIfDue(ports, request, uuidv4());
       due = due.length < BATCH ? [] : await requests.due(now, BATCH);
     }
-    const unsettled = await requests.leaseUnsettled(now, new Date(now.getTime() + LEASE_MS), BATCH);
-    const settle = settleTwoFactor(ports);
-    const results = await Promise.allSettled(unsettled.map((request) => settle(request, uuidv4())));
+    const unconfirmed = await requests.leaseUnconfirmed(now, new Date(now.getTime() + LEASE_MS), BATCH);
+    const reconcile = reconcileTwoFactor(ports);
+    const results = await Promise.allSettled(unconfirmed.map((request) => reconcile(request, uuidv4())));
     for (const [index, result] of results.entries()) {
       if (result.status === "fulfilled") continue;
-      logger.warn({ err: result.reason, twoFactorId: unsettled[index]?.id }, "an approval is not settled yet");
+      logger.warn({ err: result.reason, twoFactorId: unconfirmed[index]?.id }, "approval not reconciled; will retry");
     }
   };
 }
 
-/** Looks again and again until closed. */
+/** Sweeps periodically until closed. */
 export function startTwoFactorSweeper(options: TwoFactorSweeperOptions) {
   const { requests, clock, logger, everyMs = 1_000 } = options;
   const stop = new AbortController();
   const sweep = sweepTwoFactor(options);
   let forgetAt = 0;
 
-  async function look(): Promise<void> {
+  async function sweepAndForget(): Promise<void> {
     await sweep();
     const now = clock.now().getTime();
     if (now < forgetAt) return;
-    await requests.forget(new Date(now - KEPT_MS));
+    await requests.forget(new Date(now - RETENTION_MS));
     forgetAt = now + FORGET_EVERY_MS;
   }
 
   const looping = (async () => {
     while (!stop.signal.aborted) {
-      await look().catch((err) => logger.warn({ err }, "requests for approval wait"));
+      await sweepAndForget().catch((err) => logger.warn({ err }, "sweep of two-factor requests failed; will retry"));
       await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   })();

@@ -15,14 +15,15 @@ type Names = CityResponse["city"] & {};
 
 const nameOf = (place: Pick<Names, "names"> | undefined): string => place?.names?.en ?? "";
 
-/** What a database says of an address, in English. */
+/** A database's record of an address, in English. */
 export function describePlace(found: Pick<CityResponse, "city" | "country"> | null): string {
   return [nameOf(found?.city), nameOf(found?.country)].filter((name) => name !== "").join(", ");
 }
 
 /**
- * Reads an offline database in MaxMind's format (GeoLite2 City or Country and their likes); nothing is asked over the network. A file that
- * is replaced is read anew. Errors: ConfigError where it is no such file.
+ * Reads an offline database in MaxMind's format, such as GeoLite2 City or Country. A replaced file is read
+ * again.
+ * Errors: ConfigError where it is not such a file.
  */
 export async function openLocator(file: string | undefined, logger: Logger): Promise<Locator> {
   if (file === undefined) return nowhere;

@@ -53,7 +53,7 @@ describe("settings of pushes and mails", () => {
     expect(read({ DEVICE_SMTP_URL_FILE: file, ...from }).mail).toEqual({ url, from: from.DEVICE_MAIL_FROM });
     expect(() => read({ DEVICE_SMTP_URL_FILE: file })).toThrow("DEVICE_MAIL_FROM");
     const wrong = fileWith("https://user:secret@example.org");
-    expect(() => read({ DEVICE_SMTP_URL_FILE: wrong, ...from })).toThrow(/no smtp/);
+    expect(() => read({ DEVICE_SMTP_URL_FILE: wrong, ...from })).toThrow(/not an smtp/);
     expect(() => read({ DEVICE_SMTP_URL_FILE: wrong, ...from })).not.toThrow("secret@");
   });
 });

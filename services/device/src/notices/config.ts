@@ -6,7 +6,7 @@ const otherwise = z.enum(["log", "off"]).default("off");
 
 /** The variables of pushes and mails. */
 export const notifyEnv = {
-  // What becomes of a push whose service is not configured.
+  // What happens to a push whose service is not configured.
   DEVICE_PUSH: otherwise,
   DEVICE_FCM_CREDENTIALS_FILE: z.string().optional(),
   DEVICE_APNS_KEY_FILE: z.string().optional(),
@@ -20,7 +20,7 @@ export const notifyEnv = {
     .optional(),
   DEVICE_APNS_TOPIC: z.string().optional(),
   DEVICE_APNS_URL: z.url({ protocol: /^https$/ }).default("https://api.push.apple.com"),
-  // What becomes of a mail while no server is configured.
+  // What happens to a mail without a configured server.
   DEVICE_MAIL: otherwise,
   DEVICE_SMTP_URL_FILE: z.string().optional(),
   DEVICE_MAIL_FROM: z.email().optional(),
@@ -36,7 +36,7 @@ export interface NotifyConfig {
 
 const smtpUrl = /^smtps?:\/\/\S+$/;
 
-/** Errors: ConfigError for settings that belong together and are not all there, and for files that cannot be read. */
+/** Errors: ConfigError for incomplete groups of settings and for files that cannot be read. */
 export function notifyConfig(settings: NotifySettings): NotifyConfig {
   const { DEVICE_APNS_KEY_FILE: keyFile, DEVICE_APNS_KEY_ID: keyId, DEVICE_APNS_TEAM_ID: teamId } = settings;
   const { DEVICE_APNS_TOPIC: topic, DEVICE_APNS_URL: url } = settings;
@@ -55,6 +55,6 @@ function mailOf({ DEVICE_SMTP_URL_FILE: file, DEVICE_MAIL_FROM: from, DEVICE_MAI
   if (from === undefined) throw new ConfigError(["DEVICE_MAIL_FROM: is missing"]);
   const url = readSecretFile(file);
   if (!smtpUrl.test(url) || !URL.canParse(url))
-    throw new ConfigError([`secret file ${file}: is no smtp:// or smtps:// URL`]);
+    throw new ConfigError([`secret file ${file}: is not an smtp:// or smtps:// URL`]);
   return { url, from };
 }

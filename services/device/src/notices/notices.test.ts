@@ -12,7 +12,7 @@ import { someAttributes, somePublicKey } from "../testing/samples.ts";
 import { noticeText } from "./notice-text.ts";
 import { onNoticeEvent } from "./on-event.ts";
 import type { Mail, NoticeKind } from "./ports.ts";
-import { MAX_PER_DAY, sendNotice } from "./send-notice.ts";
+import { MAX_NOTICES_PER_DAY, sendNotice } from "./send-notice.ts";
 
 const logger = createLogger({ name: "test", level: "silent" });
 const accountId = v7();
@@ -235,12 +235,12 @@ describe("notices", () => {
 
   it("are at most twenty of a kind in a day", async () => {
     const handle = handler();
-    for (let count = 0; count < MAX_PER_DAY + 5; count++) await handle(frozen("frozen"));
+    for (let count = 0; count < MAX_NOTICES_PER_DAY + 5; count++) await handle(frozen("frozen"));
     await handle(frozen("unfrozen"));
-    expect(mails).toHaveLength(MAX_PER_DAY + 1);
+    expect(mails).toHaveLength(MAX_NOTICES_PER_DAY + 1);
     clock.advance(24 * 3_600_000 + 1);
     await handle(frozen("frozen"));
-    expect(mails).toHaveLength(MAX_PER_DAY + 2);
+    expect(mails).toHaveLength(MAX_NOTICES_PER_DAY + 2);
   });
 
   it("need neither a mailer nor an address", async () => {

@@ -5,7 +5,7 @@ import { subjectParts } from "../events/account-event.ts";
 import type { DeliveryStore, NoticeKind } from "./ports.ts";
 import type { sendNotice } from "./send-notice.ts";
 
-/** Events that are news whatever else is known, and what they must carry. */
+/** Events that are always noticed, with the payload that they must have. */
 const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof Event]>> = {
   "auth.account-unfrozen": ["unfrozen", "accountFrozen"],
   "auth.time-lock-started": ["unfreeze-asked", "timeLockStarted"],
@@ -16,7 +16,7 @@ const ALWAYS: Readonly<Record<string, readonly [kind: NoticeKind, payload: keyof
   "signer.time-lock-cancelled": ["time-lock-cancelled", "timeLockCancelled"],
 };
 
-/** The sign-in that comes with a registration is told by that. */
+/** A device that was registered within this time is noticed as a new device and not as a sign-in. */
 const JUST_REGISTERED_MS = 10 * 60_000;
 
 export interface OnNoticeEventOptions {
@@ -24,7 +24,7 @@ export interface OnNoticeEventOptions {
   send: ReturnType<typeof sendNotice>;
 }
 
-/** Tells people what they would want to know of at once. Bears the same event twice, and late. */
+/** Sends the notices of events that the account's owner should know at once. Idempotent, in any order. */
 export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
   const isLaterDevice = async (accountId: string, deviceId: string): Promise<boolean> => {
     const history = await deliveries.history(accountId);
@@ -48,7 +48,7 @@ export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
       if (sessionCreated.recovery) return "recovery-sign-in";
       return (await isOldDevice(event)) ? "new-sign-in" : undefined;
     }
-    // A freeze for an alert is told by the notice of that, which says who lifts it.
+    // The notice of a chain alert includes its freeze.
     if (name === "auth.account-frozen" && event.accountFrozen !== undefined) {
       return event.accountFrozen.cause === "chain-alert" ? undefined : "frozen";
     }
@@ -62,7 +62,7 @@ export function onNoticeEvent({ deliveries, send }: OnNoticeEventOptions) {
   return async ({ subject, event }: DeliveredEvent): Promise<void> => {
     const { id, accountId, occurredAt } = event;
     const parts = subjectParts(subject);
-    // Coming again would not make it whole.
+    // An incomplete event stays so when it is delivered again.
     if (parts?.accountId !== accountId || occurredAt === undefined || !isUuid(accountId) || !isUuid(id)) return;
     const kind = await kindOf(parts.name, event);
     if (kind !== undefined) await send({ eventId: id, accountId, kind, occurredAt });

@@ -1,4 +1,4 @@
-/** The kinds of notices; also the key of each one's text, in every language of `texts/`. */
+/** The kinds of notices; also the keys of their texts in every language of `texts/`. */
 export type NoticeKind =
   | "new-sign-in"
   | "new-device"
@@ -15,7 +15,7 @@ export type NoticeKind =
   | "time-lock-cancelled";
 
 export interface DeliveryStore {
-  /** Begins an event's notice: false where the account has had `limit` of its kind since then. True again for one that had begun. */
+  /** Begins an event's notice; false where the account had `limit` of its kind since then. Idempotent. */
   begin(notice: {
     eventId: string;
     accountId: string;
@@ -39,10 +39,12 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves once the server has taken it, or where it never will. Rejects where it may later. */
+  /**
+   * Resolves once the server has accepted the mail or refused it for good; rejects where a retry may succeed.
+   */
   send(mail: Mail): Promise<void>;
   close(): void;
 }
 
-/** Where to write to the person; "" where nobody knows. */
+/** Returns the account's e-mail address, or "". */
 export type FindEmail = (accountId: string) => Promise<string>;

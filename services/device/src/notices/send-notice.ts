@@ -24,12 +24,12 @@ export interface Notice {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** Of one kind, per account and day: whoever signs in and out all day must not fill a mailbox. */
-export const MAX_PER_DAY = 20;
+/** Notices of one kind per account and day: repeated sign-ins must not fill a mailbox. */
+export const MAX_NOTICES_PER_DAY = 20;
 
 /**
- * Tells an account's devices and its e-mail address of something, each once per event. Rejects where one could not be told yet: the event
- * comes again, for those only.
+ * Sends a notice to an account's devices and its e-mail address, to each once per event. Rejects where one
+ * could not be reached yet: the event is delivered again, for those only.
  */
 export function sendNotice(options: SendNoticeOptions) {
   const { devices, deliveries, push, mailer, findEmail, clock, logger } = options;
@@ -45,8 +45,11 @@ export function sendNotice(options: SendNoticeOptions) {
     const { eventId, accountId, kind, occurredAt } = notice;
     const now = clock.now();
     const since = new Date(now.getTime() - DAY_MS);
-    if (!(await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: MAX_PER_DAY }))) {
-      logger.warn({ accountId, event: kind, limit: MAX_PER_DAY }, "too many notices today");
+    if (!(await deliveries.begin({ eventId, accountId, kind, at: now, since, limit: MAX_NOTICES_PER_DAY }))) {
+      logger.warn(
+        { accountId, event: kind, limit: MAX_NOTICES_PER_DAY },
+        "notice not sent: daily limit of its kind reached",
+      );
       return;
     }
     const live = await devices.listLive(accountId);

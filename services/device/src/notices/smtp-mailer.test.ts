@@ -144,7 +144,7 @@ describe("SMTP", () => {
     const sender = mailer();
     answerTo = "451 later, ada@example.com";
     const error = await sender.send(mail).catch((caught: Error) => caught);
-    expect(String(error)).toBe("Error: mail was not taken: 451");
+    expect(String(error)).toBe("Error: the SMTP server did not accept the mail: 451");
     answerTo = "550 no such person";
     await sender.send(mail);
     sender.close();
@@ -153,7 +153,7 @@ describe("SMTP", () => {
 
   it("is told nothing without TLS", async () => {
     const sender = mailer(true);
-    await expect(sender.send(mail)).rejects.toThrow("mail was not taken");
+    await expect(sender.send(mail)).rejects.toThrow("the SMTP server did not accept the mail");
     sender.close();
     expect(received).toEqual([]);
   });

@@ -12,10 +12,10 @@ export interface SmtpOptions {
   requireTls?: boolean;
 }
 
-/** One plain address and nothing else: no list, no name, no header. */
+/** One plain address: no list, no name, no header. */
 const ADDRESS = /^[^\s@<>()[\]:;,\\"]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
-/** Sends mail through an SMTP server, over few connections that are kept. */
+/** Sends mail through an SMTP server, over two pooled connections. */
 export function createSmtpMailer({ url, from, logger, requireTls = true }: SmtpOptions): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "smtps:";
@@ -36,7 +36,7 @@ export function createSmtpMailer({ url, from, logger, requireTls = true }: SmtpO
   const domain = from.slice(from.lastIndexOf("@") + 1);
   return {
     async send({ to, subject, text, id }) {
-      if (!ADDRESS.test(to)) return logger.warn("an address is none");
+      if (!ADDRESS.test(to)) return logger.warn("mail not sent: the account's e-mail address is not valid");
       try {
         await transport.sendMail({
           from,
@@ -50,12 +50,12 @@ export function createSmtpMailer({ url, from, logger, requireTls = true }: SmtpO
       } catch (error) {
         const { code, responseCode } = error as { code?: string; responseCode?: number };
         // The error's own text may name the address.
-        const failure = `mail was not taken: ${responseCode ?? code ?? "unknown"}`;
-        // A refusal of the session, such as of TLS or of our password, says nothing about the mail.
+        const failure = `the SMTP server did not accept the mail: ${responseCode ?? code ?? "unknown"}`;
+        // A refused session (TLS, password) is not a refusal of this mail, which is retried.
         const refused =
           (code === "EENVELOPE" || code === "EMESSAGE") && responseCode !== undefined && responseCode >= 500;
         if (!refused) throw new Error(failure);
-        logger.warn({ code: String(responseCode) }, "mail was refused");
+        logger.warn({ code: String(responseCode) }, "the SMTP server refused the mail; it is not retried");
       }
     },
     close: () => transport.close(),

@@ -21,13 +21,13 @@ export interface NotificationsOptions extends Omit<NatsOptions, "name"> {
   clock: Clock;
 }
 
-/** Push and mail wait for other people's servers: many events at a time. */
-const CONCURRENCY = 16;
+/** Concurrent events: pushes and mails wait for external servers. */
+const MAX_CONCURRENT_EVENTS = 16;
 const HOUR_MS = 3_600_000;
-/** Longer than an event can come again: the stream keeps them for a week. */
-const KEEP_MS = 8 * 24 * HOUR_MS;
+/** Longer than an event can be delivered again: the stream keeps events for a week. */
+const DELIVERY_RETENTION_MS = 8 * 24 * HOUR_MS;
 
-/** The consumers that tell people: pushes of requests for approval, and notices by push and e-mail. */
+/** Starts the consumers that push two-factor requests and send notices by push and e-mail. */
 export function startNotifications(options: NotificationsOptions): { close(): Promise<void> } {
   const { config, devices, requests, deliveries, findEmail, clock, natsUrl, tls } = options;
   const logger = options.logger.child({ component: "notifications" });
@@ -35,7 +35,7 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
   const mailer = mailerOf(config.mail, options);
   const push = pushDevices({ adapters, tokens: deliveries, deliveries, clock, logger });
   const send = sendNotice({ devices, deliveries, push, mailer, findEmail, clock, logger });
-  const common = { natsUrl, tls, logger, concurrency: CONCURRENCY };
+  const common = { natsUrl, tls, logger, concurrency: MAX_CONCURRENT_EVENTS };
   const consumers = [
     startConsumer({
       ...common,
@@ -49,8 +49,10 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
     }),
   ];
   const forget = setInterval(() => {
-    const before = new Date(clock.now().getTime() - KEEP_MS);
-    deliveries.forgetDeliveries(before).catch((err: unknown) => logger.warn({ err }, "cannot forget deliveries"));
+    const before = new Date(clock.now().getTime() - DELIVERY_RETENTION_MS);
+    deliveries
+      .forgetDeliveries(before)
+      .catch((err: unknown) => logger.warn({ err }, "pruning of deliveries failed; will retry"));
   }, HOUR_MS);
   return {
     async close() {

@@ -10,7 +10,7 @@ export interface ApnsOptions {
   clock: Clock;
   /** Default https://api.push.apple.com. */
   baseUrl?: string;
-  /** PEM of whoever signed the server's certificate, for tests. */
+  /** PEM of the CA of the server's certificate, for tests. */
   ca?: Buffer | undefined;
   timeoutMs?: number;
 }
@@ -71,7 +71,7 @@ export function createApnsAdapter(options: ApnsOptions): PushAdapter {
     let answered: IncomingHttpHeaders | undefined;
     let text = "";
     request.setTimeout(timeoutMs, () => {
-      // A connection that answers nothing is dead, and nobody says so.
+      // A dead connection answers nothing and emits no error.
       used.destroy();
       reject(new Error("no answer in time"));
     });

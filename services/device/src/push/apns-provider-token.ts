@@ -10,7 +10,7 @@ export interface ApnsKey {
 
 export interface ProviderToken {
   get(): Promise<string>;
-  /** Makes the next one new: the service says that this one is over. */
+  /** Discards the token, which the service reported as expired. */
   renew(): void;
 }
 
@@ -18,7 +18,7 @@ export interface ProviderToken {
 const LIFE_MS = 50 * 60_000;
 const SHORTEST_MS = 20 * 60_000;
 
-/** APNs' provider token (ES256), made anew after 50 minutes. */
+/** Makes APNs' provider token (ES256), a new one after 50 minutes. */
 export function providerToken(key: ApnsKey, clock: Clock): ProviderToken {
   const privateKey = importPKCS8(key.privateKeyPem, "ES256");
   // Reported where the token is used.

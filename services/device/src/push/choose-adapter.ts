@@ -7,7 +7,7 @@ export interface PushAdapters {
   fcm?: PushAdapter | undefined;
 }
 
-/** Chooses by the token's form: 64 and more hex digits are Apple's, whatever else is Firebase's. */
+/** Chooses by the token's form: 64 and more hex digits are Apple's, any other is Firebase's. */
 export function adapterFor({ apns, fcm }: PushAdapters, pushToken: string): PushAdapter | undefined {
   if (pushToken === "") return undefined;
   return APNS_TOKEN.test(pushToken) ? apns : fcm;

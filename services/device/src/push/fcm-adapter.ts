@@ -18,7 +18,10 @@ interface FcmError {
   };
 }
 
-/** Whether an error says that the token is nobody's: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode. */
+/**
+ * Returns whether an error means that the token is no longer valid:
+ * https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode.
+ */
 function isTokenRejected(status: number, { error }: FcmError): boolean {
   const details = error?.details ?? [];
   const codes = details.map(({ errorCode }) => errorCode);

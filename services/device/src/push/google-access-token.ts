@@ -9,7 +9,9 @@ const serviceAccount = z.object({
   private_key: z.string().min(1),
 });
 
-/** Access tokens for Firebase messaging by a service account's file, kept until they end. Errors: ConfigError. */
+/**
+ * Access tokens for Firebase messaging by a service account's file, kept until they end. Errors: ConfigError.
+ */
 export function googleAccessToken(file: string): { projectId: string; accessToken(): Promise<string> } {
   const credentials = readJsonFile(file, serviceAccount);
   const auth = new GoogleAuth({ credentials, scopes: ["https://www.googleapis.com/auth/firebase.messaging"] });

@@ -6,8 +6,8 @@ import { toAccountEvent } from "../events/account-event.ts";
 import type { pushDevices } from "./push-devices.ts";
 import { isPushKind } from "./push-kinds.ts";
 
-/** Requests live this long; later nobody needs to know. */
-const USEFUL_MS = 5 * 60_000;
+/** The lifetime of a request, after which a push is of no use. */
+const PUSH_LIFETIME_MS = 5 * 60_000;
 
 export interface OnTwoFactorChangedOptions {
   devices: Pick<DeviceStore, "listLive">;
@@ -16,26 +16,27 @@ export interface OnTwoFactorChangedOptions {
 }
 
 /**
- * Tells the devices of an account by push what became of a request: the destination device is asked visibly, the others, and whatever comes
- * later, only wake the app. All messages of one request replace each other.
+ * Pushes the status of a request to the account's devices. A new request is visible on the destination
+ * device; on the others, and for later statuses, the push only wakes the app. Pushes of one request replace
+ * each other.
  */
 export const onTwoFactorChanged =
   ({ devices, requests, push }: OnTwoFactorChangedOptions) =>
   async ({ subject, event }: DeliveredEvent): Promise<void> => {
     const seen = toAccountEvent(0, subject, event);
     const { id, accountId, twoFactorChanged } = event;
-    // Coming again would not make it whole.
+    // An incomplete event stays so when it is delivered again.
     if (seen === undefined || !isPushKind(seen.type) || twoFactorChanged === undefined || !isUuid(accountId)) return;
-    const asked = twoFactorChanged.status === "pending";
+    const isPending = twoFactorChanged.status === "pending";
     const request = await requests.find(accountId, twoFactorChanged.id);
-    if (request === undefined || (asked && request.status !== "pending")) return;
+    if (request === undefined || (isPending && request.status !== "pending")) return;
     await push(await devices.listLive(accountId), {
       eventId: id,
       accountId,
       kind: seen.type,
       twoFactorId: request.id,
       collapseKey: request.id,
-      expiresAt: new Date(seen.occurredAt.getTime() + USEFUL_MS),
-      visibleTo: (device) => asked && (request.destDeviceId === null || device.id === request.destDeviceId),
+      expiresAt: new Date(seen.occurredAt.getTime() + PUSH_LIFETIME_MS),
+      visibleTo: (device) => isPending && (request.destDeviceId === null || device.id === request.destDeviceId),
     });
   };

@@ -1,33 +1,33 @@
 import type { PushKind } from "./push-kinds.ts";
 
-/** What a device is pushed: ids and a kind, never a secret. A push is a hint and may be lost; the API is the truth. */
+/** A push: ids and a kind, never a secret. It is a hint and may be lost; clients read the API. */
 export interface PushMessage {
   pushToken: string;
   /** Also the key of the text that the app shows, in its own language. */
   kind: PushKind;
-  /** "" where it is about something else. */
+  /** "" where it is not about a request. */
   twoFactorId: string;
   /** A later message of the same key replaces an earlier one; at most 64 ASCII characters. */
   collapseKey: string;
   /** Whether the person should see it; others only wake the app. */
   visible: boolean;
-  /** After this it is of no use to anybody. */
+  /** After this it is of no use. */
   expiresAt: Date;
 }
 
 export interface PushAdapter {
   /**
-   * Hands a message to the push service; "rejected" where the token is nobody's any more.
+   * Hands a message to the push service; "rejected" where the token is no longer valid.
    * Errors: PushDelayed (later it may work), PushRefused (it never will).
    */
   send(message: PushMessage): Promise<"sent" | "rejected">;
   close(): Promise<void>;
 }
 
-/** The push service cannot take it now. */
+/** The push service did not accept the message now; a retry may succeed. */
 export class PushDelayed extends Error {
   override readonly name = "PushDelayed";
-  /** Milliseconds that the service asks to be left alone; undefined where it does not say. */
+  /** From the service's Retry-After; undefined without one. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: { retryAfterMs?: number | undefined; cause?: unknown } = {}) {
@@ -36,7 +36,7 @@ export class PushDelayed extends Error {
   }
 }
 
-/** The push service does not like the message; the same one again would be refused again. */
+/** The push service refuses the message and would refuse it again. */
 export class PushRefused extends Error {
   override readonly name = "PushRefused";
 }

@@ -3,9 +3,9 @@ import type { Device } from "../domain/devices/device.ts";
 import { adapterFor, type PushAdapters } from "./choose-adapter.ts";
 import { type PushMessage, PushRefused } from "./push-adapter.ts";
 
-/** What was handed over already: an event that comes again is not told twice. */
+/** Deliveries that were made, so that an event that is delivered again is not pushed twice. */
 export interface Deliveries {
-  /** Whether the event was told to this target. */
+  /** Returns whether the event was delivered to this target. */
   has(eventId: string, target: string): Promise<boolean>;
   note(delivery: { eventId: string; target: string; accountId: string; kind: string; at: Date }): Promise<void>;
 }
@@ -26,13 +26,13 @@ export interface PushDevicesOptions {
 export interface Push extends Omit<PushMessage, "pushToken" | "visible"> {
   eventId: string;
   accountId: string;
-  /** Whose person should see it; the others are only woken. */
+  /** Whether the device shows the push; otherwise it only wakes the app. */
   visibleTo(device: Device): boolean;
 }
 
 /**
- * Pushes one event to devices, each at most once as far as can be known, all at the same time. Throws where one could not be told yet:
- * the event comes again, for that one only.
+ * Pushes one event to devices concurrently, to each at most once as far as is known. Rejects where a device
+ * could not be reached yet: the event is delivered again, for that one only.
  */
 export function pushDevices({ adapters, tokens, deliveries, clock, logger }: PushDevicesOptions) {
   const one = async (device: Device, push: Push): Promise<void> => {

@@ -3,18 +3,18 @@ import { type PushAdapter, PushDelayed } from "./push-adapter.ts";
 
 export interface RetryOptions {
   clock: Clock;
-  /** Tries of one call; the event comes again later anyway. Default 3. */
+  /** Tries of one call, after which the event is delivered again later. Default 3. */
   tries?: number;
   /** Default: waits. */
   sleep?: (milliseconds: number) => Promise<unknown>;
 }
 
-/** The longest that a call waits inside; whoever asks for more is asked again when the event comes again. */
+/** The longest wait inside a call; for a longer Retry-After the event is delivered again later. */
 const MAX_WAIT_MS = 5_000;
-/** The longest that a service is left alone by its own wish. */
-const MAX_QUIET_MS = 15 * 60_000;
+/** The longest Retry-After that is respected. */
+const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
-/** Tries again with growing pauses where the service was not there, and leaves it alone for as long as its Retry-After says. */
+/** Retries with growing pauses where the service does not answer, and respects its Retry-After. */
 export function withRetries(adapter: PushAdapter, options: RetryOptions): PushAdapter {
   const { clock, tries = 3, sleep = (milliseconds) => sleepUntil(milliseconds, []) } = options;
   let quietUntil = 0;
@@ -22,13 +22,13 @@ export function withRetries(adapter: PushAdapter, options: RetryOptions): PushAd
 
   const once: PushAdapter["send"] = async (message) => {
     if (quietMs() > MAX_WAIT_MS)
-      throw new PushDelayed("the service wants to be left alone", { retryAfterMs: quietMs() });
+      throw new PushDelayed("the push service's Retry-After has not passed", { retryAfterMs: quietMs() });
     if (quietMs() > 0) await sleep(quietMs());
     try {
       return await adapter.send(message);
     } catch (error) {
       if (error instanceof PushDelayed && error.retryAfterMs !== undefined) {
-        quietUntil = Math.max(quietUntil, clock.now().getTime() + Math.min(error.retryAfterMs, MAX_QUIET_MS));
+        quietUntil = Math.max(quietUntil, clock.now().getTime() + Math.min(error.retryAfterMs, MAX_RETRY_AFTER_MS));
       }
       throw error;
     }

@@ -5,7 +5,7 @@ import { type CallContext, publicKeyFromProto, publicKeyToProto, requireToken } 
 import { z } from "zod";
 import { DEVICE_TYPES, type Device, type Session } from "../domain/devices/device.ts";
 
-/** What the shape says of a decoded request. Errors: InvalidRequest with every field at fault. */
+/** Parses a decoded request by its shape. Errors: InvalidRequest with every invalid field. */
 export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
   const result = shape.safeParse(request);
   if (result.success) return result.data;
@@ -15,14 +15,14 @@ export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
 
 export const uuid = z.string().refine(isUuid, "is not a UUID in lower case");
 
-/** What a client may write about a device: at most `max` UTF-16 units, none of them a control character. */
+/** A client's text about a device: at most `max` UTF-16 units, none of them a control character. */
 export const text = (max = 256) =>
   z
     .string()
     .max(max, `has more than ${max} characters`)
     .regex(/^\P{Cc}*$/u, "has control characters");
 
-/** common.v1.PublicKey, checked to be on its curve. Errors: InvalidPublicKey. */
+/** Reads common.v1.PublicKey and checks that it is on its curve. Errors: InvalidPublicKey. */
 export const publicKey = (pointer: string) =>
   z.custom<WirePublicKey | undefined>().transform((wire): PublicKey => {
     const key = publicKeyFromProto(wire, pointer);
@@ -40,7 +40,7 @@ export const identityKey = z
   .refine(({ length }) => length === 64 || length === 32, "is not a public key in canonical form")
   .transform((bytes) => Buffer.from(bytes).toString("hex"));
 
-/** common.v1.DeviceAttributes; a device that does not say what it is counts as mobile, as the first clients are. */
+/** common.v1.DeviceAttributes; without a `type` it is a mobile device, as the first clients are. */
 export const deviceAttributes = z.object({
   pushToken: text(4096),
   name: text(),
@@ -53,7 +53,7 @@ export const deviceAttributes = z.object({
   sdkVersion: text(),
 });
 
-/** Who asks. Errors: Unauthenticated. */
+/** Returns the caller's session. Errors: Unauthenticated. */
 export function sessionOf(call: CallContext): Session {
   const { accountId, sessionKey } = requireToken(call);
   return { accountId, sessionKey };

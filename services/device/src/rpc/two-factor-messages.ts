@@ -10,7 +10,8 @@ import {
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
-import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
+import type { Approval } from "../domain/two-factor/approve-two-factor.ts";
+import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";
 import { deviceAttributes, publicKey, text, toWireDevice, uuid } from "./messages.ts";
 
@@ -28,61 +29,101 @@ const statuses = new Map<number, TwoFactorStatus | undefined>([
   ...Object.entries(wireStatuses).map(([name, value]) => [value, name as TwoFactorStatus] as const),
 ]);
 
-/** A status to filter by; unspecified is every one. */
-export const twoFactorStatus = z
+/** A status to filter by; unspecified means every status. */
+const twoFactorStatus = z
   .number()
-  .refine((value) => statuses.has(value), "is no status")
+  .refine((value) => statuses.has(value), "is not a status")
   .transform((value) => statuses.get(value));
 
-const types = new Map<number, AskingKey["type"]>([
+const types = new Map<number, EnrollingKey["type"]>([
   [WireType.USER_KEY_TYPE_DEVICE, "device"],
   [WireType.USER_KEY_TYPE_PASSKEY, "passkey"],
 ]);
 
-/** Anything that is no UUID names no request. Errors: TwoFactorAuthNotFound. */
+/** Errors: TwoFactorAuthNotFound, also for an id that is not a UUID. */
 const twoFactorId = z.string().transform((id) => {
   if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
   return id;
 });
 
-/** A request named by its id or one of its request ids. */
-export const ofTwoFactor = z.object({ id: twoFactorId });
+/** A request of the token's account, named by its id or the id of one of its messages. */
+export const twoFactorShape = z.object({ id: twoFactorId });
 
-/** The same, asked by auth for an account. */
-export const ofEnrollment = z.object({ accountId: uuid, id: twoFactorId });
+/** A request of an account, named by auth. */
+export const enrollmentShape = z.object({ accountId: uuid, id: twoFactorId });
 
-export const openTwoFactorShape = z.object({
+export const listShape = z.object({ status: twoFactorStatus });
+
+export const redirectShape = twoFactorShape.extend({ destDeviceId: uuid });
+
+export const openShape = z.object({
   id: uuid,
   accountId: uuid,
   chainName: text().min(1, "is missing"),
   app: z.object({ appId: text(), appName: text() }),
   userKey: z
     .object({
-      type: z.number().refine((value) => types.has(value), "is no type of key"),
+      type: z.number().refine((value) => types.has(value), "is not a key type"),
       accountKey: publicKey("/userKey/accountKey"),
       deviceKey: publicKey("/userKey/deviceKey"),
       device: deviceAttributes,
     })
-    .transform(({ type, ...rest }): AskingKey => ({ type: types.get(type)!, ...rest })),
+    .transform(({ type, ...rest }): EnrollingKey => ({ type: types.get(type)!, ...rest })),
   signIn: z.object({ email: text(320), ip: text(), location: text() }),
   expiresAt: z.date(),
   recovering: z.boolean(),
 });
 
-export const toWireUserKey = ({ type, accountKey, deviceKey, device }: AskingKey): WireUserKey => ({
+/** The longest part of an assertion that is read. */
+const MAX_ASSERTION_PART_BYTES = 4096;
+const assertionPart = z
+  .instanceof(Uint8Array)
+  .refine(({ length }) => length <= MAX_ASSERTION_PART_BYTES, "is too long");
+/** Raw r||s or DER. */
+const MAX_SIGNATURE_BYTES = 72;
+
+export const approveShape = twoFactorShape.extend({
+  txId: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "is not 64 hex digits in lower case")
+    .optional(),
+  signature: z
+    .object({
+      signature: z
+        .instanceof(Uint8Array)
+        .refine(({ length }) => length > 0 && length <= MAX_SIGNATURE_BYTES, "is not a signature"),
+      clientDataJson: assertionPart,
+      authenticatorData: assertionPart,
+    })
+    .optional(),
+});
+
+/** Returns what the request approves with. Errors: InvalidRequest. */
+export function approvalOf({ txId, signature }: z.infer<typeof approveShape>): Approval {
+  if (txId !== undefined) return { transactionId: txId };
+  if (!signature) {
+    const detail = "a transaction id or a signature is needed";
+    throw new AppError("InvalidRequest", { fields: [{ pointer: "/approval", detail }] });
+  }
+  const { clientDataJson: clientDataJSON, authenticatorData } = signature;
+  if (clientDataJSON.length === 0 && authenticatorData.length === 0) return { signature: signature.signature };
+  return { signature: signature.signature, passkey: { clientDataJSON, authenticatorData } };
+}
+
+export const toWireUserKey = ({ type, accountKey, deviceKey, device }: EnrollingKey): WireUserKey => ({
   type: type === "passkey" ? WireType.USER_KEY_TYPE_PASSKEY : WireType.USER_KEY_TYPE_DEVICE,
   accountKey: publicKeyToProto(accountKey),
   deviceKey: publicKeyToProto(deviceKey),
   device: { ...device },
 });
 
-/** Both sides of a request see the other's device, and of their own alone its push token. */
+/** Each side sees both devices, but only its own push token. */
 const withPushToken = <T extends { attributes: WireAttributes | undefined }>(device: T, pushToken: string): T => ({
   ...device,
   attributes: device.attributes && { ...device.attributes, pushToken },
 });
 
-/** The asking device as it will be once it is registered. */
+/** The new device as it will be once it is registered. */
 const sourceDevice = ({ srcDeviceId, accountId, userKey, requestedAt }: TwoFactor) => ({
   id: srcDeviceId,
   publicKey: publicKeyToProto(userKey.deviceKey),
@@ -100,7 +141,7 @@ export function toWireTwoFactor({ request, destDevice, pushTokens }: TwoFactorVi
     resultTxId: request.result?.id ?? "",
     expiresAt: request.expiresAt,
     request: {
-      id: request.requestId,
+      id: request.messageId,
       app: { ...request.app },
       signIn: { ...request.signIn },
       srcDevice: withPushToken(sourceDevice(request), pushTokens.src),

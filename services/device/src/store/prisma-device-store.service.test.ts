@@ -5,9 +5,9 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { listDevices } from "../domain/devices/list-devices.ts";
-import { noteDeviceUsed } from "../domain/devices/record-device-use.ts";
+import { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import { registerDevice } from "../domain/devices/register-device.ts";
-import { removeDevice, YOUNG_FOR_MS } from "../domain/devices/remove-device.ts";
+import { removeDevice, YOUNG_DEVICE_MS } from "../domain/devices/remove-device.ts";
 import { updateDevice } from "../domain/devices/update-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -39,7 +39,7 @@ describe("devices in Postgres", () => {
       list: listDevices(options),
       update: updateDevice(options),
       remove: removeDevice(options),
-      note: noteDeviceUsed(options),
+      note: recordDeviceUse(options),
     };
   };
   const eventsOf = async (account: string) => {
@@ -119,7 +119,7 @@ describe("devices in Postgres", () => {
   it("lets one of two old devices win that remove each other at once", async () => {
     const { register, remove, list } = commands();
     const devices = [await register(someRegistration(accountId)), await register(someRegistration(accountId))];
-    clock.advance(YOUNG_FOR_MS);
+    clock.advance(YOUNG_DEVICE_MS);
     const byEachOther = devices.map((asker, index) =>
       remove({
         session: { accountId, sessionKey: asker.publicKey },

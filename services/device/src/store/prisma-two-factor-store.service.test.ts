@@ -4,7 +4,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
-import { ATTEMPT_MS } from "../domain/two-factor/two-factor-state.ts";
+import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
 import { playTwoFactor } from "../testing/two-factor-model.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -33,7 +33,7 @@ describe("requests for approval in Postgres", () => {
     world = twoFactorWorld({ requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) });
     accountId = v7();
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
   });
 
   const row = async () => (await world.requests.find(accountId, asked.id))!;
@@ -54,16 +54,16 @@ describe("requests for approval in Postgres", () => {
   });
 
   it("opens once when the same call comes twice at once, and never for two accounts", async () => {
-    const wish = world.wish(accountId);
+    const wish = world.enrollmentRequest(accountId);
     const [first, second] = await Promise.all([world.open(wish), world.open(wish)]);
-    expect(second.request.requestId).toBe(first.request.requestId);
+    expect(second.request.messageId).toBe(first.request.messageId);
     expect(await told(wish.id)).toEqual(["pending"]);
-    const stolen = world.open(world.wish(v7(), { id: wish.id }));
+    const stolen = world.open(world.enrollmentRequest(v7(), { id: wish.id }));
     await expect(stolen).rejects.toMatchObject(refused("InvalidRequest"));
   });
 
   it("keeps the limit of five among twelve at once", async () => {
-    const wishes = Array.from({ length: 12 }, () => world.open(world.wish(accountId)));
+    const wishes = Array.from({ length: 12 }, () => world.open(world.enrollmentRequest(accountId)));
     const results = await Promise.allSettled(wishes);
     const limited = results.filter((result) => result.status === "rejected");
     expect(limited).toHaveLength(8);
@@ -73,28 +73,28 @@ describe("requests for approval in Postgres", () => {
   });
 
   it("names a request by each of its ids, and forgets them with it", async () => {
-    const names = [asked.id, asked.requestId];
+    const names = [asked.id, asked.messageId];
     for (let turn = 0; turn < 3; turn++) {
       world.clock.advance(1000);
       world.chain.renew();
-      names.push((await world.get(of())).request.requestId);
+      names.push((await world.get(of())).request.messageId);
     }
     expect(new Set(names).size).toBe(5);
     for (const name of names) expect((await world.get(of(name))).request.id).toBe(asked.id);
     const earlier = await world.requests.earlierMessages(await row(), 2);
-    expect(earlier.map(({ requestId }) => requestId)).toEqual([names[3], names[2]]);
+    expect(earlier.map(({ messageId }) => messageId)).toEqual([names[3], names[2]]);
     expect(Buffer.from(await world.requests.firstMessage(asked.id))).toEqual(Buffer.from(asked.message));
 
     await world.reject(of());
     await world.requests.forget(new Date(world.clock.now().getTime() + 2 * LIFE_MS));
     await expect(world.get(of(names[1]))).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
-    expect(await prisma.twoFactorRequestId.count({ where: { twoFactorId: asked.id } })).toBe(0);
+    expect(await prisma.twoFactorMessage.count({ where: { twoFactorId: asked.id } })).toBe(0);
   });
 
   it("renews once when many read at once", async () => {
     world.chain.renew();
     const reads = await Promise.all(Array.from({ length: 8 }, () => world.get(of())));
-    expect(new Set(reads.map(({ request }) => request.requestId)).size).toBe(1);
+    expect(new Set(reads.map(({ request }) => request.messageId)).size).toBe(1);
     expect(await told()).toEqual(["pending", "pending"]);
   });
 
@@ -103,9 +103,11 @@ describe("requests for approval in Postgres", () => {
     await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
     const now = world.clock.now();
     const until = new Date(now.getTime() + 4000);
-    const leases = await Promise.all(Array.from({ length: 4 }, () => world.requests.leaseUnsettled(now, until, 1000)));
+    const leases = await Promise.all(
+      Array.from({ length: 4 }, () => world.requests.leaseUnconfirmed(now, until, 1000)),
+    );
     const ours = leases.flat().filter(({ id }) => id === asked.id);
-    expect(ours).toMatchObject([{ settleAt: until }]);
+    expect(ours).toMatchObject([{ reconcileAt: until }]);
   });
 
   it("is approved, sealed and finished once, among many at once", async () => {
@@ -145,7 +147,7 @@ describe("requests for approval in Postgres", () => {
 
     it.each(pairs)("%s and %s: one outcome, told once", async (...pair) => {
       for (let round = 0; round < 3; round++) {
-        if (round > 0) asked = (await world.open(world.wish(accountId))).request;
+        if (round > 0) asked = (await world.open(world.enrollmentRequest(accountId))).request;
         const before = asked.expiresAt;
         const results = await Promise.allSettled(pair.map((name) => racers[name]()));
         const final = await row();
@@ -168,7 +170,7 @@ describe("requests for approval in Postgres", () => {
           expect(result.reason.reason).toMatch(/^(TwoFactorAuth(NotPending|Pending|Rejected|Expired)|MessageRenewed)$/);
         }
         if (final.status === "pending") await world.reject(of());
-        world.clock.set(new Date(before.getTime() + ATTEMPT_MS));
+        world.clock.set(new Date(before.getTime() + ATTEMPT_TIMEOUT_MS));
       }
     });
   });

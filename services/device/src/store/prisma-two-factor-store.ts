@@ -6,10 +6,10 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
   return {
     has: async (id) => (await tx.twoFactor.count({ where: { id, accountId } })) > 0,
     async pendingUntil(now) {
-      // An overdue one with an approval under way waits still.
-      const waits = [{ expiresAt: { gt: now } }, { attemptId: { not: null } }];
+      // An overdue request with an approval under way is pending still.
+      const isPending = [{ expiresAt: { gt: now } }, { attemptId: { not: null } }];
       const rows = await tx.twoFactor.findMany({
-        where: { accountId, status: "pending", OR: waits },
+        where: { accountId, status: "pending", OR: isPending },
         select: { expiresAt: true },
         orderBy: { expiresAt: "asc" },
       });
@@ -29,8 +29,8 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
       // ON CONFLICT DO NOTHING: an error would end the transaction.
       const { count } = await tx.twoFactor.createMany({ data: [toRow(request)], skipDuplicates: true });
       if (count === 0) return false;
-      const { id, requestId, message, requestedAt } = request;
-      await insertMessage(tx, id, requestId, message, requestedAt);
+      const { id, messageId, message, requestedAt } = request;
+      await insertMessage(tx, id, messageId, message, requestedAt);
       await tx.outbox.create({ data: twoFactorEventRow(request, request.status, context) });
       return true;
     },
@@ -40,15 +40,18 @@ function accountRequests(tx: Prisma.TransactionClient, accountId: string): Accou
 async function insertMessage(
   tx: Prisma.TransactionClient,
   twoFactorId: string,
-  requestId: string,
+  messageId: string,
   message: Uint8Array,
   createdAt: Date,
 ): Promise<void> {
-  const data = { requestId, twoFactorId, message: Uint8Array.from(message), createdAt };
-  await tx.twoFactorRequestId.create({ data });
+  const data = { messageId, twoFactorId, message: Uint8Array.from(message), createdAt };
+  await tx.twoFactorMessage.create({ data });
 }
 
-/** Requests for approval in Postgres: each step is one conditional UPDATE, and the row decides who was first. */
+/**
+ * Requests for approval in Postgres: each step is one conditional UPDATE, so that the row decides which of
+ * several is first.
+ */
 export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
   return {
     withAccount: (accountId, work) =>
@@ -62,7 +65,7 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       ),
 
     async find(accountId, id) {
-      const named = [{ id }, { requestIds: { some: { requestId: id } } }];
+      const named = [{ id }, { messages: { some: { messageId: id } } }];
       const row = await prisma.twoFactor.findFirst({ where: { accountId, OR: named } });
       return row ? toTwoFactor(row) : undefined;
     },
@@ -75,7 +78,7 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
     },
 
     firstMessage: async (id) => {
-      const first = await prisma.twoFactorRequestId.findFirstOrThrow({
+      const first = await prisma.twoFactorMessage.findFirstOrThrow({
         where: { twoFactorId: id },
         orderBy: { createdAt: "asc" },
         select: { message: true },
@@ -83,21 +86,21 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       return first.message;
     },
 
-    earlierMessages: ({ id, requestId }, limit) =>
-      prisma.twoFactorRequestId.findMany({
-        where: { twoFactorId: id, requestId: { not: requestId } },
+    earlierMessages: ({ id, messageId }, limit) =>
+      prisma.twoFactorMessage.findMany({
+        where: { twoFactorId: id, messageId: { not: messageId } },
         orderBy: { createdAt: "desc" },
-        select: { requestId: true, message: true },
+        select: { messageId: true, message: true },
         take: limit,
       }),
 
-    take: (id, { when, set, tell }, context) =>
+    take: (id, { when, set, emit }, context) =>
       prisma.$transaction(async (tx) => {
         const data = changesOf(set);
         const [row] = await tx.twoFactor.updateManyAndReturn({ where: { id, ...whereOf(when) }, data });
         if (!row) return undefined;
-        if (set.requestId !== undefined) await insertMessage(tx, id, row.requestId, row.message, context.occurredAt);
-        if (tell !== undefined) await tx.outbox.create({ data: twoFactorEventRow(row, tell, context) });
+        if (set.messageId !== undefined) await insertMessage(tx, id, row.messageId, row.message, context.occurredAt);
+        if (emit !== undefined) await tx.outbox.create({ data: twoFactorEventRow(row, emit, context) });
         return toTwoFactor(row);
       }),
 
@@ -118,10 +121,11 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       return rows.map(toTwoFactor);
     },
 
-    async leaseUnsettled(now, until, limit) {
+    async leaseUnconfirmed(now, until, limit) {
       const leased = await prisma.$queryRaw<{ id: string }[]>`
-        UPDATE two_factor SET settle_at = ${until} WHERE id IN (
-          SELECT id FROM two_factor WHERE settle_at <= ${now} ORDER BY settle_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        UPDATE two_factor SET reconcile_at = ${until} WHERE id IN (
+          SELECT id FROM two_factor WHERE reconcile_at <= ${now}
+          ORDER BY reconcile_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ) RETURNING id::text`;
       const rows = await prisma.twoFactor.findMany({ where: { id: { in: leased.map(({ id }) => id) } } });
       return rows.map(toTwoFactor);
@@ -129,7 +133,7 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
 
     async forget(endedBefore) {
       await prisma.twoFactor.deleteMany({
-        where: { expiresAt: { lt: endedBefore }, status: { not: "pending" }, settleAt: null },
+        where: { expiresAt: { lt: endedBefore }, status: { not: "pending" }, reconcileAt: null },
       });
     },
   };

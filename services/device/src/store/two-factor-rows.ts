@@ -4,8 +4,8 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import type { DeviceAttributes } from "../domain/devices/device.ts";
 import type { EventContext } from "../domain/two-factor/ports.ts";
-import type { AskingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
-import type { Guard, Step, TwoFactorNews } from "../domain/two-factor/two-factor-state.ts";
+import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
+import type { Guard, Step, TwoFactorEventStatus } from "../domain/two-factor/two-factor-state.ts";
 import type { Prisma, TwoFactor as Row } from "./generated/client.ts";
 
 const keyOf = (algorithm: string, publicKey: string): PublicKey => ({
@@ -22,7 +22,7 @@ export function toTwoFactor(row: Row): TwoFactor {
     chainName: rest.chainName,
     app: { appId, appName },
     userKey: {
-      type: userKeyType as AskingKey["type"],
+      type: userKeyType as EnrollingKey["type"],
       accountKey: keyOf(accountKeyAlgorithm, accountKey),
       deviceKey: keyOf(deviceKeyAlgorithm, deviceKey),
       device: device as unknown as DeviceAttributes,
@@ -31,21 +31,21 @@ export function toTwoFactor(row: Row): TwoFactor {
     srcDeviceId: rest.srcDeviceId,
     destDeviceId: rest.destDeviceId,
     status: status as TwoFactorStatus,
-    requestId: rest.requestId,
+    messageId: rest.messageId,
     message: rest.message,
     requestedAt: rest.requestedAt,
     expiresAt: rest.expiresAt,
     attemptId: rest.attemptId,
     attemptStartedAt: rest.attemptStartedAt,
-    approvedBy: rest.approvedBy,
+    approverId: rest.approverId,
     rejectedAt: rest.rejectedAt,
     rejectedInRecovery: rest.rejectedInRecovery,
-    rejectedBy: rest.rejectedBy,
+    rejectedByKey: rest.rejectedByKey,
     result: resultTxId === null ? null : { id: resultTxId, refUrl: resultRefUrl ?? "" },
     sealedAt: rest.sealedAt,
     keyIndex: rest.keyIndex,
     wrongApprovals: rest.wrongApprovals,
-    settleAt: rest.settleAt,
+    reconcileAt: rest.reconcileAt,
   };
 }
 
@@ -66,12 +66,12 @@ export function toRow({ app, userKey, signIn, result, ...rest }: TwoFactor): Pri
   };
 }
 
-/** domain/two-factor-state.ts, guardHolds, for the database. */
+/** guardHolds of domain/two-factor/two-factor-state.ts, as a condition of the database. */
 export function whereOf(when: Guard): Prisma.TwoFactorWhereInput {
   return {
     status: when.status,
     ...(when.attemptId === undefined ? {} : { attemptId: when.attemptId }),
-    ...(when.requestId === undefined ? {} : { requestId: when.requestId }),
+    ...(when.messageId === undefined ? {} : { messageId: when.messageId }),
     ...(when.sealed === undefined ? {} : { sealedAt: when.sealed ? { not: null } : null }),
     AND: [
       ...(when.liveAt === undefined ? [] : [{ expiresAt: { gt: when.liveAt } }]),
@@ -88,10 +88,10 @@ export function changesOf({ result, message, ...set }: Step["set"]): Prisma.TwoF
   };
 }
 
-/** The outbox row that tells of a request's status: subject cs.v1.device.<account id>.two-factor-changed. */
+/** The outbox row of a request's new status: subject cs.v1.device.<account id>.two-factor-changed. */
 export function twoFactorEventRow(
   { id, accountId }: Pick<TwoFactor, "id" | "accountId">,
-  status: TwoFactorNews,
+  status: TwoFactorEventStatus,
   { occurredAt, requestId }: EventContext,
 ): OutboxRow {
   const eventId = v7();

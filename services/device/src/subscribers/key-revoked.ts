@@ -4,7 +4,7 @@ import { publicKeyFromProto } from "@countersign/rpc";
 import type { retireDevice } from "../domain/devices/retire-device.ts";
 import { faultPoint } from "../fault-points.ts";
 
-/** key's key-revoked: a device that has no other key of the account goes. Bears the same event twice, and late. */
+/** Handles key's key-revoked: removes a device whose last key it was. Idempotent, in any order. */
 export const onKeyRevoked =
   (retire: ReturnType<typeof retireDevice>) =>
   async ({ event }: DeliveredEvent): Promise<void> => {

@@ -1,14 +1,14 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
-import type { noteDeviceUsed } from "../domain/devices/record-device-use.ts";
+import type { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 
-/** auth's session-created: the device that signed in was used. Bears the same event twice, and late. */
+/** Handles auth's session-created: records the use of the device. Idempotent, in any order. */
 export const onSessionCreated =
-  (note: ReturnType<typeof noteDeviceUsed>) =>
+  (record: ReturnType<typeof recordDeviceUse>) =>
   async ({ event }: DeliveredEvent): Promise<void> => {
     const { accountId, occurredAt, sessionCreated } = event;
-    // Coming again would not make it whole.
+    // An incomplete event stays so when it is delivered again.
     if (!sessionCreated || !occurredAt || !isUuid(accountId)) return;
-    await note({ accountId, publicKey: publicKeyFromProto(sessionCreated.deviceKey), usedAt: occurredAt });
+    await record({ accountId, publicKey: publicKeyFromProto(sessionCreated.deviceKey), usedAt: occurredAt });
   };

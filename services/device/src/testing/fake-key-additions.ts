@@ -24,7 +24,7 @@ export interface FakeKeyAdditions extends KeyAdditions {
   attempts: Map<string, Attempt>;
   /** Every attempt of which bytes were committed. */
   submissions: string[];
-  /** What `verify` was told. */
+  /** The `notBefore` of each `verify`. */
   notBefore: Date[];
   /** What was shown first, of each verification. */
   firstMessages: Uint8Array[];
@@ -39,7 +39,7 @@ const transactionOf = (text: string): ChainTransaction => {
   return { id, refUrl: `http://127.0.0.1:8888/v1/transaction_results/${id}` };
 };
 
-/** An account service that does as a test tells it, by the contract of account.v1.KeyAdditions. */
+/** A fake account service for tests, by the contract of account.v1.KeyAdditions. */
 export function fakeKeyAdditions(): FakeKeyAdditions {
   let message = Uint8Array.from(randomBytes(64));
   const lost = () => new AppError("Unavailable");
@@ -74,7 +74,7 @@ export function fakeKeyAdditions(): FakeKeyAdditions {
       if (answer === "lost") throw lost();
       return transaction;
     },
-    async settle({ attemptId }) {
+    async reconcile({ attemptId }) {
       if (this.down) throw lost();
       const transactionOfNone = transactionOf(attemptId);
       const none: Attempt = { fate: "abandoned", transaction: transactionOfNone, key: "", message: new Uint8Array() };

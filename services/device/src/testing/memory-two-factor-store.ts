@@ -1,13 +1,15 @@
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { ShownMessage, TwoFactor } from "../domain/two-factor/two-factor.ts";
-import { guardHolds, type TwoFactorNews } from "../domain/two-factor/two-factor-state.ts";
+import { guardHolds, type TwoFactorEventStatus } from "../domain/two-factor/two-factor-state.ts";
 
 export interface MemoryTwoFactorStore extends TwoFactorStore {
   rows: Map<string, TwoFactor>;
-  events: { id: string; status: TwoFactorNews }[];
+  events: { id: string; status: TwoFactorEventStatus }[];
 }
 
-/** Requests for approval in memory, for tests of commands: each step is taken in one turn of the event loop. */
+/**
+ * Requests for approval in memory, for tests of commands: each step is taken in one turn of the event loop.
+ */
 export function memoryTwoFactorStore(): MemoryTwoFactorStore {
   const rows = new Map<string, TwoFactor>();
   const shown = new Map<string, ShownMessage[]>();
@@ -55,25 +57,25 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
         }),
       ),
     find: async (accountId, id) =>
-      ofAccount(accountId).find((row) => row.id === id || messagesOf(row.id).some(({ requestId }) => requestId === id)),
+      ofAccount(accountId).find((row) => row.id === id || messagesOf(row.id).some(({ messageId }) => messageId === id)),
     list: async (accountId, { status, limit }) =>
       ofAccount(accountId)
         .filter((row) => status === undefined || row.status === status)
         .sort((a, b) => b.requestedAt.getTime() - a.requestedAt.getTime())
         .slice(0, limit),
     firstMessage: async (id) => messagesOf(id)[0]!.message,
-    earlierMessages: async ({ id, requestId }, limit) =>
+    earlierMessages: async ({ id, messageId }, limit) =>
       messagesOf(id)
-        .filter((message) => message.requestId !== requestId)
+        .filter((message) => message.messageId !== messageId)
         .reverse()
         .slice(0, limit),
-    take: async (id, { when, set, tell }) => {
+    take: async (id, { when, set, emit }) => {
       const row = rows.get(id);
       if (!row || !guardHolds(row, when)) return undefined;
       const changed: TwoFactor = { ...row, ...set };
       rows.set(id, changed);
-      if (set.requestId !== undefined) show(changed);
-      if (tell !== undefined) events.push({ id, status: tell });
+      if (set.messageId !== undefined) show(changed);
+      if (emit !== undefined) events.push({ id, status: emit });
       return changed;
     },
     countWrongApproval: async (id, limit) => {
@@ -86,16 +88,16 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
       [...rows.values()]
         .filter((row) => guardHolds(row, { status: "pending", attemptId: null, dueBy: now }))
         .slice(0, limit),
-    leaseUnsettled: async (now, until, limit) => {
-      const unsettled = [...rows.values()]
-        .filter(({ settleAt }) => settleAt !== null && settleAt <= now)
+    leaseUnconfirmed: async (now, until, limit) => {
+      const unconfirmed = [...rows.values()]
+        .filter(({ reconcileAt }) => reconcileAt !== null && reconcileAt <= now)
         .slice(0, limit);
-      for (const row of unsettled) rows.set(row.id, { ...row, settleAt: until });
-      return unsettled.map(({ id }) => rows.get(id)!);
+      for (const row of unconfirmed) rows.set(row.id, { ...row, reconcileAt: until });
+      return unconfirmed.map(({ id }) => rows.get(id)!);
     },
     forget: async (endedBefore) => {
       for (const row of rows.values()) {
-        if (row.status !== "pending" && row.settleAt === null && row.expiresAt < endedBefore) rows.delete(row.id);
+        if (row.status !== "pending" && row.reconcileAt === null && row.expiresAt < endedBefore) rows.delete(row.id);
       }
     },
   };

@@ -1,4 +1,4 @@
 import { createLogger } from "@countersign/runtime";
 
-/** Says nothing. */
+/** Logs nothing. */
 export const silentLogger = createLogger({ name: "device", level: "silent" });

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
+import { MAX_WRONG_APPROVALS } from "../domain/two-factor/approve-two-factor.ts";
 import type { TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import { TRANSITIONS } from "../domain/two-factor/two-factor-state.ts";
-import { WRONG_APPROVALS } from "../domain/two-factor/wrong-approvals.ts";
 import type { Registered, TwoFactorWorld } from "./two-factor-world.ts";
 
 export type Submission = TwoFactorWorld["chain"]["submission"];
@@ -46,14 +46,14 @@ function checkRow(row: TwoFactor, real: Real): void {
   has((status === "rejected") === (row.rejectedAt !== null), "and its time of rejection");
   const decided = status === "approved" || status === "finished" || status === "failed";
   has(decided === (result !== null), "and its transaction");
-  if (decided) has(row.approvedBy !== null, "by nobody");
+  if (decided) has(row.approverId !== null, "by nobody");
   has((sealedAt === null) === (keyIndex === null), "and its index");
   if (status === "finished") has(sealedAt !== null, "before the seal");
   if (status === "failed") has(sealedAt === null, "after the seal");
-  has(row.wrongApprovals <= WRONG_APPROVALS, "after too many wrong approvals");
-  // Whatever is not over yet is in somebody's list.
-  const unsettled = (status === "pending" && attemptId !== null) || (status === "approved" && sealedAt === null);
-  has(unsettled === (row.settleAt !== null), "and the sweeper");
+  has(row.wrongApprovals <= MAX_WRONG_APPROVALS, "after too many wrong approvals");
+  // Each attempt without an outcome is in the sweeper's list.
+  const unconfirmed = (status === "pending" && attemptId !== null) || (status === "approved" && sealedAt === null);
+  has(unconfirmed === (row.reconcileAt !== null), "and the sweeper");
 }
 
 /** At most one transaction was ever submitted for a request, and the request is bound to it. */
@@ -94,7 +94,7 @@ export function checkAlone(
 ): void {
   const { world } = real;
   const open = isOpen(before, world.clock.now());
-  const used = before.wrongApprovals >= WRONG_APPROVALS;
+  const used = before.wrongApprovals >= MAX_WRONG_APPROVALS;
   const must = (condition: boolean) =>
     assert(condition, `${action.kind} of ${before.status}: ${refusal ?? after.status}`);
   if (action.kind === "reject") {
@@ -103,14 +103,14 @@ export function checkAlone(
     if (refusal === undefined) must(after.status === "rejected");
   }
   if (action.kind === "redirect" && refusal === undefined) {
-    must(after.requestId !== before.requestId && after.destDeviceId === pick(real.devices, action.device).device.id);
+    must(after.messageId !== before.messageId && after.destDeviceId === pick(real.devices, action.device).device.id);
     assert.deepEqual(after.expiresAt, before.expiresAt);
   }
   if (action.kind === "sign") {
     if (open && !used && action.outcome === "submitted") must(refusal === undefined);
     if (open && !used && action.outcome === "SigningRefused")
       must(after.status === "pending" && after.attemptId === null);
-    const own = before.approvedBy === pick(real.devices, action.device).device.id;
+    const own = before.approverId === pick(real.devices, action.device).device.id;
     const approved = before.status === "approved" || before.status === "finished";
     if (approved) must((refusal === undefined) === own);
     if (refusal === undefined) must(after.status === (before.status === "finished" ? "finished" : "approved"));

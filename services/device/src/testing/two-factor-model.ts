@@ -37,7 +37,9 @@ const REFUSALS: Record<Action["kind"], RegExp> = {
   finish: /^TwoFactorAuth(Pending|Rejected|Expired|Finished|Failed)$/,
 };
 
-/** Writes down every step that a store takes; `pauses` turns of the event loop pass before it reads and steps. */
+/**
+ * Writes down every step that a store takes; `pauses` turns of the event loop pass before it reads and steps.
+ */
 function recording(store: TwoFactorStore, steps: Real["steps"], pauses: Iterator<number>): TwoFactorStore {
   const pause = async () => {
     const turns = pauses.next().value ?? 0;
@@ -68,7 +70,7 @@ async function perform(real: Real, action: Action): Promise<string | undefined> 
   try {
     switch (action.kind) {
       case "open":
-        opened.push((await world.open(world.wish(accountId))).request.id);
+        opened.push((await world.open(world.enrollmentRequest(accountId))).request.id);
         break;
       case "list":
         await world.list({ session: of.session, requestId });
@@ -175,7 +177,10 @@ function signing(): fc.Arbitrary<Action> {
   return fc.record({ kind: fc.constant("sign" as const), target, device, outcome: fc.constantFrom(...submissions) });
 }
 
-/** Plays random sequences of all commands, some of them at once, upon a store, and finds no state outside the table. */
+/**
+ * Plays random sequences of all commands, some of them at once, upon a store, and finds no state outside the
+ * table.
+ */
 export async function playTwoFactor(
   stores: () => { requests: TwoFactorStore; devices: DeviceStore },
   parameters: { numRuns: number; maxCommands: number },

@@ -39,7 +39,7 @@ interface Asserted {
   challenge?: Uint8Array;
 }
 
-/** All commands over a store, a clock that stands still and an account service that does as it is told. */
+/** All commands over a store, a fixed clock and a fake account service. */
 export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: DeviceStore }, clock = new FixedClock()) {
   const chain: FakeKeyAdditions = fakeKeyAdditions();
   const frozen = new Set<string>();
@@ -81,8 +81,8 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
         session: { accountId, sessionKey: keys.publicKey, accountKey: keys.publicKey, appId: "demo" },
       };
     },
-    /** What auth sends for a new device. */
-    wish(accountId: string, changes: Partial<OpenTwoFactor> = {}): OpenTwoFactor {
+    /** auth's request for a new device. */
+    enrollmentRequest(accountId: string, changes: Partial<OpenTwoFactor> = {}): OpenTwoFactor {
       const { publicKey } = generateKeyPair();
       return {
         id: v7(),

@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Device } from "./device.ts";
 
-/** What happened to a device; it commits with the change that it tells of. */
+/** A change of a device; committed together with the change. */
 export interface DeviceEvent {
   type: "device-registered" | "device-updated" | "device-removed";
   device: Device;
@@ -9,7 +9,7 @@ export interface DeviceEvent {
   requestId: string;
 }
 
-/** One account's devices inside one transaction that nobody else shares. */
+/** One account's devices inside one exclusive transaction. */
 export interface AccountDevices {
   /** The live device with this identity key (canonical hex). */
   findLive(publicKey: string): Promise<Device | undefined>;
@@ -17,7 +17,7 @@ export interface AccountDevices {
   findRemoved(publicKey: string): Promise<Device | undefined>;
   countLive(): Promise<number>;
   listLive(): Promise<Device[]>;
-  /** False where the id is taken, by whichever account. */
+  /** False where the id is taken, on any account. */
   insert(device: Device): Promise<boolean>;
   /** Writes attributes and `removedAt`. */
   update(device: Device): Promise<void>;
@@ -25,10 +25,13 @@ export interface AccountDevices {
 }
 
 export interface DeviceStore {
-  /** Runs `work` in one transaction, alone among all replicas for this account; an error undoes everything. */
+  /**
+   * Runs `work` in one transaction, alone among all replicas for this account; an error rolls everything
+   * back.
+   */
   withAccount<T>(accountId: string, work: (devices: AccountDevices) => Promise<T>): Promise<T>;
   /** Live devices, most recently used first. */
   listLive(accountId: string): Promise<Device[]>;
-  /** Moves lastUsedAt forward, never backwards; does nothing where no such device lives. */
+  /** Moves lastUsedAt of the live device with this key forward, never backwards. */
   touch(accountId: string, publicKey: PublicKey, usedAt: Date): Promise<void>;
 }

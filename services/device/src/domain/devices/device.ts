@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 
-/** What a client tells about a device; "" where it told nothing. */
+/** A client's description of a device; "" where it sent nothing. */
 export interface DeviceAttributes {
   pushToken: string;
   name: string;
@@ -25,11 +25,11 @@ export interface Device {
   attributes: DeviceAttributes;
   createdAt: Date;
   lastUsedAt: Date;
-  /** null while it is the account's. */
+  /** null while it belongs to the account. */
   removedAt: Date | null;
 }
 
-/** Who asks, as the verified access token says. */
+/** The caller, as the verified access token describes it. */
 export interface Session {
   accountId: string;
   /** Identity key of the device that signed in. */

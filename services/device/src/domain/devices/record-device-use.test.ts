@@ -4,14 +4,14 @@ import { expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { someRegistration } from "../../testing/samples.ts";
 import { listDevices } from "./list-devices.ts";
-import { noteDeviceUsed } from "./record-device-use.ts";
+import { recordDeviceUse } from "./record-device-use.ts";
 import { registerDevice } from "./register-device.ts";
 
 it("orders devices by their last use, which never moves back nor beyond now", async () => {
   const clock = new FixedClock();
   const store = memoryDeviceStore();
   const register = registerDevice({ store, clock, maxDevices: 20 });
-  const note = noteDeviceUsed({ store, clock });
+  const note = recordDeviceUse({ store, clock });
   const accountId = v7();
   const first = await register(someRegistration(accountId));
   clock.advance(1000);

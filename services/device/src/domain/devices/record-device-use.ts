@@ -2,16 +2,19 @@ import type { Clock } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { DeviceStore } from "./device-store.ts";
 
-export interface NoteDeviceUsed {
+export interface RecordDeviceUse {
   accountId: string;
   /** Identity key of the device that signed in. */
   publicKey: PublicKey;
   usedAt: Date;
 }
 
-/** Remembers when a device last signed in. May be told twice and late: the time only moves forward, and never beyond now. */
-export function noteDeviceUsed({ store, clock }: { store: DeviceStore; clock: Clock }) {
-  return (command: NoteDeviceUsed): Promise<void> => {
+/**
+ * Records when a device last signed in. Idempotent, in any order: the time only moves forward, never beyond
+ * now.
+ */
+export function recordDeviceUse({ store, clock }: { store: DeviceStore; clock: Clock }) {
+  return (command: RecordDeviceUse): Promise<void> => {
     const usedAt = new Date(Math.min(command.usedAt.getTime(), clock.now().getTime()));
     return store.touch(command.accountId, command.publicKey, usedAt);
   };

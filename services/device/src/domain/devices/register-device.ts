@@ -21,8 +21,9 @@ export interface RegisterDeviceOptions {
 }
 
 /**
- * Registers a device for an account. The same account and key again gives the device that is there, unchanged.
- * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was removed.
+ * Registers a device for an account; for a key that the account has already, returns that device unchanged.
+ * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was
+ * removed.
  */
 export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptions) {
   return async (command: RegisterDevice): Promise<Device> => {

@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type MemoryDeviceStore, memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { someRegistration } from "../../testing/samples.ts";
 import type { Device } from "./device.ts";
-import type { ChainAccess } from "./last-device.ts";
 import { registerDevice } from "./register-device.ts";
-import { removeDevice, YOUNG_FOR_MS } from "./remove-device.ts";
+import type { ChainAccess } from "./remove-device.ts";
+import { removeDevice, YOUNG_DEVICE_MS } from "./remove-device.ts";
 
 describe("removeDevice", () => {
   let clock: FixedClock;
@@ -46,7 +46,7 @@ describe("removeDevice", () => {
   });
 
   it("keeps a young device from removing an older one for a day", async () => {
-    clock.advance(YOUNG_FOR_MS - 1);
+    clock.advance(YOUNG_DEVICE_MS - 1);
     await expect(remove(young, old)).rejects.toMatchObject({ reason: "DeviceTooYoung" });
     clock.advance(1);
     await expect(remove(young, old)).resolves.toMatchObject({ id: old.id });
@@ -81,7 +81,7 @@ describe("removeDevice", () => {
 
   it("does not hear a removed device", async () => {
     await remove(old, young);
-    clock.advance(2 * YOUNG_FOR_MS);
+    clock.advance(2 * YOUNG_DEVICE_MS);
     await expect(remove(young, old)).rejects.toMatchObject({ reason: "SessionEnded" });
   });
 

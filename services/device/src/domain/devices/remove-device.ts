@@ -1,8 +1,16 @@
 import { AppError, type Clock } from "@countersign/core";
-import { samePublicKey } from "@countersign/keys";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Device, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
-import { type ChainAccess, isLastDevice } from "./last-device.ts";
+
+/** What signs in to the account on one chain, as the key service reports it. */
+export interface ChainAccess {
+  chainName: string;
+  /** Identity keys of devices that hold an active key. */
+  deviceKeys: readonly PublicKey[];
+  /** A reported recovery key is active on chain. */
+  recoveryKey: boolean;
+}
 
 export interface RemoveDevice {
   session: Session;
@@ -13,14 +21,15 @@ export interface RemoveDevice {
   requestId: string;
 }
 
-/** Until this age, in milliseconds, a device cannot remove older ones: whoever stole a login should not lock the owner out. */
-export const YOUNG_FOR_MS = 24 * 60 * 60 * 1000;
+/** Up to this age a device cannot remove older ones, so that a stolen login does not lock the owner out. */
+export const YOUNG_DEVICE_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Takes a device from the session's account and returns it; a repeated call returns the removed device again.
- * A device that removes itself must leave somebody who can sign in; one that removes another stays itself.
+ * Removes a device from the session's account and returns it; a repeated call returns the removed device
+ * again.
+ * A device that removes itself must leave a key that can sign in; one that removes another stays itself.
  * Errors: DeviceNotFound; DeviceTooYoung; LastDevice; Unavailable without `access` where it is needed;
- * SessionEnded where the asking device itself is not the account's any more.
+ * SessionEnded where the session's own device is no longer the account's.
  */
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>
@@ -33,11 +42,11 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       }
 
       const now = clock.now();
-      const asker = await devices.findLive(command.session.sessionKey.publicKey);
-      if (!asker || !samePublicKey(asker.publicKey, command.session.sessionKey)) throw new AppError("SessionEnded");
-      const young = now.getTime() - asker.createdAt.getTime() < YOUNG_FOR_MS;
-      if (young && device.createdAt < asker.createdAt) throw new AppError("DeviceTooYoung");
-      if (device.id === asker.id) {
+      const caller = await devices.findLive(command.session.sessionKey.publicKey);
+      if (!caller || !samePublicKey(caller.publicKey, command.session.sessionKey)) throw new AppError("SessionEnded");
+      const isYoung = now.getTime() - caller.createdAt.getTime() < YOUNG_DEVICE_MS;
+      if (isYoung && device.createdAt < caller.createdAt) throw new AppError("DeviceTooYoung");
+      if (device.id === caller.id) {
         if (!command.access) throw new AppError("Unavailable");
         const live = (await devices.listLive()).map(({ publicKey }) => publicKey);
         if (isLastDevice(device.publicKey, live, command.access)) throw new AppError("LastDevice");
@@ -49,3 +58,16 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       return removed;
     });
 }
+
+/**
+ * Returns whether a chain's account would be lost with the device: some key signs in there now, and none
+ * without it.
+ */
+export function isLastDevice(device: PublicKey, live: readonly PublicKey[], access: readonly ChainAccess[]): boolean {
+  const others = live.filter((key) => !samePublicKey(key, device));
+  return access.some((chain) => canSignIn(chain, live) && !canSignIn(chain, others));
+}
+
+/** Returns whether a key signs in on the chain if the account has these devices only. */
+const canSignIn = ({ deviceKeys, recoveryKey }: ChainAccess, devices: readonly PublicKey[]): boolean =>
+  recoveryKey || deviceKeys.some((key) => devices.some((device) => samePublicKey(device, key)));

@@ -6,12 +6,14 @@ export interface RetireDevice {
   accountId: string;
   /** Identity key of the device whose last key was revoked on chain. */
   deviceKey: PublicKey;
-  /** A device that was registered later is not meant. */
+  /** A device that was registered later stays. */
   revokedAt: Date;
   requestId: string;
 }
 
-/** Takes a device whose last key is gone from the list, so that nobody asks or pushes it any more. Doing it again changes nothing. */
+/**
+ * Removes a device whose last key was revoked, so that it is neither asked nor pushed any more. Idempotent.
+ */
 export function retireDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return ({ accountId, deviceKey, revokedAt, requestId }: RetireDevice): Promise<void> =>
     store.withAccount(accountId, async (devices) => {

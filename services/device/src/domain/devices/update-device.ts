@@ -20,8 +20,9 @@ const differs = (device: Device, changes: DeviceChanges): boolean =>
   Object.entries(changes).some(([name, value]) => device.attributes[name as keyof DeviceChanges] !== value);
 
 /**
- * Changes what is present of a device of the session's account, and gives the device as it is then.
- * Errors: DeviceNotFound; InvalidRequest (another id); PushTokenNotYours (a push token from another device's session).
+ * Changes the given attributes of a device of the session's account and returns the device as it is then.
+ * Errors: DeviceNotFound; InvalidRequest (another id); PushTokenNotYours (a push token from another device's
+ * session).
  */
 export function updateDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: UpdateDevice): Promise<Device> =>
@@ -34,7 +35,7 @@ export function updateDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       const own = samePublicKey(device.publicKey, command.session.sessionKey);
       if (command.changes.pushToken !== undefined && !own) throw new AppError("PushTokenNotYours");
 
-      // A repeated call changes nothing and tells nobody.
+      // A repeated call changes nothing and emits no event.
       if (!differs(device, command.changes)) return device;
       const changed: Device = { ...device, attributes: { ...device.attributes, ...command.changes } };
       await devices.update(changed);

@@ -17,7 +17,9 @@ export interface TimeLock {
 /** The signer's time locks. */
 export interface TimeLocks {
   list(accountId: string, requestId: string): Promise<TimeLock[]>;
-  /** Errors: TimeLockNotFound, DeviceTooYoung where the device is younger than the lock, TimeLockContested. */
+  /**
+   * Errors: TimeLockNotFound, DeviceTooYoung where the device is younger than the lock, TimeLockContested.
+   */
   cancel(timeLock: { accountId: string; id: string; deviceCreatedAt: Date }, requestId: string): Promise<void>;
 }
 

@@ -12,9 +12,9 @@ import {
   type TwoFactorWorld,
   twoFactorWorld,
 } from "../../testing/two-factor-world.ts";
+import { MAX_WRONG_APPROVALS } from "./approve-two-factor.ts";
 import type { TwoFactor } from "./two-factor.ts";
-import { ATTEMPT_MS } from "./two-factor-state.ts";
-import { WRONG_APPROVALS } from "./wrong-approvals.ts";
+import { ATTEMPT_TIMEOUT_MS } from "./two-factor-state.ts";
 
 const TX = "ab".repeat(32);
 
@@ -32,15 +32,15 @@ describe("approveTwoFactor", () => {
     world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
     accountId = v7();
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
   });
 
   describe("with a signature", () => {
-    it.each(["id", "requestId"] as const)(
+    it.each(["id", "messageId"] as const)(
       "submits the signed message and tells once, named by its %s",
       async (name) => {
         await world.sign(old, asked[name], asked.message);
-        expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id, sealedAt: null });
+        expect(row()).toMatchObject({ status: "approved", approverId: old.device.id, sealedAt: null });
         expect(world.chain.submissions).toEqual([row().attemptId]);
         expect(row().result?.id).toMatch(/^[0-9a-f]{64}$/);
         expect(statuses()).toEqual(["pending", "approved"]);
@@ -83,11 +83,11 @@ describe("approveTwoFactor", () => {
     it("refuses an old request id and a signature over an old message, and counts neither", async () => {
       world.chain.renew();
       const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
-      expect(request.requestId).not.toBe(asked.requestId);
-      await expect(world.sign(old, asked.requestId, request.message)).rejects.toMatchObject(refused("MessageRenewed"));
+      expect(request.messageId).not.toBe(asked.messageId);
+      await expect(world.sign(old, asked.messageId, request.message)).rejects.toMatchObject(refused("MessageRenewed"));
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
       expect(row().wrongApprovals).toBe(0);
-      await world.sign(old, request.requestId, request.message);
+      await world.sign(old, request.messageId, request.message);
       expect(row().status).toBe("approved");
     });
 
@@ -105,7 +105,7 @@ describe("approveTwoFactor", () => {
 
     it("counts wrong signatures and stops after the last one, the right one included", async () => {
       const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
-      for (let tries = 0; tries < WRONG_APPROVALS; tries++) {
+      for (let tries = 0; tries < MAX_WRONG_APPROVALS; tries++) {
         await expect(world.approveWith(old, asked.id, wrong)).rejects.toMatchObject(refused("InvalidSignature"));
       }
       const limited = { reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 };
@@ -120,8 +120,8 @@ describe("approveTwoFactor", () => {
         Array.from({ length: 12 }, () => world.approveWith(old, asked.id, wrong)),
       );
       const reasons = results.map((result) => (result.status === "rejected" ? result.reason.reason : "approved"));
-      expect(reasons.filter((reason) => reason === "InvalidSignature")).toHaveLength(WRONG_APPROVALS);
-      expect(reasons.filter((reason) => reason === "RateLimited")).toHaveLength(12 - WRONG_APPROVALS);
+      expect(reasons.filter((reason) => reason === "InvalidSignature")).toHaveLength(MAX_WRONG_APPROVALS);
+      expect(reasons.filter((reason) => reason === "RateLimited")).toHaveLength(12 - MAX_WRONG_APPROVALS);
     });
 
     it.each(["InvalidSignature", "SigningRefused", "MessageRenewed", "TooManyKeys"] as const)(
@@ -129,7 +129,7 @@ describe("approveTwoFactor", () => {
       async (reason) => {
         world.chain.submission = reason;
         await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused(reason));
-        expect(row()).toMatchObject({ status: "pending", attemptId: null, approvedBy: null, settleAt: null });
+        expect(row()).toMatchObject({ status: "pending", attemptId: null, approverId: null, reconcileAt: null });
         world.chain.submission = "submitted";
         await world.sign(old, asked.id, asked.message);
         expect(row().status).toBe("approved");
@@ -152,7 +152,7 @@ describe("approveTwoFactor", () => {
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
       const late = world.sign(other, asked.id, asked.message);
       await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
-      expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id });
+      expect(row()).toMatchObject({ status: "approved", approverId: old.device.id });
     });
 
     /** Has the sweeper settle each attempt between its submission and the answer of the account service. */
@@ -160,7 +160,7 @@ describe("approveTwoFactor", () => {
       const { submit } = world.chain;
       world.chain.submit = async (...args) => {
         const transaction = await submit.apply(world.chain, args);
-        world.clock.advance(ATTEMPT_MS);
+        world.clock.advance(ATTEMPT_TIMEOUT_MS);
         await world.sweep();
         if (answer) throw answer;
         return transaction;
@@ -170,7 +170,7 @@ describe("approveTwoFactor", () => {
     it("approves once where the sweeper notes the submission first", async () => {
       sweepBeforeAnswer();
       await world.sign(old, asked.id, asked.message);
-      expect(row()).toMatchObject({ status: "approved", approvedBy: old.device.id });
+      expect(row()).toMatchObject({ status: "approved", approverId: old.device.id });
       expect(statuses()).toEqual(["pending", "approved"]);
       expect(world.chain.submissions).toHaveLength(1);
     });
@@ -186,7 +186,7 @@ describe("approveTwoFactor", () => {
       const { submit } = world.chain;
       world.chain.submit = async (...args) => {
         const transaction = await submit.apply(world.chain, args);
-        store.rows.set(asked.id, { ...row(), status: "approved", attemptId: v7(), approvedBy: v7() });
+        store.rows.set(asked.id, { ...row(), status: "approved", attemptId: v7(), approverId: v7() });
         return transaction;
       };
       const late = world.sign(old, asked.id, asked.message);
@@ -228,7 +228,7 @@ describe("approveTwoFactor", () => {
       await world.sweep();
       expect(row().status).toBe("pending");
       world.chain.down = false;
-      world.clock.advance(ATTEMPT_MS);
+      world.clock.advance(ATTEMPT_TIMEOUT_MS);
       await world.sweep();
       expect(row().status).toBe("approved");
     });
@@ -240,7 +240,7 @@ describe("approveTwoFactor", () => {
     it("succeeds with a signature over the same message, before and after the end, and changes nothing", async () => {
       await world.sign(old, asked.id, asked.message);
       const approved = row();
-      for (const name of [asked.id, asked.requestId]) await world.sign(old, name, asked.message);
+      for (const name of [asked.id, asked.messageId]) await world.sign(old, name, asked.message);
       expect(row()).toEqual(approved);
       world.chain.decide("sealed");
       const { accountId: account, id } = asked;
@@ -295,7 +295,7 @@ describe("approveTwoFactor", () => {
       world.clock.advance(1000);
       world.chain.renew();
       await world.get({ session: old.session, id: asked.id, requestId: "test" });
-      await world.report(old, asked.requestId, TX);
+      await world.report(old, asked.messageId, TX);
       expect(world.chain.notBefore).toEqual([asked.requestedAt]);
       expect(world.chain.firstMessages).toEqual([asked.message]);
       expect(row()).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 3, result: { id: TX } });
@@ -307,7 +307,7 @@ describe("approveTwoFactor", () => {
       await expect(world.report(old, asked.id, TX)).rejects.toMatchObject(refused("TransactionPending"));
       expect(row().wrongApprovals).toBe(0);
       world.chain.verification = "TransactionMismatch";
-      for (let tries = 0; tries < WRONG_APPROVALS; tries++) {
+      for (let tries = 0; tries < MAX_WRONG_APPROVALS; tries++) {
         await expect(world.report(old, asked.id, TX)).rejects.toMatchObject(refused("TransactionMismatch"));
       }
       await expect(world.report(old, asked.id, TX)).rejects.toMatchObject(refused("RateLimited"));
@@ -344,7 +344,7 @@ describe("approveTwoFactor", () => {
       const approve = () =>
         way === "sign" ? world.sign(recovering, asked.id, asked.message) : world.report(recovering, asked.id, TX);
       await approve();
-      expect(row()).toMatchObject({ status: "approved", approvedBy: recovering.session.recoverySessionId });
+      expect(row()).toMatchObject({ status: "approved", approverId: recovering.session.recoverySessionId });
       await approve();
       const another = { ...recovering, session: { ...recovering.session, recoverySessionId: v7() } };
       const late = way === "sign" ? world.sign(another, asked.id, asked.message) : world.report(another, asked.id, TX);

@@ -4,24 +4,25 @@ import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import { expiring, guardHolds } from "./two-factor-state.ts";
 
-/** A request of the session's account, named by its id or any of its request ids. */
+/** A request of the session's account, named by its id or by the id of one of its messages. */
 export interface OfTwoFactor {
   session: Session;
   id: string;
+  /** Of the call that is being answered, for logs and events. */
   requestId: string;
 }
 
-type Reading = Pick<TwoFactorPorts, "requests" | "clock">;
+type ReadPorts = Pick<TwoFactorPorts, "requests" | "clock">;
 
-/** The request as the database has it now. Errors: TwoFactorAuthNotFound. */
-export async function readTwoFactor({ requests }: Pick<Reading, "requests">, accountId: string, id: string) {
+/** Returns the account's request as the database has it. Errors: TwoFactorAuthNotFound. */
+export async function readTwoFactor({ requests }: Pick<ReadPorts, "requests">, accountId: string, id: string) {
   const request = await requests.find(accountId, id);
   if (!request) throw new AppError("TwoFactorAuthNotFound");
   return request;
 }
 
-/** An overdue request expires by being looked at; everything else is given back as it is. */
-export async function expireIfDue(ports: Reading, request: TwoFactor, requestId: string): Promise<TwoFactor> {
+/** Expires an overdue request and returns it as it is then; returns every other one unchanged. */
+export async function expireIfDue(ports: ReadPorts, request: TwoFactor, requestId: string): Promise<TwoFactor> {
   const now = ports.clock.now();
   const step = expiring(now);
   if (!guardHolds(request, step.when)) return request;
@@ -29,7 +30,7 @@ export async function expireIfDue(ports: Reading, request: TwoFactor, requestId:
   return expired ?? readTwoFactor(ports, request.accountId, request.id);
 }
 
-/** The account's request as it stands at this moment. Errors: TwoFactorAuthNotFound. */
-export async function findTwoFactor(ports: Reading, accountId: string, id: string, requestId: string) {
+/** Returns the account's request, expired if it is overdue. Errors: TwoFactorAuthNotFound. */
+export async function findTwoFactor(ports: ReadPorts, accountId: string, id: string, requestId: string) {
   return expireIfDue(ports, await readTwoFactor(ports, accountId, id), requestId);
 }

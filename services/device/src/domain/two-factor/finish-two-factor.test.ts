@@ -24,7 +24,7 @@ describe("describeEnrollment and finishTwoFactor", () => {
     world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
     accountId = v7();
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
   });
 
   it("waits for the approval and for the seal, then finishes once", async () => {
@@ -35,9 +35,9 @@ describe("describeEnrollment and finishTwoFactor", () => {
     expect((await world.describe(admission())).request.sealedAt).toBeNull();
 
     world.chain.decide("sealed");
-    const { request } = await world.describe(admission(asked.requestId));
-    expect(request).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 2, settleAt: null });
-    expect((await world.finish(admission(asked.requestId))).request.status).toBe("finished");
+    const { request } = await world.describe(admission(asked.messageId));
+    expect(request).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 2, reconcileAt: null });
+    expect((await world.finish(admission(asked.messageId))).request.status).toBe("finished");
     await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
     expect(store.events.map(({ status }) => status)).toEqual(["pending", "approved", "sealed", "finished"]);
   });
@@ -70,7 +70,7 @@ describe("describeEnrollment and finishTwoFactor", () => {
   });
 
   it("says why not", async () => {
-    const { request: second } = await world.open(world.wish(accountId));
+    const { request: second } = await world.open(world.enrollmentRequest(accountId));
     await world.reject({ session: old.session, id: second.id, requestId: "test" });
     await expect(world.finish(admission(second.id))).rejects.toMatchObject(refused("TwoFactorAuthRejected"));
     world.clock.advance(LIFE_MS);

@@ -7,13 +7,12 @@ import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import { finishing } from "./two-factor-state.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
-/** Seconds after which a waiting device asks again. */
-const ASK_AGAIN = { retryAfterSeconds: 1 };
+const RETRY_SOON = { retryAfterSeconds: 1 };
 
 const refusals: Record<TwoFactorStatus, () => AppError> = {
-  pending: () => new AppError("TwoFactorAuthPending", ASK_AGAIN),
-  // Approved, and the chain is still at it.
-  approved: () => new AppError("TwoFactorAuthPending", ASK_AGAIN),
+  pending: () => new AppError("TwoFactorAuthPending", RETRY_SOON),
+  // The chain has not sealed the transaction yet.
+  approved: () => new AppError("TwoFactorAuthPending", RETRY_SOON),
   rejected: () => new AppError("TwoFactorAuthRejected"),
   expired: () => new AppError("TwoFactorAuthExpired"),
   finished: () => new AppError("TwoFactorAuthFinished"),
@@ -21,8 +20,9 @@ const refusals: Record<TwoFactorStatus, () => AppError> = {
 };
 
 /**
- * Marks an approved and sealed request as finished; of two at once one does.
- * Errors: TwoFactorAuthNotFound, and why not: TwoFactorAuthPending, -Rejected, -Expired, -Finished, -Failed.
+ * Marks an approved and sealed request as finished; one of two concurrent calls does.
+ * Errors: TwoFactorAuthNotFound; TwoFactorAuthPending, -Rejected, -Expired, -Finished or -Failed by its
+ * status.
  */
 export function finishTwoFactor(ports: TwoFactorPorts) {
   return async ({ accountId, id, requestId }: OfEnrollment): Promise<TwoFactorView> => {

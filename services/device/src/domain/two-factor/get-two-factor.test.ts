@@ -24,19 +24,19 @@ describe("reading requests", () => {
     world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
     accountId = v7();
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
   });
 
   it("renews the message under a new request id, once, and leaves the rest", async () => {
     world.chain.renew();
-    const [first, second] = await Promise.all([world.get(of()), world.get(of(asked.requestId))]);
-    expect(first.request.requestId).toBe(second.request.requestId);
-    expect(first.request.requestId).not.toBe(asked.requestId);
-    const { requestId, message } = first.request;
+    const [first, second] = await Promise.all([world.get(of()), world.get(of(asked.messageId))]);
+    expect(first.request.messageId).toBe(second.request.messageId);
+    expect(first.request.messageId).not.toBe(asked.messageId);
+    const { messageId, message } = first.request;
     expect(message).not.toEqual(asked.message);
-    expect(first.request).toEqual({ ...asked, requestId, message });
+    expect(first.request).toEqual({ ...asked, messageId, message });
     expect(store.events.map(({ status }) => status)).toEqual(["pending", "pending"]);
-    expect((await world.get(of(asked.requestId))).request.requestId).toBe(requestId);
+    expect((await world.get(of(asked.messageId))).request.messageId).toBe(messageId);
   });
 
   it("shows the old message while the chain does not answer", async () => {
@@ -59,7 +59,7 @@ describe("reading requests", () => {
     world.chain.prepare = async () => {
       throw new TypeError("asked for a message");
     };
-    expect((await world.get(of())).request.requestId).toBe(asked.requestId);
+    expect((await world.get(of())).request.messageId).toBe(asked.messageId);
   });
 
   it("finds an overdue request expired, and tells it once", async () => {
@@ -71,8 +71,8 @@ describe("reading requests", () => {
 
   it("lists newest first what has the status now", async () => {
     world.clock.advance(LIFE_MS - 1000);
-    const { request: young } = await world.open(world.wish(accountId));
-    await world.open(world.wish(v7()));
+    const { request: young } = await world.open(world.enrollmentRequest(accountId));
+    await world.open(world.enrollmentRequest(v7()));
     const list = async (status?: "pending" | "expired") =>
       (await world.list({ session: old.session, status, requestId: "test" })).map(({ request }) => request.id);
     expect(await list("pending")).toEqual([young.id, asked.id]);

@@ -3,7 +3,10 @@ import type { TwoFactorPorts } from "./ports.ts";
 import { renewMessage } from "./renew-message.ts";
 import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
-/** One request of the session's account, with a message that can be signed now. Errors: TwoFactorAuthNotFound. */
+/**
+ * Returns a request of the session's account with a message that can be signed now. Errors:
+ * TwoFactorAuthNotFound.
+ */
 export function getTwoFactor(ports: TwoFactorPorts) {
   return async ({ session, id, requestId }: OfTwoFactor): Promise<TwoFactorView> => {
     const found = await findTwoFactor(ports, session.accountId, id, requestId);

@@ -5,12 +5,14 @@ import { renewMessage } from "./renew-message.ts";
 import type { TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import { type TwoFactorView, viewTwoFactors } from "./two-factor-view.ts";
 
-/** The most requests that one answer names. */
-export const LISTED = 100;
+const MAX_LISTED_REQUESTS = 100;
 
-/** The requests of the session's account, newest first, of one status or all; pending ones with a message that can be signed now. */
+/**
+ * Returns the requests of the session's account, newest first, with one status or all; pending ones have a
+ * message that can be signed now.
+ */
 export function listTwoFactor(ports: TwoFactorPorts) {
-  const present = async (request: TwoFactor, requestId: string) =>
+  const refresh = async (request: TwoFactor, requestId: string) =>
     renewMessage(ports, await expireIfDue(ports, request, requestId), requestId);
 
   return async (query: {
@@ -20,10 +22,10 @@ export function listTwoFactor(ports: TwoFactorPorts) {
   }): Promise<TwoFactorView[]> => {
     const { status, requestId } = query;
     const { accountId } = query.session;
-    const found = await ports.requests.list(accountId, { status, limit: LISTED });
-    const current = await Promise.all(found.map((request) => present(request, requestId)));
-    // Some may have changed by being looked at.
-    const asked = current.filter((request) => status === undefined || request.status === status);
-    return viewTwoFactors(ports, accountId, asked, query.session.sessionKey);
+    const found = await ports.requests.list(accountId, { status, limit: MAX_LISTED_REQUESTS });
+    const current = await Promise.all(found.map((request) => refresh(request, requestId)));
+    // Refreshing may have changed the status of some.
+    const matching = current.filter((request) => status === undefined || request.status === status);
+    return viewTwoFactors(ports, accountId, matching, query.session.sessionKey);
   };
 }

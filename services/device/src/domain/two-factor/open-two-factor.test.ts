@@ -11,14 +11,15 @@ import {
   twoFactorWorld,
 } from "../../testing/two-factor-world.ts";
 import { updateDevice } from "../devices/update-device.ts";
-import { CLOSED_FOR_MS } from "./open-two-factor.ts";
+import { REJECTION_COUNTS_MS } from "./open-two-factor.ts";
 
 describe("openTwoFactor", () => {
   let world: TwoFactorWorld;
   let store: MemoryTwoFactorStore;
   let accountId: string;
   let old: Registered;
-  const open = (changes: Parameters<TwoFactorWorld["wish"]>[1] = {}) => world.open(world.wish(accountId, changes));
+  const open = (changes: Parameters<TwoFactorWorld["enrollmentRequest"]>[1] = {}) =>
+    world.open(world.enrollmentRequest(accountId, changes));
   const rejectOne = async (inRecovery = false) => {
     const { request } = await open();
     await world.reject({ session: old.session, id: request.id, requestId: "test", inRecovery });
@@ -34,7 +35,7 @@ describe("openTwoFactor", () => {
   it("asks the device used last, and shows the asker", async () => {
     world.clock.advance(1000);
     const young = await world.device(accountId);
-    const wish = world.wish(accountId);
+    const wish = world.enrollmentRequest(accountId);
     const { request, destDevice } = await world.open(wish);
     expect(destDevice).toEqual(young.device);
     expect(request).toMatchObject({ id: wish.id, status: "pending", userKey: wish.userKey, expiresAt: wish.expiresAt });
@@ -50,10 +51,10 @@ describe("openTwoFactor", () => {
   });
 
   it("never asks the asker, nor anybody where there is nobody", async () => {
-    const { userKey } = world.wish(accountId);
+    const { userKey } = world.enrollmentRequest(accountId);
     const { destDevice } = await open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } });
     expect(destDevice).toBeNull();
-    expect((await world.open(world.wish(v7()))).destDevice).toBeNull();
+    expect((await world.open(world.enrollmentRequest(v7()))).destDevice).toBeNull();
   });
 
   it("shows the push token that came along, and none of a device whose key was only claimed", async () => {
@@ -61,16 +62,16 @@ describe("openTwoFactor", () => {
     const { session, device } = old;
     const changes = { pushToken: "registered" };
     await update({ session, publicKey: device.publicKey.publicKey, changes, requestId: "test" });
-    const { userKey } = world.wish(accountId);
+    const { userKey } = world.enrollmentRequest(accountId);
     const claimed = { ...userKey, device: { ...userKey.device, pushToken: "sent" }, deviceKey: old.keys.publicKey };
-    const wish = world.wish(accountId, { userKey: claimed });
+    const wish = world.enrollmentRequest(accountId, { userKey: claimed });
     for (let times = 0; times < 2; times++) {
       expect((await world.open(wish)).pushTokens).toEqual({ src: "sent", dest: "" });
     }
   });
 
   it("gives the same request for the same id, whatever became of it", async () => {
-    const wish = world.wish(accountId);
+    const wish = world.enrollmentRequest(accountId);
     const first = await world.open(wish);
     world.chain.renew();
     expect(await world.open(wish)).toEqual(first);
@@ -80,7 +81,7 @@ describe("openTwoFactor", () => {
   });
 
   it("gives the same request to two calls at once", async () => {
-    const wish = world.wish(accountId);
+    const wish = world.enrollmentRequest(accountId);
     const [first, second] = await Promise.all([world.open(wish), world.open(wish)]);
     expect(second).toEqual(first);
     expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
@@ -94,16 +95,16 @@ describe("openTwoFactor", () => {
     await expect(open()).rejects.toMatchObject({ reason: "RateLimited", retryAfterSeconds: LIFE_MS / 1000 - 5 });
     world.clock.advance(LIFE_MS - 5000);
     await expect(open()).resolves.toMatchObject({ request: { status: "pending" } });
-    await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+    await expect(world.open(world.enrollmentRequest(v7()))).resolves.toBeDefined();
   });
 
   it("asks nobody where the account has its most devices, unless the asker is one of them", async () => {
     for (let index = 1; index < 20; index++) await world.device(accountId);
     await expect(open()).rejects.toMatchObject(refused("TooManyDevices"));
     expect(store.rows.size).toBe(0);
-    const { userKey } = world.wish(accountId);
+    const { userKey } = world.enrollmentRequest(accountId);
     await expect(open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } })).resolves.toBeDefined();
-    await expect(world.open(world.wish(v7()))).resolves.toBeDefined();
+    await expect(world.open(world.enrollmentRequest(v7()))).resolves.toBeDefined();
   });
 
   it("passes on that the account has its most keys", async () => {
@@ -117,7 +118,7 @@ describe("openTwoFactor", () => {
   it("is closed for a day after three rejections", async () => {
     for (let index = 0; index < 3; index++) await rejectOne();
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
-    world.clock.advance(CLOSED_FOR_MS - 1);
+    world.clock.advance(REJECTION_COUNTS_MS - 1);
     // Without a question to the chain.
     world.chain.down = true;
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));

@@ -1,7 +1,7 @@
 import { AppError, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../../fault-points.ts";
-import { requireRoom } from "../devices/device-limit.ts";
+import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { AccountRequests, TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
@@ -9,7 +9,7 @@ import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
 
 export interface OpenTwoFactor
   extends Pick<TwoFactor, "id" | "accountId" | "chainName" | "app" | "userKey" | "signIn" | "expiresAt"> {
-  /** The recovery key has signed in to the account: rejections do not close it. */
+  /** The account's recovery key has signed in: rejections do not close the account to it. */
   recovering: boolean;
   /** Of the call, for its events. */
   requestId: string;
@@ -17,101 +17,106 @@ export interface OpenTwoFactor
 
 export interface OpenTwoFactorOptions extends TwoFactorPorts {
   limits: {
-    /** The most requests of one account that wait at once. */
+    /** The most pending requests of one account. */
     pending: number;
-    /** After so many rejections by devices within a day the account takes no more requests. */
+    /** After this many rejections by devices within a day the account accepts no more requests. */
     rejections: number;
   };
   /** The most live devices of one account. */
   maxDevices: number;
-  /** Where an address is, "" where nobody knows; the asker's word for it is not taken. */
+  /**
+   * Returns the place of an IP address, or "" where it is unknown; the new device's own statement is not
+   * used.
+   */
   locate?: (ip: string) => string;
 }
 
-/** How long rejections count, in milliseconds. */
-export const CLOSED_FOR_MS = 24 * 60 * 60 * 1000;
+/** How long a rejection counts. */
+export const REJECTION_COUNTS_MS = 24 * 60 * 60 * 1000;
 
-/** The longest that a request may wait, in milliseconds; auth gives it as long as the ephemeral token. */
-const LONGEST_MS = 60 * 60 * 1000;
+/** The longest that a request may be pending; auth uses the lifetime of the ephemeral token. */
+const MAX_LIFETIME_MS = 60 * 60 * 1000;
 
 /** Errors: InvalidRequest. */
 function requireSoon(expiresAt: Date, now: Date): void {
   const left = expiresAt.getTime() - now.getTime();
-  if (left > 0 && left <= LONGEST_MS) return;
+  if (left > 0 && left <= MAX_LIFETIME_MS) return;
   throw new AppError("InvalidRequest", {
     fields: [{ pointer: "/expiresAt", detail: "is not within the next hour" }],
   });
 }
 
 /**
- * Opens a request for a new device's key; the same id again gives the same request. The device used last is asked.
- * Errors: TwoFactorAuthClosed; RateLimited; TooManyDevices; InvalidRequest where the id is another account's or the end is not within an hour; what preparing the message says.
+ * Opens a request for a new device's key and names the device that was used last as the one to notify.
+ * Idempotent by `id`. Errors: TwoFactorAuthClosed; RateLimited; TooManyDevices; InvalidRequest where the id
+ * is another account's or the request would not end within an hour; those of preparing the message.
  */
 export function openTwoFactor(options: OpenTwoFactorOptions) {
   const { requests, keyAdditions, clock } = options;
 
-  async function admit(account: AccountRequests, now: Date, recovering: boolean): Promise<void> {
+  async function requireBelowLimits(account: AccountRequests, now: Date, recovering: boolean): Promise<void> {
     const reopenedAt = await account.reopenedAt();
-    const since = Math.max(now.getTime() - CLOSED_FOR_MS, reopenedAt?.getTime() ?? 0);
+    const since = Math.max(now.getTime() - REJECTION_COUNTS_MS, reopenedAt?.getTime() ?? 0);
     const rejected = await account.countRejectedAfter(new Date(since));
     if (!recovering && rejected >= options.limits.rejections) throw new AppError("TwoFactorAuthClosed");
-    const waiting = await account.pendingUntil(now);
-    if (waiting.length < options.limits.pending) return;
-    const seconds = Math.ceil((waiting[0]!.getTime() - now.getTime()) / 1000);
+    const pending = await account.pendingUntil(now);
+    if (pending.length < options.limits.pending) return;
+    const seconds = Math.ceil((pending[0]!.getTime() - now.getTime()) / 1000);
     throw new AppError("RateLimited", { retryAfterSeconds: Math.max(1, seconds) });
   }
 
   /**
-   * The opener sees the push token that it sent, and none that the account has: nothing proves yet that its
+   * Shows the new device the push token that it sent, and none of the account's: nothing proves yet that its
    * keys are its own.
    */
-  const viewForOpener = async (request: TwoFactor): Promise<TwoFactorView> => ({
+  const viewForNewDevice = async (request: TwoFactor): Promise<TwoFactorView> => ({
     ...(await viewTwoFactor(options, request)),
     pushTokens: { src: request.userKey.device.pushToken, dest: "" },
   });
 
-  return async ({ requestId: callId, recovering, ...wish }: OpenTwoFactor): Promise<TwoFactorView> => {
-    const { id, accountId, chainName, userKey } = wish;
+  return async ({ requestId, recovering, ...command }: OpenTwoFactor): Promise<TwoFactorView> => {
+    const { id, accountId, chainName, userKey } = command;
     const present = await requests.find(accountId, id);
-    if (present) return viewForOpener(await findTwoFactor(options, accountId, id, callId));
+    if (present) return viewForNewDevice(await findTwoFactor(options, accountId, id, requestId));
 
-    requireSoon(wish.expiresAt, clock.now());
-    // Asked before the chain is: refusals cost nothing. Decided again below, alone with the account.
-    await requests.withAccount(accountId, (account) => admit(account, clock.now(), recovering));
+    requireSoon(command.expiresAt, clock.now());
+    // First checked before the chain is read, so that refusals cost little; decided below, under the
+    // account's lock.
+    await requests.withAccount(accountId, (account) => requireBelowLimits(account, clock.now(), recovering));
     const live = await options.devices.listLive(accountId);
-    requireRoom(live, userKey.deviceKey, options.maxDevices);
+    requireBelowDeviceLimit(live, userKey.deviceKey, options.maxDevices);
     const message = await keyAdditions.prepare({ accountId, chainName, userKey: userKey.accountKey }, new Uint8Array());
-    const asked = live.find(({ publicKey }) => !samePublicKey(publicKey, userKey.deviceKey));
+    const notified = live.find(({ publicKey }) => !samePublicKey(publicKey, userKey.deviceKey));
 
     const now = clock.now();
     const request: TwoFactor = {
-      ...wish,
-      signIn: { ...wish.signIn, location: options.locate?.(wish.signIn.ip) ?? "" },
+      ...command,
+      signIn: { ...command.signIn, location: options.locate?.(command.signIn.ip) ?? "" },
       srcDeviceId: uuidv7(clock),
-      destDeviceId: asked?.id ?? null,
+      destDeviceId: notified?.id ?? null,
       status: "pending",
-      requestId: uuidv4(),
+      messageId: uuidv4(),
       message,
       requestedAt: now,
       attemptId: null,
       attemptStartedAt: null,
-      approvedBy: null,
+      approverId: null,
       rejectedAt: null,
       rejectedInRecovery: false,
-      rejectedBy: null,
+      rejectedByKey: null,
       result: null,
       sealedAt: null,
       keyIndex: null,
       wrongApprovals: 0,
-      settleAt: null,
+      reconcileAt: null,
     };
     const opened = await requests.withAccount(accountId, async (account) => {
-      if (await account.has(id)) return undefined; // the same call came twice, and the other was first
-      await admit(account, now, recovering);
-      if (await account.insert(request, { occurredAt: now, requestId: callId })) return request;
+      if (await account.has(id)) return undefined; // a concurrent call with the same id came first
+      await requireBelowLimits(account, now, recovering);
+      if (await account.insert(request, { occurredAt: now, requestId })) return request;
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
     });
     await faultPoint("request committed");
-    return viewForOpener(opened ?? (await findTwoFactor(options, accountId, id, callId)));
+    return viewForNewDevice(opened ?? (await findTwoFactor(options, accountId, id, requestId)));
   };
 }

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
 import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
 import { type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../../testing/two-factor-world.ts";
-import { settleIfDoubtful, settleTwoFactor } from "./reconcile-two-factor.ts";
+import { reconcileIfUnconfirmed, reconcileTwoFactor } from "./reconcile-two-factor.ts";
 import type { TwoFactor } from "./two-factor.ts";
 
 describe("reconciling an attempt", () => {
@@ -12,57 +12,58 @@ describe("reconciling an attempt", () => {
   let old: Registered;
   let asked: TwoFactor;
   /** The attempts that the account service was asked about. */
-  let settled: string[];
+  let reconciled: string[];
   const row = () => store.rows.get(asked.id)!;
-  const settle = (request = row()) => settleTwoFactor(world.ports)(request, "test");
+  const reconcile = (request = row()) => reconcileTwoFactor(world.ports)(request, "test");
 
   beforeEach(async () => {
     store = memoryTwoFactorStore();
     world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
     const accountId = v7();
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
-    settled = [];
-    const { settle: answer } = world.chain;
-    world.chain.settle = (attempt) => {
-      settled.push(attempt.attemptId);
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
+    reconciled = [];
+    const { reconcile: answer } = world.chain;
+    world.chain.reconcile = (attempt) => {
+      reconciled.push(attempt.attemptId);
       return answer.call(world.chain, attempt);
     };
   });
 
   it("asks about nothing where there is no attempt, or where its outcome is known", async () => {
-    expect(await settle()).toEqual(asked);
+    expect(await reconcile()).toEqual(asked);
     const attempted = { ...asked, attemptId: v7() };
     for (const status of ["rejected", "expired", "finished", "failed"] as const)
-      expect(await settle({ ...attempted, status })).toMatchObject({ status });
+      expect(await reconcile({ ...attempted, status })).toMatchObject({ status });
     const sealed = { ...attempted, status: "approved", sealedAt: world.clock.now() } as const;
-    expect(await settle(sealed)).toBe(sealed);
+    expect(await reconcile(sealed)).toBe(sealed);
     const finished = { ...attempted, status: "finished", sealedAt: null } as const;
-    expect(await settle(finished)).toBe(finished);
-    expect(settled).toEqual([]);
+    expect(await reconcile(finished)).toBe(finished);
+    expect(reconciled).toEqual([]);
   });
 
   it("lets the request wait again where nothing was submitted", async () => {
     world.chain.submission = "lost-before";
     await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
-    expect(await settle()).toMatchObject({ status: "pending", attemptId: null, approvedBy: null });
+    expect(await reconcile()).toMatchObject({ status: "pending", attemptId: null, approverId: null });
   });
 
   it("ends an approved request whose attempt was abandoned: it cannot wait again", async () => {
     await world.sign(old, asked.id, asked.message);
     world.chain.attempts.clear();
-    expect(await settle()).toMatchObject({ status: "failed", settleAt: null });
+    expect(await reconcile()).toMatchObject({ status: "failed", reconcileAt: null });
   });
 
   it("asks about an attempt under way only once its outcome is overdue: asking would end it", async () => {
-    const doubtful = (change: Partial<TwoFactor>) => settleIfDoubtful(world.ports, { ...asked, ...change }, "test");
+    const doubtful = (change: Partial<TwoFactor>) =>
+      reconcileIfUnconfirmed(world.ports, { ...asked, ...change }, "test");
     const attemptId = v7();
     const now = world.clock.now();
-    await doubtful({ attemptId, settleAt: null });
-    await doubtful({ attemptId, settleAt: new Date(now.getTime() + 1) });
-    expect(settled).toEqual([]);
-    await doubtful({ attemptId, settleAt: now });
-    expect(settled).toEqual([attemptId]);
+    await doubtful({ attemptId, reconcileAt: null });
+    await doubtful({ attemptId, reconcileAt: new Date(now.getTime() + 1) });
+    expect(reconciled).toEqual([]);
+    await doubtful({ attemptId, reconcileAt: now });
+    expect(reconciled).toEqual([attemptId]);
   });
 
   it("is not begun by whoever asks how a pending request stands", async () => {
@@ -71,12 +72,12 @@ describe("reconciling an attempt", () => {
     const { accountId, id } = asked;
     const { request } = await world.describe({ accountId, id, requestId: "test" });
     expect(request).toMatchObject({ status: "pending", attemptId: expect.any(String) });
-    expect(settled).toEqual([]);
+    expect(reconciled).toEqual([]);
   });
 
   it("that fails for a reason that nobody knows is no description of the request", async () => {
     await world.sign(old, asked.id, asked.message);
-    world.chain.settle = async () => {
+    world.chain.reconcile = async () => {
       throw new TypeError("a defect");
     };
     const { accountId, id } = asked;

@@ -2,44 +2,52 @@ import { faultPoint } from "../../fault-points.ts";
 import { expireIfDue, readTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
-import { approving, failing, givingUpAttempt, type Step, sealing } from "./two-factor-state.ts";
+import { abandoningAttempt, approving, failing, type Step, sealing } from "./two-factor-state.ts";
 
-export type SettlePorts = Pick<TwoFactorPorts, "requests" | "keyAdditions" | "clock">;
+export type ReconcilePorts = Pick<TwoFactorPorts, "requests" | "keyAdditions" | "clock">;
 
 /**
- * Asks the account service what became of a request's attempt, writes it down, and gives the request as it is then. Safe at any time and any
- * number of times: each step is taken only from the state that it leaves. Errors: what the account service says, when nothing is changed.
+ * Asks the account service for the outcome of a request's attempt, records it, and returns the request as it
+ * is then. Idempotent and safe at any time: each step is taken only from the state that it leaves.
+ * Errors: those of the account service; nothing is changed then.
  */
-export function settleTwoFactor(ports: SettlePorts) {
+export function reconcileTwoFactor(ports: ReconcilePorts) {
   return async (request: TwoFactor, requestId: string): Promise<TwoFactor> => {
     const { id, accountId, attemptId } = request;
-    if (attemptId === null || !isUnsettled(request)) return request;
-    const settlement = await ports.keyAdditions.settle({ accountId, attemptId });
+    if (attemptId === null || !isUnconfirmed(request)) return request;
+    const outcome = await ports.keyAdditions.reconcile({ accountId, attemptId });
     await faultPoint("outcome known");
     const now = ports.clock.now();
     const take = (step: Step) => ports.requests.take(id, step, { occurredAt: now, requestId });
 
-    if (settlement.status === "abandoned") {
-      // Nothing was submitted and nothing will be; an approved request cannot wait for that.
-      await take(request.status === "pending" ? givingUpAttempt(attemptId) : failing(attemptId));
+    if (outcome.status === "abandoned") {
+      // Nothing was submitted and nothing will be, so an approved request has failed.
+      await take(request.status === "pending" ? abandoningAttempt(attemptId) : failing(attemptId));
     } else {
-      const { transaction } = settlement;
+      const { transaction } = outcome;
       await take(approving(attemptId, transaction, now));
-      if (settlement.status === "sealed") {
-        await take(sealing(attemptId, transaction, settlement.keyIndex, now));
+      if (outcome.status === "sealed") {
+        await take(sealing(attemptId, transaction, outcome.keyIndex, now));
         await faultPoint("seal committed");
       }
-      if (settlement.status === "failed") await take(failing(attemptId));
+      if (outcome.status === "failed") await take(failing(attemptId));
     }
     return expireIfDue(ports, await readTwoFactor(ports, accountId, id), requestId);
   };
 }
 
-/** Settles an attempt whose outcome is overdue; one that is under way is left alone, since asking would end it. */
-export async function settleIfDoubtful(ports: SettlePorts, request: TwoFactor, requestId: string): Promise<TwoFactor> {
-  const doubtful = request.settleAt !== null && request.settleAt <= ports.clock.now();
-  return doubtful ? settleTwoFactor(ports)(request, requestId) : request;
+/**
+ * Reconciles an attempt once its `reconcileAt` has come; earlier, asking would end an attempt that is under
+ * way.
+ */
+export async function reconcileIfUnconfirmed(
+  ports: ReconcilePorts,
+  request: TwoFactor,
+  requestId: string,
+): Promise<TwoFactor> {
+  const isDue = request.reconcileAt !== null && request.reconcileAt <= ports.clock.now();
+  return isDue ? reconcileTwoFactor(ports)(request, requestId) : request;
 }
 
-const isUnsettled = ({ status, sealedAt }: TwoFactor): boolean =>
+const isUnconfirmed = ({ status, sealedAt }: TwoFactor): boolean =>
   status === "pending" || (status === "approved" && sealedAt === null);

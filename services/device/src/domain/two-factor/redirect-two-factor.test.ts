@@ -28,7 +28,7 @@ describe("redirectTwoFactor and rejectTwoFactor", () => {
     other = await world.device(accountId);
     world.clock.advance(1000);
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
   });
 
   it("asks another device under a new request id, and gives no more time", async () => {
@@ -36,7 +36,7 @@ describe("redirectTwoFactor and rejectTwoFactor", () => {
     world.clock.advance(1000);
     const { request, destDevice } = await redirect(other.device.id);
     expect(destDevice).toEqual(other.device);
-    expect(request.requestId).not.toBe(asked.requestId);
+    expect(request.messageId).not.toBe(asked.messageId);
     expect(request.message).not.toEqual(asked.message);
     expect(request).toMatchObject({ expiresAt: asked.expiresAt, requestedAt: asked.requestedAt, status: "pending" });
     expect(store.events.map(({ status }) => status)).toEqual(["pending", "pending"]);

@@ -10,24 +10,25 @@ export interface RedirectTwoFactor extends OfTwoFactor {
   destDeviceId: string;
 }
 
-// A renewal by somebody who reads at the same moment is no decision: the redirection is tried upon it.
-const TRIES = 5;
+// A concurrent read may renew the message, which decides nothing: the redirection is tried again on the
+// renewed one.
+const MAX_TRIES = 5;
 
 /**
- * Asks another device of the account instead, under a new request id; the end of the request stays where it was.
+ * Notifies another device of the account instead, with a new message id; the request ends when it did before.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, DeviceNotFound.
  */
 export function redirectTwoFactor(ports: TwoFactorPorts) {
   return async (command: RedirectTwoFactor): Promise<TwoFactorView> => {
     const { session, destDeviceId, requestId } = command;
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const request = await findOpenTwoFactor(ports, command);
       const live = await ports.devices.listLive(session.accountId);
       if (!live.some(({ id }) => id === destDeviceId)) throw new AppError("DeviceNotFound");
 
       const message = await currentMessage(ports, request);
       const now = ports.clock.now();
-      const step = renewing(request, { requestId: uuidv4(), message, destDeviceId }, now);
+      const step = renewing(request, { messageId: uuidv4(), message, destDeviceId }, now);
       const redirected = await ports.requests.take(request.id, step, { occurredAt: now, requestId });
       if (redirected) return viewIn(live, redirected, session.sessionKey);
     }

@@ -20,7 +20,7 @@ describe("rejectTwoFactor", () => {
     world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
     const accountId = v7();
     old = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
   });
 
   it("succeeds again for the device that rejected, by any id of the request, and emits one event", async () => {
@@ -28,7 +28,7 @@ describe("rejectTwoFactor", () => {
     const rejected = store.rows.get(asked.id)!;
     world.clock.advance(60_000);
     await reject(old);
-    await reject(old, asked.requestId);
+    await reject(old, asked.messageId);
     expect(store.rows.get(asked.id)).toEqual(rejected);
     expect(statuses()).toEqual(["pending", "rejected"]);
   });
@@ -52,7 +52,7 @@ describe("rejectTwoFactor", () => {
   it("of what was approved or has expired comes too late, for the same device as well", async () => {
     await world.sign(old, asked.id, asked.message);
     await expect(reject(old)).rejects.toMatchObject(notPending);
-    const next = (await world.open(world.wish(old.device.accountId))).request;
+    const next = (await world.open(world.enrollmentRequest(old.device.accountId))).request;
     world.clock.set(next.expiresAt);
     await expect(reject(old, next.id)).rejects.toMatchObject(notPending);
   });
@@ -65,7 +65,7 @@ describe("rejectTwoFactor", () => {
       return take(...step);
     };
     await expect(reject(old)).rejects.toMatchObject(notPending);
-    expect(store.rows.get(asked.id)).toMatchObject({ status: "approved", rejectedBy: null });
+    expect(store.rows.get(asked.id)).toMatchObject({ status: "approved", rejectedByKey: null });
   });
 
   it("of a recovery session succeeds again for the same key", async () => {

@@ -1,5 +1,4 @@
 import { isAppError } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
@@ -11,29 +10,27 @@ export interface RejectTwoFactor extends OfTwoFactor {
 }
 
 /**
- * Rejects a request for good. Succeeds again for the device that rejected it: phones lose answers.
+ * Rejects a request for good. Succeeds again for the device that rejected it, whose first answer may be lost.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending.
  */
 export function rejectTwoFactor(ports: TwoFactorPorts) {
-  const rejectOpen = async (command: RejectTwoFactor, rejectedBy: string): Promise<void> => {
+  const rejectOpen = async (command: RejectTwoFactor, rejectedByKey: string): Promise<void> => {
     const request = await findOpenTwoFactor(ports, command);
     const now = ports.clock.now();
     const context = { occurredAt: now, requestId: command.requestId };
-    const step = rejecting(now, rejectedBy, command.inRecovery);
+    const step = rejecting(now, rejectedByKey, command.inRecovery);
     if (!(await ports.requests.take(request.id, step, context))) throw notPending();
   };
 
   return async (command: RejectTwoFactor): Promise<void> => {
     const { session, id, requestId } = command;
-    const rejectedBy = nameOf(session.sessionKey);
+    const rejectedByKey = `${session.sessionKey.algorithm} ${session.sessionKey.publicKey}`;
     try {
-      await rejectOpen(command, rejectedBy);
+      await rejectOpen(command, rejectedByKey);
     } catch (error) {
       if (!isAppError(error, "TwoFactorAuthNotPending")) throw error;
       const found = await findTwoFactor(ports, session.accountId, id, requestId);
-      if (found.rejectedBy !== rejectedBy) throw error;
+      if (found.rejectedByKey !== rejectedByKey) throw error;
     }
   };
 }
-
-const nameOf = ({ algorithm, publicKey }: PublicKey): string => `${algorithm} ${publicKey}`;

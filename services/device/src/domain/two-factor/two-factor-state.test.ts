@@ -4,15 +4,15 @@ import { memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
 import { playTwoFactor } from "../../testing/two-factor-model.ts";
 import { TWO_FACTOR_STATUSES, type TwoFactor } from "./two-factor.ts";
 import {
+  abandoningAttempt,
   approving,
   approvingSealed,
   beginningAttempt,
-  doubtingAttempt,
   expiring,
   failing,
   finishing,
-  givingUpAttempt,
   guardHolds,
+  leavingUnconfirmed,
   rejecting,
   renewing,
   type Step,
@@ -28,26 +28,26 @@ describe("the states of a request", () => {
 
   it("are changed by steps of the table only, each change told", () => {
     const now = new Date();
-    const seen = { requestId: "a" } as Parameters<typeof renewing>[0];
+    const seen = { messageId: "a" } as Parameters<typeof renewing>[0];
     const result = { id: "", refUrl: "" };
     const steps: Step[] = [
-      renewing(seen, { requestId: "b", message: new Uint8Array() }, now),
+      renewing(seen, { messageId: "b", message: new Uint8Array() }, now),
       rejecting(now, "ES256 00", false),
       expiring(now),
-      beginningAttempt(seen, { attemptId: "c", approvedBy: "d" }, now),
-      givingUpAttempt("c"),
-      doubtingAttempt("c", now),
+      beginningAttempt(seen, { attemptId: "c", approverId: "d" }, now),
+      abandoningAttempt("c"),
+      leavingUnconfirmed("c", now),
       approving("c", result, now),
-      approvingSealed({ approvedBy: "d", result, keyIndex: 2 }, now),
+      approvingSealed({ approverId: "d", result, keyIndex: 2 }, now),
       sealing("c", result, 2, now),
       failing("c"),
       finishing,
     ];
     const reached = new Set<string>();
-    for (const { when, set, tell } of steps) {
+    for (const { when, set, emit } of steps) {
       if (set.status === undefined) continue;
       expect(TRANSITIONS[when.status]).toContain(set.status);
-      expect(tell).toBe(set.status);
+      expect(emit).toBe(set.status);
       reached.add(`${when.status} ${set.status}`);
     }
     const table = TWO_FACTOR_STATUSES.flatMap((from) => TRANSITIONS[from].map((to) => `${from} ${to}`));

@@ -23,7 +23,7 @@ describe("the push tokens of a request", () => {
     other = await world.device(accountId);
     world.clock.advance(1000);
     dest = await world.device(accountId);
-    asked = (await world.open(world.wish(accountId))).request;
+    asked = (await world.open(world.enrollmentRequest(accountId))).request;
     asked = { ...asked, userKey: { ...asked.userKey, device: { ...asked.userKey.device, pushToken: "sent" } } };
     live = [withToken(other.device, "other's"), withToken(dest.device, "dest's")];
   });

@@ -3,24 +3,25 @@ import type { Device } from "../devices/device.ts";
 import type { DeviceStore } from "../devices/device-store.ts";
 import type { TwoFactor } from "./two-factor.ts";
 
-/** A request as it is shown to somebody. */
+/** A request as one device sees it. */
 export interface TwoFactorView {
   request: TwoFactor;
-  /** null where the account has no such device any more. */
+  /** null where it is no longer a device of the account. */
   destDevice: Device | null;
   /** The push token of each side where it is the viewer's own device, otherwise "". */
   pushTokens: { src: string; dest: string };
 }
 
 /**
- * Shows a request beside the account's live devices to the identity key `viewer`; undefined: to no device.
+ * Returns a request, with the account's live devices, for the identity key `viewer`; undefined: for no
+ * device.
  */
 export function viewIn(live: readonly Device[], request: TwoFactor, viewer: PublicKey | undefined): TwoFactorView {
   const destDevice = live.find(({ id }) => id === request.destDeviceId) ?? null;
   const isViewer = (key: PublicKey) => viewer !== undefined && samePublicKey(key, viewer);
-  const { deviceKey, device: asked } = request.userKey;
-  // Once it is registered, its token may be a newer one than when it asked.
-  const source = live.find(({ publicKey }) => samePublicKey(publicKey, deviceKey))?.attributes ?? asked;
+  const { deviceKey, device: sentAttributes } = request.userKey;
+  // Once the new device is registered, its push token may be newer than the one that it sent.
+  const source = live.find(({ publicKey }) => samePublicKey(publicKey, deviceKey))?.attributes ?? sentAttributes;
   return {
     request,
     destDevice,
@@ -31,7 +32,7 @@ export function viewIn(live: readonly Device[], request: TwoFactor, viewer: Publ
   };
 }
 
-/** Requests of one account as the device with the identity key `viewer` sees them. */
+/** Returns requests of one account as the device with the identity key `viewer` sees them. */
 export async function viewTwoFactors(
   { devices }: { devices: DeviceStore },
   accountId: string,

@@ -4,12 +4,12 @@ import type { DeviceAttributes } from "../devices/device.ts";
 export const TWO_FACTOR_STATUSES = ["pending", "approved", "rejected", "expired", "finished", "failed"] as const;
 export type TwoFactorStatus = (typeof TWO_FACTOR_STATUSES)[number];
 
-/** The key that wants to be added, with the device that holds it. */
-export interface AskingKey {
+/** The key that a new device enrolls with. */
+export interface EnrollingKey {
   type: "device" | "passkey";
   /** What is added on chain. */
   accountKey: PublicKey;
-  /** The asking device's identity key. */
+  /** The new device's identity key. */
   deviceKey: PublicKey;
   device: DeviceAttributes;
 }
@@ -20,35 +20,35 @@ export interface ChainTransaction {
   refUrl: string;
 }
 
-/** A new device's request to be let in. */
+/** A request to enroll a new device. */
 export interface TwoFactor {
   /** UUIDv7, minted by auth; never changes. */
   id: string;
   accountId: string;
   chainName: string;
   app: { appId: string; appName: string };
-  userKey: AskingKey;
+  userKey: EnrollingKey;
   signIn: { email: string; ip: string; location: string };
   /** Minted here, for the device as it is shown before it is registered. */
   srcDeviceId: string;
   /** The device that is notified; null where the account has none. */
   destDeviceId: string | null;
   status: TwoFactorStatus;
-  /** UUIDv4, new whenever `message` is. */
-  requestId: string;
+  /** UUIDv4, new whenever `message` is; the contract's `TwoFactorRequest.id`. */
+  messageId: string;
   /** The signable payload of the transaction that adds the key. */
   message: Uint8Array;
-  /** When it was first asked; renewals leave it. */
+  /** When the request was opened; renewals do not change it. */
   requestedAt: Date;
   expiresAt: Date;
-  /** An approval that is being submitted, or was. UUIDv7. */
+  /** The approval that is being submitted, or was. UUIDv7. */
   attemptId: string | null;
   attemptStartedAt: Date | null;
-  /** Device id of whoever approved, or is about to. */
-  approvedBy: string | null;
+  /** The id of the device that approved or is approving, or of the recovery key's session. */
+  approverId: string | null;
   rejectedAt: Date | null;
   /** The identity key of the session that rejected it, as `<algorithm> <hex>`. */
-  rejectedBy: string | null;
+  rejectedByKey: string | null;
   /** Whether a recovery session rejected it: such a rejection does not count towards closing the account. */
   rejectedInRecovery: boolean;
   /** The transaction that decided. */
@@ -57,12 +57,27 @@ export interface TwoFactor {
   sealedAt: Date | null;
   keyIndex: number | null;
   wrongApprovals: number;
-  /** When the sweeper asks the account service how the attempt stands; null where there is nothing to ask. */
-  settleAt: Date | null;
+  /**
+   * When the sweeper asks the account service for the attempt's outcome; null where there is none to learn.
+   */
+  reconcileAt: Date | null;
 }
 
-/** A message that was shown under a request id. */
+/** A message that was shown under a message id. */
 export interface ShownMessage {
-  requestId: string;
+  messageId: string;
   message: Uint8Array;
 }
+
+/** The key to add, and where. */
+export interface KeyAddition {
+  accountId: string;
+  chainName: string;
+  userKey: PublicKey;
+}
+
+export const keyAdditionOf = ({ accountId, chainName, userKey }: TwoFactor): KeyAddition => ({
+  accountId,
+  chainName,
+  userKey: userKey.accountKey,
+});

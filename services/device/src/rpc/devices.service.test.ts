@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaDeviceStore } from "../store/prisma-device-store.ts";
 import { someAttributes, somePublicKey } from "../testing/samples.ts";
-import { devicesHandlers } from "./handlers.ts";
+import { devicesHandlers } from "./devices.ts";
 
 describe("device over gRPC with mutual TLS", () => {
   const clock = new FixedClock();

@@ -19,7 +19,7 @@ import { prismaTwoFactorStore } from "../store/prisma-two-factor-store.ts";
 import { someAttributes } from "../testing/samples.ts";
 import { silentLogger } from "../testing/silent-logger.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
-import { twoFactorHandlers } from "./two-factor-handlers.ts";
+import { twoFactorHandlers } from "./two-factor.ts";
 
 const TX = "ab".repeat(32);
 

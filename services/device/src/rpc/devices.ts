@@ -1,0 +1,69 @@
+import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
+import { type Handlers, publicKeyFromProto } from "@countersign/rpc";
+import { z } from "zod";
+import { listDevices } from "../domain/devices/list-devices.ts";
+import { type RegisterDeviceOptions, registerDevice } from "../domain/devices/register-device.ts";
+import { removeDevice } from "../domain/devices/remove-device.ts";
+import { type DeviceChanges, updateDevice } from "../domain/devices/update-device.ts";
+import {
+  deviceAttributes,
+  identityKey,
+  parseRequest,
+  publicKey,
+  sessionOf,
+  text,
+  toWireDevice,
+  uuid,
+} from "./messages.ts";
+
+const registerShape = z.object({
+  accountId: uuid,
+  deviceId: uuid,
+  publicKey: publicKey("/publicKey"),
+  attributes: deviceAttributes,
+});
+
+const updateShape = deviceAttributes
+  .omit({ type: true })
+  .partial()
+  .extend({ publicKey: identityKey, id: text().optional() });
+
+const removeShape = z.object({ publicKey: identityKey });
+
+/** device.v1.Devices */
+export function devicesHandlers(options: RegisterDeviceOptions): Handlers<DevicesService> {
+  const register = registerDevice(options);
+  const list = listDevices(options);
+  const update = updateDevice(options);
+  const remove = removeDevice(options);
+  return {
+    async registerDevice(request, { requestId }) {
+      return { device: toWireDevice(await register({ ...parseRequest(registerShape, request), requestId })) };
+    },
+
+    async listDevices(_, call) {
+      const devices = await list({ accountId: sessionOf(call).accountId });
+      return { devices: devices.map(toWireDevice) };
+    },
+
+    async updateDevice(request, call) {
+      const session = sessionOf(call);
+      const { publicKey, id, ...fields } = parseRequest(updateShape, request);
+      // A decoded message has its absent fields as undefined.
+      const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+      const changes: DeviceChanges = Object.fromEntries(present);
+      const device = await update({ session, publicKey, id, changes, requestId: call.requestId });
+      return { device: toWireDevice(device) };
+    },
+
+    async removeDevice(request, call) {
+      const session = sessionOf(call);
+      const { publicKey } = parseRequest(removeShape, request);
+      const access = request.access?.chains.map((chain) => ({
+        ...chain,
+        deviceKeys: chain.deviceKeys.map((key) => publicKeyFromProto(key)),
+      }));
+      return { device: toWireDevice(await remove({ session, publicKey, access, requestId: call.requestId })) };
+    },
+  };
+}
