@@ -1,6 +1,6 @@
 import { defineFaultPoints } from "@countersign/runtime";
 
-const letIn = [
+const enrollment = [
   "new device accepted",
   "new device before answer",
   "approval accepted",
@@ -12,8 +12,8 @@ const letIn = [
 /** Every place at which a fault test may kill: when a request is understood, and when its answer is known. */
 export const GATEWAY_FAULT_POINTS = {
   signUp: ["sign-up accepted", "before answer"],
-  letInBySignature: letIn,
-  letInByTransaction: letIn,
+  enrollmentBySignature: enrollment,
+  enrollmentByTransaction: enrollment,
   chainChange: [],
   timeLock: [],
   freeze: [],

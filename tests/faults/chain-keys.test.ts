@@ -90,7 +90,7 @@ interface Household {
 
 async function newHousehold(): Promise<Household> {
   const host = await newPerson();
-  const second = newNewcomer(stack.stack, host, "letInBySignature", 0);
+  const second = newNewcomer(stack.stack, host, "enrollmentBySignature", 0);
   await beLetIn(stack.stack, second);
   return { host, second, stranger: generateDeviceKey(), heightBefore: 0n };
 }

@@ -9,7 +9,7 @@ import { SIGNER_FAULT_POINTS } from "../../services/signer/src/fault-points.ts";
 
 /** What a person does. */
 export type Way = keyof FaultPoints & string;
-export type LetInWay = "letInBySignature" | "letInByTransaction";
+export type EnrollmentWay = "enrollmentBySignature" | "enrollmentByTransaction";
 
 const lists: Record<string, FaultPoints> = {
   gateway: GATEWAY_FAULT_POINTS,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type Cell, createExecutioner } from "./executioner.ts";
-import { faultPointsOf, isSettlement, type LetInWay } from "./fault-points.ts";
+import { faultPointsOf, isSettlement, type EnrollmentWay } from "./fault-points.ts";
 import { type FaultStack, type Program, programs, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
 import { beLetIn, type Newcomer, newNewcomer } from "./newcomer.ts";
@@ -14,7 +14,7 @@ const CROWD_AT_LEAST = 8;
 const LIMIT_MS = 240_000;
 
 /** Changes on chain and time locks have tests of their own: chain-keys.test.ts, time-locks.test.ts. */
-type WithKills = LetInWay | "signUp";
+type WithKills = EnrollmentWay | "signUp";
 
 interface Part {
   name: string;
@@ -32,7 +32,7 @@ const parts: readonly Part[] = [
   {
     name: "letting a device in",
     crowd: 18,
-    ways: ["letInBySignature", "letInByTransaction"],
+    ways: ["enrollmentBySignature", "enrollmentByTransaction"],
     publishers: ["auth", "account", "device", "key"],
   },
 ];
@@ -78,7 +78,7 @@ async function signUpAndSettle(): Promise<void> {
   });
 }
 
-async function letSomebodyIn(way: LetInWay): Promise<void> {
+async function letSomebodyIn(way: EnrollmentWay): Promise<void> {
   // Only a part of the matrix has fewer people than go their ways at once.
   while (hosts.length === 0) await signUpAndSettle();
   const host = hosts.shift()!;

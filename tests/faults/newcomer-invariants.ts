@@ -3,7 +3,7 @@ import type { Books } from "./invariants.ts";
 import type { Newcomer } from "./newcomer.ts";
 
 /** What the stream tells of a request that was approved and finished; whoever looks at it may have its message renewed. */
-const TOLD = { letInBySignature: ["approved", "sealed", "finished"], letInByTransaction: ["approved", "finished"] };
+const TOLD = { enrollmentBySignature: ["approved", "sealed", "finished"], enrollmentByTransaction: ["approved", "finished"] };
 
 /** What does not hold about a phone that was let in: one transaction, key, device, way into a session, and one story told of it. */
 export function wrongWithNewcomer(
@@ -52,7 +52,7 @@ export function wrongWithNewcomer(
   const additions = books.additions.filter((row) => row.user_key === publicKey);
   const bySignature = [["sealed", transactionId, index]];
   const addition = additions.map((row) => [row.state, row.transaction_id, row.key_index]);
-  expect("additions", addition, way === "letInBySignature" ? bySignature : []);
+  expect("additions", addition, way === "enrollmentBySignature" ? bySignature : []);
 
   const signIns = books.signIns.filter((row) => row.user_key === publicKey);
   const signIn = signIns.map((row) => [row.id, row.transaction_id, row.finished_at !== null]);

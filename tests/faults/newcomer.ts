@@ -3,21 +3,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, sendKeyAddition, type TwoFactorApproval, type TwoFactorAsked } from "@countersign/client";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { expect } from "vitest";
-import type { LetInWay } from "./fault-points.ts";
+import type { EnrollmentWay } from "./fault-points.ts";
 import { AGAIN_MS, logIn, newPhone, PATIENCE_MS, type Phone, persist, tell } from "./phone.ts";
 
 /** A second phone of somebody who has signed up. */
 export interface Newcomer extends Phone {
   /** The phone that lets this one in. */
   host: Phone;
-  way: LetInWay;
+  way: EnrollmentWay;
   /** Of the request for approval. */
   requestId: string;
   /** Whether the answer that let it in arrived; else it has signed in by challenge. */
   answered: boolean;
 }
 
-export const newNewcomer = (stack: Stack, host: Phone, way: LetInWay, first: number): Newcomer => {
+export const newNewcomer = (stack: Stack, host: Phone, way: EnrollmentWay, first: number): Newcomer => {
   const { email, accountId } = host;
   return { ...newPhone(stack, first), email, accountId, host, way, requestId: "", answered: false };
 };
@@ -77,7 +77,7 @@ async function approve(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked):
 
 async function approvalOf(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked): Promise<TwoFactorApproval> {
   const { way, host, client, deviceKey } = newcomer;
-  if (way === "letInBySignature") return { matchingCode: await client.matchingCode(asked) };
+  if (way === "enrollmentBySignature") return { matchingCode: await client.matchingCode(asked) };
   const [{ chainName, accessNode, paymaster }] = stack.chains as [(typeof stack.chains)[number]];
   const network = { chainName, accessNode, paymaster };
   const { algorithm, publicKey } = deviceKey;

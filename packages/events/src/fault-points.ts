@@ -5,8 +5,8 @@ const published = ["published"] as const;
 /** Every place of the publisher at which a fault test may kill. */
 export const OUTBOX_FAULT_POINTS = {
   signUp: published,
-  letInBySignature: published,
-  letInByTransaction: published,
+  enrollmentBySignature: published,
+  enrollmentByTransaction: published,
   chainChange: published,
   timeLock: published,
   freeze: published,

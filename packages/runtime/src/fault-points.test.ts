@@ -8,8 +8,8 @@ import { startService } from "./process.ts";
 
 const faultPoint = defineFaultPoints("try", {
   signUp: ["begun", "done"],
-  letInBySignature: [],
-  letInByTransaction: [],
+  enrollmentBySignature: [],
+  enrollmentByTransaction: [],
   chainChange: [],
   timeLock: [],
   freeze: [],

@@ -14,9 +14,9 @@ let reach: ((point: string) => Promise<void>) | undefined;
 export interface FaultPoints<Name extends string = string> {
   readonly signUp: readonly Name[];
   /** A new device is let in by an approver's signature. */
-  readonly letInBySignature: readonly Name[];
+  readonly enrollmentBySignature: readonly Name[];
   /** A new device is let in by a transaction that the approver has sent. */
-  readonly letInByTransaction: readonly Name[];
+  readonly enrollmentByTransaction: readonly Name[];
   /** Keys change on chain by a transaction that no service has to do with. */
   readonly chainChange: readonly Name[];
   /** Something is asked for that waits, and is signed after its delay. */

@@ -16,7 +16,7 @@ export const ACCOUNT_FAULT_POINTS = {
     "events committed",
     "deployment found",
   ],
-  letInBySignature: [
+  enrollmentBySignature: [
     "addition prepared",
     "addition co-signed",
     "addition sponsored",
@@ -26,10 +26,10 @@ export const ACCOUNT_FAULT_POINTS = {
     "addition settled",
     ...watch,
   ],
-  letInByTransaction: ["addition prepared", "addition verified", ...watch],
+  enrollmentByTransaction: ["addition prepared", "addition verified", ...watch],
   chainChange: watch,
   timeLock: [],
-  freeze: ["freeze heard of", "void signed", "void submitted", "void sealed", "freeze followed"],
+  freeze: ["freeze received", "void signed", "void submitted", "void sealed", "freeze followed"],
   settlement: ["usage reported"],
   chainAlert: ["alert raised"],
   rotateServerKey: [

@@ -4,10 +4,10 @@ import { SIGN_UP_STEPS, type SignUpStep } from "./domain/sign-up-steps.ts";
 /** Before a step's call, and after it but before it is marked as done. */
 const aroundSteps = SIGN_UP_STEPS.flatMap((step) => [`before ${step}`, `after ${step}`] as const);
 
-const letIn = [
+const enrollment = [
   "request begun",
   "request opened",
-  "request heard of",
+  "request received",
   "request taken note of",
   "admission begun",
   "key admitted",
@@ -17,17 +17,17 @@ const letIn = [
   "let in",
 ] as const;
 
-const revocation = ["revocation heard of", "revocation followed"] as const;
+const revocation = ["revocation received", "revocation followed"] as const;
 
 type SignUpPoint = "claimed" | `${"before" | "after"} ${SignUpStep}` | "done" | "session begun";
 
 /** Every place of auth's sign-up, and of its part in letting a device in and in shutting out a key that was revoked, at which a fault test may kill. */
 export const AUTH_FAULT_POINTS: FaultPoints<
-  SignUpPoint | (typeof letIn)[number] | (typeof revocation)[number] | "account held"
+  SignUpPoint | (typeof enrollment)[number] | (typeof revocation)[number] | "account held"
 > = {
   signUp: ["claimed", ...aroundSteps, "done", "session begun"],
-  letInBySignature: letIn,
-  letInByTransaction: letIn,
+  enrollmentBySignature: enrollment,
+  enrollmentByTransaction: enrollment,
   chainChange: revocation,
   timeLock: [],
   freeze: [],

@@ -10,9 +10,9 @@ const request = ["request committed", "approval committed", "finish committed", 
  */
 export const DEVICE_FAULT_POINTS = {
   signUp: registration,
-  letInBySignature: [...request, "attempt committed", "attempt submitted", "outcome known", "seal committed"],
-  letInByTransaction: [...request, "transaction verified"],
-  chainChange: ["revocation heard of", "revocation followed"],
+  enrollmentBySignature: [...request, "attempt committed", "attempt submitted", "outcome known", "seal committed"],
+  enrollmentByTransaction: [...request, "transaction verified"],
+  chainChange: ["revocation received", "revocation followed"],
   timeLock: [],
   freeze: [],
 } as const;

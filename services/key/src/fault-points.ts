@@ -2,16 +2,16 @@ import { defineFaultPoints } from "@countersign/runtime";
 
 const registration = ["before commit", "committed"] as const;
 
-const change = ["change heard of", "change before commit", "change followed"] as const;
+const change = ["change received", "change before commit", "change followed"] as const;
 
 /** The chain tells of a key too, sooner or later than whoever let it in. */
-const letIn = [...registration, ...change] as const;
+const enrollment = [...registration, ...change] as const;
 
 /** Every place of a registration, and of following the chain, at which a fault test may kill. */
 export const KEY_FAULT_POINTS = {
   signUp: registration,
-  letInBySignature: letIn,
-  letInByTransaction: letIn,
+  enrollmentBySignature: enrollment,
+  enrollmentByTransaction: enrollment,
   chainChange: [...change, "strangers before commit", "strangers told"],
   timeLock: [],
   freeze: [],

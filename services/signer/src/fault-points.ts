@@ -5,8 +5,8 @@ const signature = ["signature made", "audit committed"] as const;
 /** Every place of a signature, a delay or a binding at which a fault test may kill. */
 export const SIGNER_FAULT_POINTS = {
   signUp: [...signature, "binding committed"],
-  letInBySignature: signature,
-  letInByTransaction: signature,
+  enrollmentBySignature: signature,
+  enrollmentByTransaction: signature,
   chainChange: [],
   timeLock: ["delay before commit", "delay started", "recovery key remembered", ...signature],
   freeze: signature,

@@ -25,7 +25,7 @@ export const onAccountFrozen =
   async ({ event, attempt }: DeliveredEvent): Promise<void> => {
     const { accountId, accountFrozen, occurredAt } = event;
     if (!accountFrozen?.frozen || !isUuid(accountId)) return;
-    await faultPoint("freeze heard of");
+    await faultPoint("freeze received");
     let wasFrozen = false;
     try {
       const begun = clock.now();

@@ -12,7 +12,7 @@ export const onKeyEvent =
     if (!occurredAt || !isUuid(accountId)) return;
     if (keyRevoked && subject.endsWith(".key-revoked")) {
       const accountKey = publicKeyFromProto(keyRevoked.accountKey);
-      await faultPoint("revocation heard of");
+      await faultPoint("revocation received");
       await store.endRevoked({ accountId, accountKey, revokedAt: occurredAt, requestId });
       await faultPoint("revocation followed");
     } else if (accountLeft && subject.endsWith(".account-left")) {

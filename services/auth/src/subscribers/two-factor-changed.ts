@@ -23,7 +23,7 @@ export const onTwoFactorChanged =
     const { accountId, requestId, twoFactorChanged } = event;
     if (!twoFactorChanged || !isUuid(accountId) || !isUuid(twoFactorChanged.id)) return;
     const { id, status } = twoFactorChanged;
-    await faultPoint("request heard of");
+    await faultPoint("request received");
     if (status === "approved" || status === "sealed") await admit(accountId, id, { requestId, signal });
     else if (OVER.includes(status)) await endToken(accountId, id);
     await faultPoint("request taken note of");

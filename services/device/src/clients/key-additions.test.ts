@@ -26,7 +26,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     expect(client.prepareKeyAddition).toHaveBeenCalledWith(request, expect.objectContaining({ idempotent: true }));
   });
 
-  it("submits once, with the user's token and whatever becomes of their connection", async () => {
+  it("submits once, with the user's token also after their connection has ended", async () => {
     const { client, port } = withAnswers({ submitKeyAddition: { transaction } });
     const signed = { signature: "01".repeat(64), extensionData: "01c0" };
     const submission = { ...addition, attemptId: "t", message: Buffer.from("m"), approverKey, signature: signed };

@@ -86,7 +86,7 @@ describe("watching an account", () => {
     expect(await take(stream, 1)).toEqual(["7 device.updated"]);
   });
 
-  it("does not repeat what a replica that was ahead has told", async () => {
+  it("does not repeat what a replica that was ahead has sent", async () => {
     happen();
     happen({ behind: true });
     const stream = watch("2");

@@ -16,7 +16,7 @@ describe("the sweeper of requests", () => {
     world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
   });
 
-  it("lets whatever is due expire, however much it is, and tells each once", async () => {
+  it("expires every due request, however many, with one event each", async () => {
     for (let account = 0; account < 60; account++) {
       const accountId = v7();
       for (let index = 0; index < 2; index++) await world.open(world.enrollmentRequest(accountId));

@@ -95,7 +95,7 @@ const frozen = (name: "frozen" | "unfrozen") =>
   event(`auth.account-${name}`, { accountFrozen: { frozen: name === "frozen", cause: "user" } });
 
 describe("notices", () => {
-  it("tell of a sign-in, by push and mail, with nothing in it that a client wrote", async () => {
+  it("report a sign-in, by push and mail, with nothing in it that a client wrote", async () => {
     clock.advance(3_600_000);
     const delivered = signedIn();
     await handler()(delivered);
@@ -107,13 +107,13 @@ describe("notices", () => {
     expect(mails[0]!.text).not.toContain(accountId);
   });
 
-  it("do not tell of the sign-up's own device and session", async () => {
+  it("do not report the sign-up's own device and session", async () => {
     await handler()(registered("first"));
     await handler()(signedIn());
     expect(mails).toEqual([]);
   });
 
-  it("tell of a further device once: its first sign-in is no second notice", async () => {
+  it("report a further device once: its first sign-in is no second notice", async () => {
     clock.advance(3_600_000);
     history.push({ id: "second", publicKey: second.publicKey, createdAt: clock.now() });
     await handler()(registered("second"));
@@ -124,7 +124,7 @@ describe("notices", () => {
     expect(mails).toHaveLength(2);
   });
 
-  it("tell of a freeze and its end", async () => {
+  it("report a freeze and its end", async () => {
     await handler()(frozen("frozen"));
     await handler()(frozen("unfrozen"));
     expect(pushes.map(({ kind }) => kind)).toEqual(["notice.frozen", "notice.unfrozen"]);
@@ -141,7 +141,7 @@ describe("notices", () => {
     ]);
   });
 
-  it("tell of an alert of the chain watch once, with its freeze", async () => {
+  it("report an alert of the chain watch once, with its freeze", async () => {
     const alert = (freezes: boolean) =>
       event("account.chain-alert", {
         chainAlert: {

@@ -151,7 +151,7 @@ describe("SMTP", () => {
     expect(received).toEqual([]);
   });
 
-  it("is told nothing without TLS", async () => {
+  it("receives nothing without TLS", async () => {
     const sender = mailer(true);
     await expect(sender.send(mail)).rejects.toThrow("the SMTP server did not accept the mail");
     sender.close();

@@ -85,7 +85,7 @@ describe("APNs", () => {
     expect(sessions.size).toBe(1);
   });
 
-  it("is shown a token of the team's key, made anew before its hour is over", async () => {
+  it("is shown a token of the team's key, made again before its hour is over", async () => {
     const tokenOf = (index: number) => (seen[index]!.headers.authorization as string).replace("bearer ", "");
     await adapter.send(message());
     clock.advance(49 * 60_000);
@@ -99,7 +99,7 @@ describe("APNs", () => {
     expect(payload).toEqual({ iss: "TEAM123456", iat: clock.now().getTime() / 1_000 });
   });
 
-  it("makes a token anew that Apple says is over, but not again and again", async () => {
+  it("makes a token again that Apple says is over, but not again and again", async () => {
     answer = { status: 403, reason: "ExpiredProviderToken" };
     for (const minutes of [0, 10, 30]) {
       clock.advance(minutes * 60_000);
@@ -121,7 +121,7 @@ describe("APNs", () => {
     expect(await adapter.send(message())).toBe("rejected");
   });
 
-  it("rejects what is no device token without asking: it would stand in a path", async () => {
+  it("rejects what is no device token without asking: it would become part of a path", async () => {
     expect(await adapter.send({ ...message(), pushToken: "../../x" })).toBe("rejected");
     expect(seen).toHaveLength(0);
   });

@@ -51,6 +51,6 @@ export function retryAfterMs(header: string | null | undefined, now: Date): numb
 
 const MAX_PROVIDER_CODE = /^[A-Za-z_]{1,64}$/;
 
-/** A code from a push service, as far as it may stand in a log line. */
+/** Returns a push service's error code in a form that may be logged. */
 export const codeOf = (value: unknown): string =>
   typeof value === "string" && MAX_PROVIDER_CODE.test(value) ? value : "without a code";

@@ -66,7 +66,7 @@ beforeEach(() => {
 describe("pushing an event", () => {
   const devices = () => [deviceWith("one", "fcm"), deviceWith("two", apnsToken), deviceWith("three", "")];
 
-  it("tells each device with a token, one of them visibly, once", async () => {
+  it("pushes once to each device with a token, visibly to one", async () => {
     await push()(devices(), event);
     expect(sent.map(({ pushToken, visible }) => [pushToken, visible])).toEqual([
       ["fcm", true],
@@ -82,7 +82,7 @@ describe("pushing an event", () => {
     expect(cleared).toEqual([["one", "fcm"]]);
   });
 
-  it("comes again for those only that could not be told", async () => {
+  it("is repeated for those only that could not be reached", async () => {
     outcome = ({ pushToken }) => {
       if (pushToken === "fcm") throw new PushDelayed("away");
       return "sent";

@@ -151,7 +151,7 @@ describe("device over gRPC with mutual TLS", () => {
     await expect(gateway.registerDevice(registration(accountId, key))).rejects.toEqual(refused("CallerNotAllowed"));
     await expect(auth.listDevices({}, { token: signIn(accountId, key) })).rejects.toEqual(refused("CallerNotAllowed"));
     await expect(gateway.listDevices({})).rejects.toEqual(refused("Unauthenticated"));
-    await expect(gateway.listDevices({}, { token: "stranger" })).rejects.toEqual(refused("InvalidAccessToken"));
+    await expect(gateway.listDevices({}, { token: "an outsider" })).rejects.toEqual(refused("InvalidAccessToken"));
     const ephemeral = signIn(accountId, key, "sign");
     await expect(gateway.listDevices({}, { token: ephemeral })).rejects.toEqual(refused("InsufficientScope"));
   });

@@ -83,7 +83,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
 
   let old: Registered;
   let token: { token: string };
-  const wireWish = (accountId: string, changes: object = {}) => {
+  const wireRequest = (accountId: string, changes: object = {}) => {
     const key = publicKeyToProto(generateKeyPair().publicKey);
     return {
       id: v7(),
@@ -98,7 +98,7 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     };
   };
   const open = async (changes: object = {}): Promise<TwoFactorAuth> =>
-    (await auth.openTwoFactor(wireWish(old.device.accountId, changes))).twoFactorAuth!;
+    (await auth.openTwoFactor(wireRequest(old.device.accountId, changes))).twoFactorAuth!;
   const signatureOver = (message: Uint8Array) => ({
     signature: Buffer.from(signMessage(old.keys.privateKey, message)),
     clientDataJson: Buffer.alloc(0),
@@ -113,22 +113,22 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     token = signIn(old);
   });
 
-  it("goes from the wish to the end", async () => {
-    const asking = wireWish(old.device.accountId);
-    const wish = { ...asking, userKey: { ...asking.userKey, device: { ...someAttributes, pushToken: "theirs" } } };
+  it("goes from the request to the end", async () => {
+    const asking = wireRequest(old.device.accountId);
+    const command = { ...asking, userKey: { ...asking.userKey, device: { ...someAttributes, pushToken: "theirs" } } };
     const update = updateDevice({ store: world.devices, clock });
     const { session, device } = old;
     await update({ session, publicKey: device.publicKey.publicKey, changes: { pushToken: "mine" }, requestId: "test" });
-    const { twoFactorAuth: opened } = await auth.openTwoFactor(wish);
+    const { twoFactorAuth: opened } = await auth.openTwoFactor(command);
     expect(opened).toMatchObject({
-      id: wish.id,
-      accountId: wish.accountId,
+      id: command.id,
+      accountId: command.accountId,
       status: TwoFactorStatus.TWO_FACTOR_STATUS_PENDING,
       resultTxId: "",
-      expiresAt: wish.expiresAt,
-      request: { app: wish.app, signIn: wish.signIn, requestedAt: clock.now() },
+      expiresAt: command.expiresAt,
+      request: { app: command.app, signIn: command.signIn, requestedAt: clock.now() },
     });
-    expect(opened?.request?.srcDevice?.publicKey).toEqual(wish.userKey.deviceKey);
+    expect(opened?.request?.srcDevice?.publicKey).toEqual(command.userKey.deviceKey);
     expect(opened?.request?.destDevice?.id).toBe(old.device.id);
 
     const { id, message } = opened!.request!;
@@ -146,21 +146,21 @@ describe("requests for approval over gRPC with mutual TLS", () => {
     const { twoFactorAuth: redirected } = await gateway.redirectTwoFactor({ id, destDeviceId }, token);
     expect(pushTokens(redirected!)).toEqual(["", "mine"]);
 
-    const { accountId } = wish;
+    const { accountId } = command;
     expect(redirected?.request?.message).toEqual(message);
-    await gateway.approveTwoFactor({ id: wish.id, signature: signatureOver(message) }, token);
+    await gateway.approveTwoFactor({ id: command.id, signature: signatureOver(message) }, token);
     expect(await auth.describeEnrollment({ accountId, id })).toMatchObject({ sealed: false, keyIndex: -1 });
     world.chain.decide("sealed");
-    const admission = await auth.describeEnrollment({ accountId, id });
-    expect(admission).toMatchObject({
+    const enrollment = await auth.describeEnrollment({ accountId, id });
+    expect(enrollment).toMatchObject({
       sealed: true,
       keyIndex: 2,
-      chainName: wish.chainName,
-      userKey: wish.userKey,
-      app: wish.app,
+      chainName: command.chainName,
+      userKey: command.userKey,
+      app: command.app,
     });
-    expect(admission.transaction?.chainName).toBe(wish.chainName);
-    expect(admission.twoFactorAuth?.resultTxId).toBe(admission.transaction?.id);
+    expect(enrollment.transaction?.chainName).toBe(command.chainName);
+    expect(enrollment.twoFactorAuth?.resultTxId).toBe(enrollment.transaction?.id);
     const { twoFactorAuth: finished } = await auth.finishTwoFactor({ accountId, id });
     expect(finished?.status).toBe(TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED);
     await expect(auth.finishTwoFactor({ accountId, id })).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
@@ -213,20 +213,20 @@ describe("requests for approval over gRPC with mutual TLS", () => {
 
   it("is each account's own", async () => {
     const { id } = await open();
-    const stranger = signIn(await world.device(v7()));
+    const outsider = signIn(await world.device(v7()));
     const notFound = refused("TwoFactorAuthNotFound");
-    await expect(gateway.getTwoFactor({ id }, stranger)).rejects.toMatchObject(notFound);
-    await expect(gateway.rejectTwoFactor({ id }, stranger)).rejects.toMatchObject(notFound);
-    await expect(gateway.approveTwoFactor({ id, txId: TX }, stranger)).rejects.toMatchObject(notFound);
+    await expect(gateway.getTwoFactor({ id }, outsider)).rejects.toMatchObject(notFound);
+    await expect(gateway.rejectTwoFactor({ id }, outsider)).rejects.toMatchObject(notFound);
+    await expect(gateway.approveTwoFactor({ id, txId: TX }, outsider)).rejects.toMatchObject(notFound);
     await expect(auth.describeEnrollment({ accountId: v7(), id })).rejects.toMatchObject(notFound);
-    expect((await gateway.listTwoFactor({ status: 0 }, stranger)).twoFactorAuths).toEqual([]);
+    expect((await gateway.listTwoFactor({ status: 0 }, outsider)).twoFactorAuths).toEqual([]);
   });
 
   it("asks for the right caller and a full token", async () => {
     const { id } = await open();
     const { accountId } = old.device;
     const notAllowed = refused("CallerNotAllowed");
-    await expect(gateway.openTwoFactor(wireWish(accountId))).rejects.toMatchObject(notAllowed);
+    await expect(gateway.openTwoFactor(wireRequest(accountId))).rejects.toMatchObject(notAllowed);
     await expect(gateway.finishTwoFactor({ accountId, id })).rejects.toMatchObject(notAllowed);
     await expect(gateway.describeEnrollment({ accountId, id })).rejects.toMatchObject(notAllowed);
     await expect(auth.approveTwoFactor({ id, txId: TX }, token)).rejects.toMatchObject(notAllowed);

@@ -32,7 +32,7 @@ describe("deliveries in Postgres", () => {
     ...changes,
   });
 
-  it("remember what was told, whoever tells it twice", async () => {
+  it("remember what was delivered, and by no second replica", async () => {
     const store = prismaDeliveryStore(prisma);
     const delivery = { eventId: v7(), target: "email", accountId: v7(), kind: "frozen", at: clock.now() };
     expect(await store.has(delivery.eventId, "email")).toBe(false);

@@ -101,7 +101,7 @@ describe("devices in Postgres", () => {
   it("changes what is present, and only of the session's account", async () => {
     const { register, update, list } = commands();
     const own = await register(someRegistration(accountId));
-    const stranger = await register(someRegistration(v7()));
+    const outsider = await register(someRegistration(v7()));
     const session = { accountId, sessionKey: own.publicKey };
     const changes = { name: "Nörd’s 📱", pushToken: "p".repeat(4096), lang: "" };
     await update({ session, publicKey: own.publicKey.publicKey, changes, requestId: "update" });
@@ -111,18 +111,18 @@ describe("devices in Postgres", () => {
       "device-updated",
     ]);
 
-    const other = update({ session, publicKey: stranger.publicKey.publicKey, changes: { name: "x" }, requestId: "x" });
+    const other = update({ session, publicKey: outsider.publicKey.publicKey, changes: { name: "x" }, requestId: "x" });
     await expect(other).rejects.toMatchObject({ reason: "DeviceNotFound" });
-    expect(await list({ accountId: stranger.accountId })).toEqual([stranger]);
+    expect(await list({ accountId: outsider.accountId })).toEqual([outsider]);
   });
 
   it("lets one of two old devices win that remove each other at once", async () => {
     const { register, remove, list } = commands();
     const devices = [await register(someRegistration(accountId)), await register(someRegistration(accountId))];
     clock.advance(YOUNG_DEVICE_MS);
-    const byEachOther = devices.map((asker, index) =>
+    const byEachOther = devices.map((caller, index) =>
       remove({
-        session: { accountId, sessionKey: asker.publicKey },
+        session: { accountId, sessionKey: caller.publicKey },
         publicKey: devices[1 - index]!.publicKey.publicKey,
         access: undefined,
         requestId: "test",
@@ -151,7 +151,7 @@ describe("devices in Postgres", () => {
     expect(await list({ accountId })).toHaveLength(1);
   });
 
-  it("removes once, tells once, and lets the key be registered again", async () => {
+  it("removes once, emits once, and lets the key be registered again", async () => {
     const { register, remove, list } = commands();
     const command = someRegistration(accountId);
     const device = await register(command);

@@ -37,34 +37,34 @@ describe("requests for approval in Postgres", () => {
   });
 
   const row = async () => (await world.requests.find(accountId, asked.id))!;
-  const told = async (id = asked.id) => {
+  const emitted = async (id = asked.id) => {
     const subject = `cs.v1.device.${accountId}.two-factor-changed`;
     const rows = await prisma.outbox.findMany({ where: { subject }, orderBy: { id: "asc" } });
     const events = rows.map(({ payload }) => Event.decode(payload).twoFactorChanged);
     return events.filter((event) => event?.id === id).map((event) => event?.status);
   };
   const of = (id = asked.id) => ({ session: old.session, id, requestId: "test" });
-  const admission = () => ({ accountId, id: asked.id, requestId: "test" });
+  const enrollment = () => ({ accountId, id: asked.id, requestId: "test" });
 
   it("keeps everything that was asked", async () => {
     expect(await row()).toEqual(asked);
     const [shown] = await world.list({ session: old.session, status: "pending", requestId: "test" });
     expect(shown?.destDevice?.id).toBe(old.device.id);
-    expect(await told()).toEqual(["pending"]);
+    expect(await emitted()).toEqual(["pending"]);
   });
 
   it("opens once when the same call comes twice at once, and never for two accounts", async () => {
-    const wish = world.enrollmentRequest(accountId);
-    const [first, second] = await Promise.all([world.open(wish), world.open(wish)]);
+    const command = world.enrollmentRequest(accountId);
+    const [first, second] = await Promise.all([world.open(command), world.open(command)]);
     expect(second.request.messageId).toBe(first.request.messageId);
-    expect(await told(wish.id)).toEqual(["pending"]);
-    const stolen = world.open(world.enrollmentRequest(v7(), { id: wish.id }));
+    expect(await emitted(command.id)).toEqual(["pending"]);
+    const stolen = world.open(world.enrollmentRequest(v7(), { id: command.id }));
     await expect(stolen).rejects.toMatchObject(refused("InvalidRequest"));
   });
 
   it("keeps the limit of five among twelve at once", async () => {
-    const wishes = Array.from({ length: 12 }, () => world.open(world.enrollmentRequest(accountId)));
-    const results = await Promise.allSettled(wishes);
+    const commands = Array.from({ length: 12 }, () => world.open(world.enrollmentRequest(accountId)));
+    const results = await Promise.allSettled(commands);
     const limited = results.filter((result) => result.status === "rejected");
     expect(limited).toHaveLength(8);
     for (const { reason } of limited) {
@@ -95,7 +95,7 @@ describe("requests for approval in Postgres", () => {
     world.chain.renew();
     const reads = await Promise.all(Array.from({ length: 8 }, () => world.get(of())));
     expect(new Set(reads.map(({ request }) => request.messageId)).size).toBe(1);
-    expect(await told()).toEqual(["pending", "pending"]);
+    expect(await emitted()).toEqual(["pending", "pending"]);
   });
 
   it("gives an unsettled attempt to one of several replicas", async () => {
@@ -112,15 +112,15 @@ describe("requests for approval in Postgres", () => {
 
   it("is approved, sealed and finished once, among many at once", async () => {
     await world.sign(old, asked.id, asked.message);
-    await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthPending"));
+    await expect(world.finish(enrollment())).rejects.toMatchObject(refused("TwoFactorAuthPending"));
     world.chain.decide("sealed");
-    expect((await world.describe(admission())).request).toMatchObject({ status: "approved", keyIndex: 2 });
-    const finishes = await Promise.allSettled(Array.from({ length: 6 }, () => world.finish(admission())));
+    expect((await world.describe(enrollment())).request).toMatchObject({ status: "approved", keyIndex: 2 });
+    const finishes = await Promise.allSettled(Array.from({ length: 6 }, () => world.finish(enrollment())));
     expect(finishes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const finish of finishes) {
       if (finish.status === "rejected") expect(finish.reason).toMatchObject(refused("TwoFactorAuthFinished"));
     }
-    expect(await told()).toEqual(["pending", "approved", "sealed", "finished"]);
+    expect(await emitted()).toEqual(["pending", "approved", "sealed", "finished"]);
   });
 
   it("keeps to the table of states under random sequences of all commands", async () => {
@@ -138,20 +138,20 @@ describe("requests for approval in Postgres", () => {
         await world.sweep();
       },
       redirect: () => world.redirect({ ...of(), destDeviceId: old.device.id }),
-      finish: () => world.finish(admission()),
+      finish: () => world.finish(enrollment()),
     };
     type Racer = keyof typeof racers;
     const names = Object.keys(racers) as Racer[];
     const pairs = names.flatMap((first, index) => names.slice(index).map((second) => [first, second] as const));
     const decides = new Set<Racer>(["sign", "report", "reject"]);
 
-    it.each(pairs)("%s and %s: one outcome, told once", async (...pair) => {
+    it.each(pairs)("%s and %s: one outcome, one event", async (...pair) => {
       for (let round = 0; round < 3; round++) {
         if (round > 0) asked = (await world.open(world.enrollmentRequest(accountId))).request;
         const before = asked.expiresAt;
         const results = await Promise.allSettled(pair.map((name) => racers[name]()));
         const final = await row();
-        const events = (await told()).filter((status) => status !== "pending");
+        const events = (await emitted()).filter((status) => status !== "pending");
 
         // The same decision of the same device succeeds twice.
         const decided = pair.filter((name, index) => decides.has(name) && results[index]?.status === "fulfilled");

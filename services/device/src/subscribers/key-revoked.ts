@@ -11,7 +11,7 @@ export const onKeyRevoked =
     const { accountId, occurredAt, requestId, keyRevoked } = event;
     if (!keyRevoked?.lastOfDevice || !keyRevoked.deviceKey || !occurredAt || !isUuid(accountId)) return;
     const deviceKey = publicKeyFromProto(keyRevoked.deviceKey);
-    await faultPoint("revocation heard of");
+    await faultPoint("revocation received");
     await retire({ accountId, deviceKey, revokedAt: occurredAt, requestId });
     await faultPoint("revocation followed");
   };

@@ -10,7 +10,7 @@ export const onAccountKeysChanged =
     const { accountId, requestId, accountKeysChanged } = event;
     if (!accountKeysChanged || !isUuid(accountId)) return;
     const { chainName, height } = accountKeysChanged;
-    await faultPoint("change heard of");
+    await faultPoint("change received");
     await follow({ accountId, requestId, atLeast: { chainName, height } });
     await faultPoint("change followed");
   };

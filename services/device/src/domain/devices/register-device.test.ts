@@ -12,7 +12,7 @@ describe("registerDevice", () => {
     return { store, register: registerDevice({ store, clock: new FixedClock(), maxDevices }) };
   };
 
-  it("registers a device and tells of it", async () => {
+  it("registers a device and emits an event", async () => {
     const { store, register } = setUp();
     const command = someRegistration(accountId);
     const device = await register(command);
@@ -22,7 +22,7 @@ describe("registerDevice", () => {
     ]);
   });
 
-  it("gives the device that is there for the same key, whatever else is said", async () => {
+  it("returns the present device for the same key, with any other attributes", async () => {
     const { store, register } = setUp();
     const command = someRegistration(accountId);
     const first = await register(command);

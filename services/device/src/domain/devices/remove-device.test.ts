@@ -18,9 +18,9 @@ describe("removeDevice", () => {
     deviceKeys: devices.map(({ publicKey }) => publicKey),
     recoveryKey,
   });
-  const remove = (asker: Device, device: Device, access?: ChainAccess[]) =>
+  const remove = (caller: Device, device: Device, access?: ChainAccess[]) =>
     removeDevice({ store, clock })({
-      session: { accountId: asker.accountId, sessionKey: asker.publicKey },
+      session: { accountId: caller.accountId, sessionKey: caller.publicKey },
       publicKey: device.publicKey.publicKey,
       access,
       requestId: "test",
@@ -79,15 +79,15 @@ describe("removeDevice", () => {
     await expect(remove(old, young)).resolves.toMatchObject({ id: young.id });
   });
 
-  it("does not hear a removed device", async () => {
+  it("refuses a removed device as the caller", async () => {
     await remove(old, young);
     clock.advance(2 * YOUNG_DEVICE_MS);
     await expect(remove(young, old)).rejects.toMatchObject({ reason: "SessionEnded" });
   });
 
   it("does not find another account's device", async () => {
-    const stranger = await registerDevice({ store, clock, maxDevices: 20 })(someRegistration(v7()));
-    await expect(remove(old, stranger)).rejects.toMatchObject({ reason: "DeviceNotFound" });
-    expect(store.devices.get(stranger.id)?.removedAt).toBeNull();
+    const outsider = await registerDevice({ store, clock, maxDevices: 20 })(someRegistration(v7()));
+    await expect(remove(old, outsider)).rejects.toMatchObject({ reason: "DeviceNotFound" });
+    expect(store.devices.get(outsider.id)?.removedAt).toBeNull();
   });
 });

@@ -52,14 +52,14 @@ describe("updateDevice", () => {
     await expect(update(key, { id: "" })).rejects.toMatchObject({ reason: "InvalidRequest" });
   });
 
-  it("tells nobody where nothing changes", async () => {
+  it("emits nothing where nothing changes", async () => {
     await update(own.publicKey.publicKey, { changes: { name: own.attributes.name } });
     expect(store.events).toEqual([]);
   });
 
   it("does not find another account's device", async () => {
-    const stranger = await registerDevice({ store, clock, maxDevices: 20 })(someRegistration(v7()));
-    await expect(update(stranger.publicKey.publicKey, { changes: { name: "x" } })).rejects.toMatchObject({
+    const outsider = await registerDevice({ store, clock, maxDevices: 20 })(someRegistration(v7()));
+    await expect(update(outsider.publicKey.publicKey, { changes: { name: "x" } })).rejects.toMatchObject({
       reason: "DeviceNotFound",
     });
   });

@@ -37,7 +37,7 @@ describe("approveTwoFactor", () => {
 
   describe("with a signature", () => {
     it.each(["id", "messageId"] as const)(
-      "submits the signed message and tells once, named by its %s",
+      "submits the signed message and emits one event, named by its %s",
       async (name) => {
         await world.sign(old, asked[name], asked.message);
         expect(row()).toMatchObject({ status: "approved", approverId: old.device.id, sealedAt: null });
@@ -62,7 +62,7 @@ describe("approveTwoFactor", () => {
       expect(row().status).toBe("approved");
     });
 
-    it("tells an assertion over an earlier message from a wrong one", async () => {
+    it("distinguishes an assertion over an earlier message from a wrong one", async () => {
       world.chain.renew();
       const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
       await expect(world.assert(old, request.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
@@ -146,7 +146,7 @@ describe("approveTwoFactor", () => {
       expect(statuses()).toEqual(["pending", "approved"]);
     });
 
-    it("tells another device that somebody was first when it settles a lost answer", async () => {
+    it("refuses another device, since reconciling a lost answer shows the first approval", async () => {
       const other = await world.device(accountId);
       world.chain.submission = "lost";
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
@@ -155,7 +155,9 @@ describe("approveTwoFactor", () => {
       expect(row()).toMatchObject({ status: "approved", approverId: old.device.id });
     });
 
-    /** Has the sweeper settle each attempt between its submission and the answer of the account service. */
+    /**
+     * Has the sweeper reconcile each attempt between its submission and the answer of the account service.
+     */
     const sweepBeforeAnswer = (answer?: AppError) => {
       const { submit } = world.chain;
       world.chain.submit = async (...args) => {
@@ -210,7 +212,7 @@ describe("approveTwoFactor", () => {
       expect(row()).toMatchObject({ status: "pending", wrongApprovals: 1 });
     });
 
-    it("approves anew when nothing was submitted", async () => {
+    it("approves again when nothing was submitted", async () => {
       world.chain.submission = "lost-before";
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
       const [first] = [row().attemptId];
@@ -326,9 +328,9 @@ describe("approveTwoFactor", () => {
   });
 
   it("is for the account's registered devices only, and not for the asking one", async () => {
-    const stranger = await world.device(v7());
-    await expect(world.sign(stranger, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
-    const removed = { ...old, session: { ...old.session, sessionKey: stranger.keys.publicKey } };
+    const outsider = await world.device(v7());
+    await expect(world.sign(outsider, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
+    const removed = { ...old, session: { ...old.session, sessionKey: outsider.keys.publicKey } };
     await expect(world.sign(removed, asked.id, asked.message)).rejects.toMatchObject(refused("SessionEnded"));
     const itself = { ...old, session: { ...old.session, accountKey: asked.userKey.accountKey } };
     await expect(world.sign(itself, asked.id, asked.message)).rejects.toMatchObject(refused("InsufficientScope"));
@@ -352,7 +354,7 @@ describe("approveTwoFactor", () => {
     },
   );
 
-  it.each(["sign", "report"] as const)("lets nobody in where there is no room any more (%s)", async (way) => {
+  it.each(["sign", "report"] as const)("enrolls no device where the device limit is reached (%s)", async (way) => {
     for (let index = 1; index < 20; index++) await world.device(accountId);
     const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);
     await expect(approval).rejects.toMatchObject(refused("TooManyDevices"));
@@ -360,7 +362,7 @@ describe("approveTwoFactor", () => {
     expect(world.chain.submissions).toEqual([]);
   });
 
-  it.each(["sign", "report"] as const)("lets nobody in while the account is frozen (%s)", async (way) => {
+  it.each(["sign", "report"] as const)("enrolls no device while the account is frozen (%s)", async (way) => {
     world.frozen.add(accountId);
     const approval = way === "sign" ? world.sign(old, asked.id, asked.message) : world.report(old, asked.id, TX);
     await expect(approval).rejects.toMatchObject(refused("AccountFrozen"));

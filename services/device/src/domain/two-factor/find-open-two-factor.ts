@@ -6,8 +6,8 @@ import type { TwoFactor } from "./two-factor.ts";
 
 /**
  * Returns the session's request if it can be decided: pending, in time, and without an approval under way.
- * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending; those of the account service where an attempt has to
- * be reconciled first.
+ * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending; those of the account service where an attempt has
+ * to be reconciled first.
  */
 export async function findOpenTwoFactor(ports: TwoFactorPorts, { session, id, requestId }: OfTwoFactor) {
   const found = await findTwoFactor(ports, session.accountId, id, requestId);

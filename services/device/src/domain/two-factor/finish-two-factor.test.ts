@@ -17,7 +17,7 @@ describe("describeEnrollment and finishTwoFactor", () => {
   let accountId: string;
   let old: Registered;
   let asked: TwoFactor;
-  const admission = (id = asked.id) => ({ accountId, id, requestId: "test" });
+  const enrollment = (id = asked.id) => ({ accountId, id, requestId: "test" });
 
   beforeEach(async () => {
     store = memoryTwoFactorStore();
@@ -29,16 +29,16 @@ describe("describeEnrollment and finishTwoFactor", () => {
 
   it("waits for the approval and for the seal, then finishes once", async () => {
     const pending = { reason: "TwoFactorAuthPending", retryAfterSeconds: 1 };
-    await expect(world.finish(admission())).rejects.toMatchObject(pending);
+    await expect(world.finish(enrollment())).rejects.toMatchObject(pending);
     await world.sign(old, asked.id, asked.message);
-    await expect(world.finish(admission())).rejects.toMatchObject(pending);
-    expect((await world.describe(admission())).request.sealedAt).toBeNull();
+    await expect(world.finish(enrollment())).rejects.toMatchObject(pending);
+    expect((await world.describe(enrollment())).request.sealedAt).toBeNull();
 
     world.chain.decide("sealed");
-    const { request } = await world.describe(admission(asked.messageId));
+    const { request } = await world.describe(enrollment(asked.messageId));
     expect(request).toMatchObject({ status: "approved", sealedAt: world.clock.now(), keyIndex: 2, reconcileAt: null });
-    expect((await world.finish(admission(asked.messageId))).request.status).toBe("finished");
-    await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
+    expect((await world.finish(enrollment(asked.messageId))).request.status).toBe("finished");
+    await expect(world.finish(enrollment())).rejects.toMatchObject(refused("TwoFactorAuthFinished"));
     expect(store.events.map(({ status }) => status)).toEqual(["pending", "approved", "sealed", "finished"]);
   });
 
@@ -46,14 +46,14 @@ describe("describeEnrollment and finishTwoFactor", () => {
     await world.sign(old, asked.id, asked.message);
     world.chain.decide("sealed");
     world.chain.down = true;
-    expect((await world.describe(admission())).request).toMatchObject({ status: "approved", sealedAt: null });
+    expect((await world.describe(enrollment())).request).toMatchObject({ status: "approved", sealedAt: null });
   });
 
   it("stays admissible after the ephemeral token's end", async () => {
     await world.report(old, asked.id, "ab".repeat(32));
     world.clock.advance(2 * LIFE_MS);
     await world.sweep();
-    expect((await world.finish(admission())).request.status).toBe("finished");
+    expect((await world.finish(enrollment())).request.status).toBe("finished");
   });
 
   it.each(["failed", "sealed"] as const)("follows the chain when nobody asks: %s", async (fate) => {
@@ -65,15 +65,15 @@ describe("describeEnrollment and finishTwoFactor", () => {
     expect(row.status).toBe(fate === "failed" ? "failed" : "approved");
     expect(row.result?.id).toMatch(/^[0-9a-f]{64}$/);
     if (fate === "failed") {
-      await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthFailed"));
+      await expect(world.finish(enrollment())).rejects.toMatchObject(refused("TwoFactorAuthFailed"));
     }
   });
 
   it("says why not", async () => {
     const { request: second } = await world.open(world.enrollmentRequest(accountId));
     await world.reject({ session: old.session, id: second.id, requestId: "test" });
-    await expect(world.finish(admission(second.id))).rejects.toMatchObject(refused("TwoFactorAuthRejected"));
+    await expect(world.finish(enrollment(second.id))).rejects.toMatchObject(refused("TwoFactorAuthRejected"));
     world.clock.advance(LIFE_MS);
-    await expect(world.finish(admission())).rejects.toMatchObject(refused("TwoFactorAuthExpired"));
+    await expect(world.finish(enrollment())).rejects.toMatchObject(refused("TwoFactorAuthExpired"));
   });
 });

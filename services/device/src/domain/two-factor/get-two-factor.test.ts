@@ -62,7 +62,7 @@ describe("reading requests", () => {
     expect((await world.get(of())).request.messageId).toBe(asked.messageId);
   });
 
-  it("finds an overdue request expired, and tells it once", async () => {
+  it("finds an overdue request expired, with one event", async () => {
     world.clock.advance(LIFE_MS);
     const reads = await Promise.all([world.get(of()), world.get(of())]);
     for (const { request } of reads) expect(request.status).toBe("expired");
@@ -83,15 +83,15 @@ describe("reading requests", () => {
   });
 
   it("finds nothing of other accounts, nor what never was", async () => {
-    const stranger = await world.device(v7());
+    const outsider = await world.device(v7());
     const notFound = refused("TwoFactorAuthNotFound");
-    const byStranger = { ...of(), session: stranger.session };
-    await expect(world.get(byStranger)).rejects.toMatchObject(notFound);
-    await expect(world.reject(byStranger)).rejects.toMatchObject(notFound);
-    await expect(world.redirect({ ...byStranger, destDeviceId: stranger.device.id })).rejects.toMatchObject(notFound);
+    const byOutsider = { ...of(), session: outsider.session };
+    await expect(world.get(byOutsider)).rejects.toMatchObject(notFound);
+    await expect(world.reject(byOutsider)).rejects.toMatchObject(notFound);
+    await expect(world.redirect({ ...byOutsider, destDeviceId: outsider.device.id })).rejects.toMatchObject(notFound);
     await expect(world.get(of(v7()))).rejects.toMatchObject(notFound);
-    const admission = { accountId: stranger.device.accountId, id: asked.id, requestId: "test" };
-    await expect(world.describe(admission)).rejects.toMatchObject(notFound);
-    await expect(world.finish(admission)).rejects.toMatchObject(notFound);
+    const enrollment = { accountId: outsider.device.accountId, id: asked.id, requestId: "test" };
+    await expect(world.describe(enrollment)).rejects.toMatchObject(notFound);
+    await expect(world.finish(enrollment)).rejects.toMatchObject(notFound);
   });
 });

@@ -32,25 +32,30 @@ describe("openTwoFactor", () => {
     old = await world.device(accountId);
   });
 
-  it("asks the device used last, and shows the asker", async () => {
+  it("names the device used last, and shows the new device", async () => {
     world.clock.advance(1000);
     const young = await world.device(accountId);
-    const wish = world.enrollmentRequest(accountId);
-    const { request, destDevice } = await world.open(wish);
+    const command = world.enrollmentRequest(accountId);
+    const { request, destDevice } = await world.open(command);
     expect(destDevice).toEqual(young.device);
-    expect(request).toMatchObject({ id: wish.id, status: "pending", userKey: wish.userKey, expiresAt: wish.expiresAt });
+    expect(request).toMatchObject({
+      id: command.id,
+      status: "pending",
+      userKey: command.userKey,
+      expiresAt: command.expiresAt,
+    });
     expect(request.requestedAt).toEqual(world.clock.now());
     expect(request.rejectedInRecovery).toBe(false);
-    expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
+    expect(store.events).toEqual([{ id: command.id, status: "pending" }]);
   });
 
-  it("says itself where the asker is", async () => {
+  it("locates the new device itself", async () => {
     expect((await open()).request.signIn.location).toBe("Bern, Switzerland");
     const signIn = { email: "", ip: "198.51.100.1", location: "Somewhere nice" };
     expect((await open({ signIn })).request.signIn).toEqual({ ...signIn, location: "" });
   });
 
-  it("never asks the asker, nor anybody where there is nobody", async () => {
+  it("never names the new device, nor any where the account has none", async () => {
     const { userKey } = world.enrollmentRequest(accountId);
     const { destDevice } = await open({ userKey: { ...userKey, deviceKey: old.keys.publicKey } });
     expect(destDevice).toBeNull();
@@ -64,27 +69,27 @@ describe("openTwoFactor", () => {
     await update({ session, publicKey: device.publicKey.publicKey, changes, requestId: "test" });
     const { userKey } = world.enrollmentRequest(accountId);
     const claimed = { ...userKey, device: { ...userKey.device, pushToken: "sent" }, deviceKey: old.keys.publicKey };
-    const wish = world.enrollmentRequest(accountId, { userKey: claimed });
+    const command = world.enrollmentRequest(accountId, { userKey: claimed });
     for (let times = 0; times < 2; times++) {
-      expect((await world.open(wish)).pushTokens).toEqual({ src: "sent", dest: "" });
+      expect((await world.open(command)).pushTokens).toEqual({ src: "sent", dest: "" });
     }
   });
 
-  it("gives the same request for the same id, whatever became of it", async () => {
-    const wish = world.enrollmentRequest(accountId);
-    const first = await world.open(wish);
+  it("gives the same request for the same id, in any later state", async () => {
+    const command = world.enrollmentRequest(accountId);
+    const first = await world.open(command);
     world.chain.renew();
-    expect(await world.open(wish)).toEqual(first);
+    expect(await world.open(command)).toEqual(first);
     world.clock.advance(LIFE_MS);
-    expect((await world.open(wish)).request.status).toBe("expired");
-    await expect(world.open({ ...wish, accountId: v7() })).rejects.toMatchObject(refused("InvalidRequest"));
+    expect((await world.open(command)).request.status).toBe("expired");
+    await expect(world.open({ ...command, accountId: v7() })).rejects.toMatchObject(refused("InvalidRequest"));
   });
 
   it("gives the same request to two calls at once", async () => {
-    const wish = world.enrollmentRequest(accountId);
-    const [first, second] = await Promise.all([world.open(wish), world.open(wish)]);
+    const command = world.enrollmentRequest(accountId);
+    const [first, second] = await Promise.all([world.open(command), world.open(command)]);
     expect(second).toEqual(first);
-    expect(store.events).toEqual([{ id: wish.id, status: "pending" }]);
+    expect(store.events).toEqual([{ id: command.id, status: "pending" }]);
   });
 
   it("lets five wait, and says when the first of them is over", async () => {
@@ -98,7 +103,7 @@ describe("openTwoFactor", () => {
     await expect(world.open(world.enrollmentRequest(v7()))).resolves.toBeDefined();
   });
 
-  it("asks nobody where the account has its most devices, unless the asker is one of them", async () => {
+  it("opens nothing where the device limit is reached, unless the device is one of them", async () => {
     for (let index = 1; index < 20; index++) await world.device(accountId);
     await expect(open()).rejects.toMatchObject(refused("TooManyDevices"));
     expect(store.rows.size).toBe(0);
@@ -119,7 +124,7 @@ describe("openTwoFactor", () => {
     for (let index = 0; index < 3; index++) await rejectOne();
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
     world.clock.advance(REJECTION_COUNTS_MS - 1);
-    // Without a question to the chain.
+    // The chain is not asked.
     world.chain.down = true;
     await expect(open()).rejects.toMatchObject(refused("TwoFactorAuthClosed"));
     world.clock.advance(1);

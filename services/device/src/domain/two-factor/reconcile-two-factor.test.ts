@@ -55,18 +55,18 @@ describe("reconciling an attempt", () => {
   });
 
   it("asks about an attempt under way only once its outcome is overdue: asking would end it", async () => {
-    const doubtful = (change: Partial<TwoFactor>) =>
+    const unconfirmed = (change: Partial<TwoFactor>) =>
       reconcileIfUnconfirmed(world.ports, { ...asked, ...change }, "test");
     const attemptId = v7();
     const now = world.clock.now();
-    await doubtful({ attemptId, reconcileAt: null });
-    await doubtful({ attemptId, reconcileAt: new Date(now.getTime() + 1) });
+    await unconfirmed({ attemptId, reconcileAt: null });
+    await unconfirmed({ attemptId, reconcileAt: new Date(now.getTime() + 1) });
     expect(reconciled).toEqual([]);
-    await doubtful({ attemptId, reconcileAt: now });
+    await unconfirmed({ attemptId, reconcileAt: now });
     expect(reconciled).toEqual([attemptId]);
   });
 
-  it("is not begun by whoever asks how a pending request stands", async () => {
+  it("is not started by describing a pending request", async () => {
     world.chain.submission = "lost-before";
     await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
     const { accountId, id } = asked;

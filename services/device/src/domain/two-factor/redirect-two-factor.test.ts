@@ -61,8 +61,8 @@ describe("redirectTwoFactor and rejectTwoFactor", () => {
   });
 
   it("knows the account's devices only", async () => {
-    const stranger = await world.device(v7());
-    await expect(redirect(stranger.device.id)).rejects.toMatchObject(refused("DeviceNotFound"));
+    const outsider = await world.device(v7());
+    await expect(redirect(outsider.device.id)).rejects.toMatchObject(refused("DeviceNotFound"));
     await expect(redirect(asked.srcDeviceId)).rejects.toMatchObject(refused("DeviceNotFound"));
   });
 

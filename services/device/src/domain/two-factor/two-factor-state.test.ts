@@ -26,7 +26,7 @@ describe("the states of a request", () => {
     expect(final).toEqual(["rejected", "expired", "finished", "failed"]);
   });
 
-  it("are changed by steps of the table only, each change told", () => {
+  it("are changed by steps of the table only, each change with an event", () => {
     const now = new Date();
     const seen = { messageId: "a" } as Parameters<typeof renewing>[0];
     const result = { id: "", refUrl: "" };
