@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type Cell, createExecutioner } from "./executioner.ts";
-import { faultPointsOf, isSettlement, type EnrollmentWay } from "./fault-points.ts";
+import { type EnrollmentWay, faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, type Program, programs, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
 import { beLetIn, type Newcomer, newNewcomer } from "./newcomer.ts";

@@ -3,7 +3,10 @@ import type { Books } from "./invariants.ts";
 import type { Newcomer } from "./newcomer.ts";
 
 /** What the stream tells of a request that was approved and finished; whoever looks at it may have its message renewed. */
-const TOLD = { enrollmentBySignature: ["approved", "sealed", "finished"], enrollmentByTransaction: ["approved", "finished"] };
+const TOLD = {
+  enrollmentBySignature: ["approved", "sealed", "finished"],
+  enrollmentByTransaction: ["approved", "finished"],
+};
 
 /** What does not hold about a phone that was let in: one transaction, key, device, way into a session, and one story told of it. */
 export function wrongWithNewcomer(
