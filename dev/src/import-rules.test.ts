@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { checkSource } from "./import-rules.ts";
 
 const allowed: [string, string][] = [
-  ["services/auth/src/domain/sign-up.ts", 'import type { Store } from "@countersign/local-stack/ports.ts";'],
-  ["services/auth/src/domain/sign-up.ts", 'import { AppError } from "@countersign/core";'],
+  ["services/auth/src/domain/sign-up/sign-up.ts", 'import type { Store } from "@countersign/local-stack/ports.ts";'],
+  ["services/auth/src/domain/sign-up/sign-up.ts", 'import { AppError } from "@countersign/core";'],
   ["services/auth/src/rpc/sign-up.ts", 'import { signUp } from "../domain/sign-up.ts";'],
   ["services/signer/src/main.ts", 'import { openVault } from "./vault/index.ts";'],
   ["services/signer/src/vault/index.ts", 'export { openVault } from "./keystore.ts";'],
@@ -14,14 +14,14 @@ const allowed: [string, string][] = [
 ];
 
 const refused: [string, string, string][] = [
-  ["services/auth/src/domain/sign-up.ts", 'import { status } from "@grpc/grpc-js";', "no transport"],
+  ["services/auth/src/domain/sign-up/sign-up.ts", 'import { status } from "@grpc/grpc-js";', "no transport"],
   [
-    "services/auth/src/domain/sign-up.ts",
+    "services/auth/src/domain/sign-up/sign-up.ts",
     'import {\n  PrismaClient,\n} from "../store/generated/client.ts";',
     "no database",
   ],
   ["services/auth/src/domain/a/b.ts", 'export * from "../../rpc/sign-up.ts";', "no transport"],
-  ["services/auth/src/domain/sign-up.ts", 'const x = await import("nats");', "no transport"],
+  ["services/auth/src/domain/sign-up/sign-up.ts", 'const x = await import("nats");', "no transport"],
   ["services/signer/src/main.ts", 'import { seal } from "./vault/keystore.ts";', "index only"],
   [
     "services/account/src/main.ts",

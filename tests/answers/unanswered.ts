@@ -33,7 +33,7 @@ export const UNANSWERED: Readonly<Record<string, Partial<Record<Reason, string>>
     ChainUnavailable: AT_OPENING,
   },
   finishTwoFactor: {
-    PleaseRegisterKey: "services/auth/src/domain/finish-two-factor.test.ts",
+    PleaseRegisterKey: "services/auth/src/domain/two-factor/finish-two-factor.test.ts",
     DeviceConflict: "services/device/src/domain/devices/register-device.test.ts",
     TooManyDevices: "services/device/src/domain/devices/register-device.test.ts",
     TooManyKeys: "services/key/src/domain/register-key.test.ts",

@@ -9,7 +9,7 @@ import {
   mayRemove,
   type Party,
   RECOVERY_KEY,
-} from "../../services/auth/src/domain/freeze-rules.ts";
+} from "../../services/auth/src/domain/freeze/freeze-rules.ts";
 import { isLastDevice } from "../../services/device/src/domain/devices/remove-device.ts";
 import { accessOf } from "../../services/key/src/domain/describe-access.ts";
 import { OF_USER_KEY, type Registration } from "../../services/key/src/domain/registration.ts";

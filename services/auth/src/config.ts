@@ -10,7 +10,7 @@ import {
 import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { loadProviders } from "./clients/providers-file.ts";
-import { DAY_MS } from "./domain/session.ts";
+import { DAY_MS } from "./domain/sessions/session.ts";
 
 const perMinute = z.coerce.number().int().positive();
 

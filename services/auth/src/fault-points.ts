@@ -1,5 +1,5 @@
 import { defineFaultPoints, type FaultPoints } from "@countersign/runtime";
-import { SIGN_UP_STEPS, type SignUpStep } from "./domain/sign-up-steps.ts";
+import { SIGN_UP_STEPS, type SignUpStep } from "./domain/sign-up/sign-up-steps.ts";
 
 /** Before a step's call, and after it but before it is marked as done. */
 const aroundSteps = SIGN_UP_STEPS.flatMap((step) => [`before ${step}`, `after ${step}`] as const);

@@ -5,7 +5,7 @@ import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/ports.ts";
-import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up-saga.ts";
+import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 
 export interface Deployment extends Deployed {
   readonly answer: DeployAccountResponse;

@@ -3,7 +3,7 @@ import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { Admission, AdmissionSteps, TwoFactorRequests } from "../domain/two-factor-sign-in.ts";
+import type { Admission, AdmissionSteps, TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
 import { userKeyTypeToProto } from "./sign-up-steps.ts";
 
 const STATUS = new Map<number, Admission["status"]>([

@@ -1,7 +1,7 @@
 import { createPrismaAdapter } from "@countersign/postgres";
 import { type Env, loadEnv } from "@countersign/runtime";
 import { z } from "zod";
-import type { HoldStore } from "../domain/hold-account.ts";
+import type { HoldStore } from "../domain/freeze/hold-account.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaHoldStore } from "../store/prisma-hold-store.ts";
 

@@ -1,8 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Idempotency } from "./idempotency.ts";
 import type { LoginProfile } from "./login.ts";
-import type { EndCause, Session } from "./session.ts";
-import type { MarkStep, SignUpSaga } from "./sign-up-saga.ts";
+import type { EndCause, Session } from "./sessions/session.ts";
+import type { MarkStep, SignUpSaga } from "./sign-up/sign-up-saga.ts";
 
 /** An account as it is answered after sign-in; the account service's own message, passed on unread. */
 export interface SignedInAccount<Account, Transaction> {

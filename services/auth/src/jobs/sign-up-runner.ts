@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, isAppError, type Logger, uuidv4 } from "@countersign/core";
 import type { SignUpStore } from "../domain/ports.ts";
-import { SAGA_LEASE_MS } from "../domain/sign-up.ts";
-import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up-saga.ts";
+import { SAGA_LEASE_MS } from "../domain/sign-up/sign-up.ts";
+import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 
 export interface SignUpRunnerOptions {
   readonly store: SignUpStore;

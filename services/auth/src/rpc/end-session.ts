@@ -1,7 +1,7 @@
 import { AppError, isUuid } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { type Handler, requireToken } from "@countersign/rpc";
-import type { endOtherSessions, endSession, signOut } from "../domain/end-session.ts";
+import type { endOtherSessions, endSession, signOut } from "../domain/sessions/end-session.ts";
 
 /** auth.v1.Sessions/SignOut */
 export const signOutRpc =

@@ -2,7 +2,7 @@ import { AppError, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import type { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import { type Handler, type RpcClient, requireToken } from "@countersign/rpc";
-import type { finishTwoFactor } from "../domain/finish-two-factor.ts";
+import type { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 
 /** auth.v1.SignIn/FinishTwoFactor */
 export const finishTwoFactorRpc =

@@ -1,6 +1,6 @@
 import type { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { type Handler, requireToken } from "@countersign/rpc";
-import type { freezeAccount, unfreezeAccount } from "../domain/freeze-account.ts";
+import type { freezeAccount, unfreezeAccount } from "../domain/freeze/freeze-account.ts";
 
 /** auth.v1.Access/FreezeAccount */
 export const freezeAccountRpc =

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import { ChallengeType, type IssueChallengeRequest, type SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { Handler } from "@countersign/rpc";
-import type { Answerer, issueChallenge } from "../domain/issue-challenge.ts";
+import type { Answerer, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import type { Limit } from "./limits.ts";
 import { loginFrom, nameFrom, publicKeyFrom } from "./messages.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "@countersign/proto/common/v1/types.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 import type { Login } from "../domain/login.ts";
-import type { DeviceAttributes } from "../domain/sign-up-saga.ts";
+import type { DeviceAttributes } from "../domain/sign-up/sign-up-saga.ts";
 
 const MAX_TOKEN = 16_384;
 const MAX_TEXT = 256;

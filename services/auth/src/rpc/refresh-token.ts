@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import type { Handler } from "@countersign/rpc";
-import type { refreshToken } from "../domain/refresh-token.ts";
+import type { refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { Limit } from "./limits.ts";
 
 const MAX_TOKEN = 8192;

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import type { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import type { AccountAccess } from "@countersign/proto/device/v1/devices.ts";
 import { type CallContext, type Handler, publicKeyToProto, requireToken } from "@countersign/rpc";
-import type { removeDevice } from "../domain/remove-device.ts";
+import type { removeDevice } from "../domain/access/remove-device.ts";
 
 /** auth.v1.Access/RemoveDevice */
 export const removeDeviceRpc =

@@ -1,7 +1,7 @@
 import type { SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
 import type { Handler } from "@countersign/rpc";
-import type { requestTwoFactor } from "../domain/request-two-factor.ts";
+import type { requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type { Limit } from "./limits.ts";
 import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";
 

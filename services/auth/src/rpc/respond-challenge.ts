@@ -2,8 +2,8 @@ import { AppError } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { ChallengeType, type RespondChallengeRequest, type SignInService } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { Handler, RpcClient } from "@countersign/rpc";
-import type { Answer, respondChallenge } from "../domain/respond-challenge.ts";
-import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
+import type { Answer, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
+import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { Limit } from "./limits.ts";
 
 /** DER of a P-256 signature has 72 bytes at most. */

@@ -1,7 +1,7 @@
 import type { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import type { Handler } from "@countersign/rpc";
 import type { Deployment } from "../clients/sign-up-steps.ts";
-import type { signUp } from "../domain/sign-up.ts";
+import type { signUp } from "../domain/sign-up/sign-up.ts";
 import type { Limit } from "./limits.ts";
 import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";
 

@@ -2,9 +2,9 @@ import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
-import type { UnfreezeRequest } from "../domain/freeze-rules.ts";
-import type { EndCause, Session } from "../domain/session.ts";
-import type { SignUpSaga } from "../domain/sign-up-saga.ts";
+import type { UnfreezeRequest } from "../domain/freeze/freeze-rules.ts";
+import type { EndCause, Session } from "../domain/sessions/session.ts";
+import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import type { Prisma } from "./generated/client.ts";
 
 type Payload = Pick<

@@ -3,10 +3,10 @@ import { hexToBytes, type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { type Said, sha256, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Answerer, issueChallenge } from "../domain/issue-challenge.ts";
 import type { Login } from "../domain/login.ts";
 import type { SignInKey } from "../domain/ports.ts";
-import { respondChallenge } from "../domain/respond-challenge.ts";
+import { type Answerer, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
+import { respondChallenge } from "../domain/sign-in/respond-challenge.ts";
 import { app, clock, prisma } from "../testing/store-fixture.ts";
 import { prismaChallengeStore } from "./prisma-challenge-store.ts";
 

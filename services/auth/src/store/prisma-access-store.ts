@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
-import type { LeaveStore, RevokedKeyStore } from "../domain/follow-keys.ts";
-import type { AccessStore } from "../domain/remove-device.ts";
-import { ACCESS_TOKEN_MS } from "../domain/session.ts";
+import type { AccessStore } from "../domain/access/remove-device.ts";
+import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
+import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { blockedKeySubject, endSession, lockAccess } from "./prisma-session-store.ts";
 import { toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";

@@ -1,7 +1,7 @@
 import { uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { CONTEST_MS } from "../domain/freeze-rules.ts";
+import { CONTEST_MS } from "../domain/freeze/freeze-rules.ts";
 import { DELAYS, freezing, phoneOf } from "../testing/freezing.ts";
 import { clock, eventsOf, prisma, times } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";

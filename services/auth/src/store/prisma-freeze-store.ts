@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { FreezeCommand, FreezeStore } from "../domain/freeze-account.ts";
+import type { FreezeCommand, FreezeStore } from "../domain/freeze/freeze-account.ts";
 import {
   deviceParty,
   type Freeze,
@@ -8,7 +8,7 @@ import {
   type Party,
   RECOVERY_KEY,
   type UnfreezeRequest,
-} from "../domain/freeze-rules.ts";
+} from "../domain/freeze/freeze-rules.ts";
 import { publishAccountFrozen, publishUnfreezeAsked, publishUnfreezeCancelled } from "./events.ts";
 import type { FreezeParty, Prisma, PrismaClient } from "./generated/client.ts";
 import { lockAccess } from "./prisma-session-store.ts";

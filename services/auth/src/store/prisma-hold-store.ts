@@ -1,4 +1,4 @@
-import type { HoldStore } from "../domain/hold-account.ts";
+import type { HoldStore } from "../domain/freeze/hold-account.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
 import { isFrozen, isHeld, tellServices } from "./prisma-freeze-store.ts";

@@ -1,8 +1,8 @@
 import { FixedClock, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { describe, expect, it } from "vitest";
-import { refreshToken } from "../domain/refresh-token.ts";
-import type { Session } from "../domain/session.ts";
+import { refreshToken } from "../domain/sessions/refresh-token.ts";
+import type { Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";

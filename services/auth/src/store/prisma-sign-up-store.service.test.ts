@@ -3,7 +3,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import type { SignUpWish } from "../domain/ports.ts";
-import { SIGN_UP_STEPS } from "../domain/sign-up-steps.ts";
+import { SIGN_UP_STEPS } from "../domain/sign-up/sign-up-steps.ts";
 import { app, clock, device, eventsOf, now, person, prisma, times } from "../testing/store-fixture.ts";
 import { prismaSignUpStore } from "./prisma-sign-up-store.ts";
 

@@ -1,8 +1,8 @@
 import { samePublicKey } from "@countersign/keys";
 import type { IdentityStore, SignUpClaim, SignUpStore, SignUpWish } from "../domain/ports.ts";
-import { isOwnFurtherChain } from "../domain/sign-up.ts";
-import type { SignUpSaga } from "../domain/sign-up-saga.ts";
-import type { SignUpStep } from "../domain/sign-up-steps.ts";
+import { isOwnFurtherChain } from "../domain/sign-up/sign-up.ts";
+import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
+import type { SignUpStep } from "../domain/sign-up/sign-up-steps.ts";
 import { signUpCompletedRow } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findClaim, insertClaim } from "./idempotency.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "@countersign/core";
-import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
+import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findClaim, insertClaim, lockIdempotency } from "./idempotency.ts";
 import { blockKey } from "./prisma-access-store.ts";

@@ -1,8 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
-import type { Session } from "../domain/session.ts";
-import type { DeviceAttributes, SignUpSaga } from "../domain/sign-up-saga.ts";
-import type { SignUpStep } from "../domain/sign-up-steps.ts";
-import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
+import type { Session } from "../domain/sessions/session.ts";
+import type { DeviceAttributes, SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
+import type { SignUpStep } from "../domain/sign-up/sign-up-steps.ts";
+import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import type {
   Prisma,
   Session as SessionRow,

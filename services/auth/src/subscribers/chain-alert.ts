@@ -1,6 +1,6 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
-import type { holdAccount } from "../domain/hold-account.ts";
+import type { holdAccount } from "../domain/freeze/hold-account.ts";
 import { faultPoint } from "../fault-points.ts";
 
 /** Freezes accounts that no transaction of ours changed on chain. A second time changes nothing, also after an operator has lifted it. */

@@ -1,7 +1,7 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
-import type { AccessStore } from "../domain/remove-device.ts";
+import type { AccessStore } from "../domain/access/remove-device.ts";
 
 /** Ends the access of a removed device, in case the request that removed it died half-way. Events only take away, so a late or second one does no harm. */
 export const onDeviceRemoved =

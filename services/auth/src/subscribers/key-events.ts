@@ -1,7 +1,7 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
-import type { LeaveStore, RevokedKeyStore } from "../domain/follow-keys.ts";
+import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import { faultPoint } from "../fault-points.ts";
 
 /** Takes access away from keys that were revoked on chain, and from accounts that have left. Events only take away, so a late or second one does no harm. */

@@ -1,7 +1,7 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
-import type { admitApproved } from "../domain/admit-device.ts";
-import type { TwoFactorSignInStore } from "../domain/two-factor-sign-in.ts";
+import type { admitApproved } from "../domain/two-factor/enroll-device.ts";
+import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import { faultPoint } from "../fault-points.ts";
 
 interface TwoFactorChangedOptions {

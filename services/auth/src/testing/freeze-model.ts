@@ -10,7 +10,7 @@ import {
   type RecoveryLifts,
   type UnfreezeDelays,
   type UnfreezeRequest,
-} from "../domain/freeze-rules.ts";
+} from "../domain/freeze/freeze-rules.ts";
 
 const HOUR_MS = 3_600_000;
 export const DELAYS: UnfreezeDelays = { deviceMs: 24 * HOUR_MS, recoveryMs: 24 * HOUR_MS };

@@ -1,7 +1,7 @@
 import type { VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import { freezeAccount, unfreezeAccount } from "../domain/freeze-account.ts";
-import type { Session } from "../domain/session.ts";
+import { freezeAccount, unfreezeAccount } from "../domain/freeze/freeze-account.ts";
+import type { Session } from "../domain/sessions/session.ts";
 import { prismaFreezeStore } from "../store/prisma-freeze-store.ts";
 import { prismaSessionStore } from "../store/prisma-session-store.ts";
 import { clock, prisma, someSession } from "./store-fixture.ts";

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
-import { beginSession, type Session } from "../domain/session.ts";
+import { beginSession, type Session } from "../domain/sessions/session.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 
 export const clock = new FixedClock("2026-11-20T10:00:00Z");

@@ -2,11 +2,11 @@ import { AppError, FixedClock, uuidv4, uuidv7, type VerifiedToken } from "@count
 import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
-import { admitApproved, admitDevice } from "../domain/admit-device.ts";
-import { finishTwoFactor } from "../domain/finish-two-factor.ts";
 import type { LoginProfile } from "../domain/login.ts";
-import { type RequestTwoFactor, requestTwoFactor } from "../domain/request-two-factor.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session } from "../domain/sessions/session.ts";
+import { admitApproved, admitDevice } from "../domain/two-factor/enroll-device.ts";
+import { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
+import { type RequestTwoFactor, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type {
   Admission,
   AdmissionSteps,
@@ -16,7 +16,7 @@ import type {
   TwoFactorRequests,
   TwoFactorSignIn,
   TwoFactorSignInStore,
-} from "../domain/two-factor-sign-in.ts";
+} from "../domain/two-factor/two-factor-sign-in.ts";
 
 const device = {
   pushToken: "",

@@ -7,7 +7,7 @@ import {
   randomBytes,
 } from "node:crypto";
 import { type Clock, uuidv4 } from "@countersign/core";
-import { ACCESS_TOKEN_MS, DAY_MS } from "../domain/session.ts";
+import { ACCESS_TOKEN_MS, DAY_MS } from "../domain/sessions/session.ts";
 
 /** A token key as the database has it. */
 export interface StoredTokenKey {

@@ -3,8 +3,8 @@ import { createTokenState, createTokenVerifier } from "@countersign/access-token
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { beginSession, REFRESH_TOKEN_MS, SESSION_MS } from "../domain/session.ts";
-import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
+import { beginSession, REFRESH_TOKEN_MS, SESSION_MS } from "../domain/sessions/session.ts";
+import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
 import { createTokens } from "./tokens.ts";
 

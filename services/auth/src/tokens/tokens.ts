@@ -3,9 +3,9 @@ import { type Clock, isUuid, uuidv4 } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { decodeProtectedHeader, errors, importJWK, jwtVerify, SignJWT } from "jose";
 import type { App } from "../domain/login.ts";
-import type { RefreshTokenIds } from "../domain/refresh-token.ts";
-import { ACCESS_TOKEN_MS, type Credentials, type Session, type SessionScope } from "../domain/session.ts";
-import type { TwoFactorSignIn } from "../domain/two-factor-sign-in.ts";
+import type { RefreshTokenIds } from "../domain/sessions/refresh-token.ts";
+import { ACCESS_TOKEN_MS, type Credentials, type Session, type SessionScope } from "../domain/sessions/session.ts";
+import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
 const REFRESH_TOKEN_AUDIENCE = "countersign-refresh";

@@ -12,7 +12,7 @@ import { type Provoked, type Rows, seenIn, unprovoked } from "../rows.ts";
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");
 const OPENING = seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts");
-const FINISHING = seenIn("services/auth/src/domain/finish-two-factor.test.ts");
+const FINISHING = seenIn("services/auth/src/domain/two-factor/finish-two-factor.test.ts");
 const APPROVING = seenIn("services/device/src/domain/two-factor/approve-two-factor.test.ts");
 const ATTACKS = seenIn("tests/e2e/two-factor-attacks.test.ts");
 const MESSAGES = seenIn("tests/e2e/two-factor-messages.test.ts");

@@ -1,7 +1,7 @@
 import { AppError, type Clock, isAppError } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../fault-points.ts";
-import type { StepContext } from "./sign-up-saga.ts";
+import { faultPoint } from "../../fault-points.ts";
+import type { StepContext } from "../sign-up/sign-up-saga.ts";
 import type {
   Admission,
   AdmissionSteps,

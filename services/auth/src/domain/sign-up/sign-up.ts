@@ -1,12 +1,12 @@
 import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../fault-points.ts";
-import { requireChainAndKey } from "./chains.ts";
-import { idempotencyOf } from "./idempotency.ts";
-import type { Login, VerifyLogin } from "./login.ts";
-import { requireUsablePasskey } from "./passkeys.ts";
-import type { SessionStore, SignUpStore } from "./ports.ts";
-import { beginSession, type Credentials, type Session } from "./session.ts";
+import { faultPoint } from "../../fault-points.ts";
+import { requireChainAndKey } from "../chains.ts";
+import { idempotencyOf } from "../idempotency.ts";
+import type { Login, VerifyLogin } from "../login.ts";
+import type { SessionStore, SignUpStore } from "../ports.ts";
+import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import { requireUsablePasskey } from "../sign-in/passkeys.ts";
 import { type Deployed, type DeviceAttributes, driveSignUp, type SignUpSteps } from "./sign-up-saga.ts";
 
 export interface SignUp {

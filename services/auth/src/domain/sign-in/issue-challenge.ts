@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
 import { LOGIN_CHALLENGE_BYTES, type PublicKey } from "@countersign/keys";
-import { requireChainAndKey } from "./chains.ts";
-import type { Login, VerifyLogin } from "./login.ts";
+import { requireChainAndKey } from "../chains.ts";
+import type { Login, VerifyLogin } from "../login.ts";
+import type { Challenge, ChallengeStore, FindSignInKey, IdentityStore, ListPasskeys, SignInKey } from "../ports.ts";
 import { challengeTypeOf } from "./passkeys.ts";
-import type { Challenge, ChallengeStore, FindSignInKey, IdentityStore, ListPasskeys, SignInKey } from "./ports.ts";
 
 export const CHALLENGE_MS = 5 * 60_000;
 

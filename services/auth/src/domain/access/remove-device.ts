@@ -1,7 +1,7 @@
 import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { FreezeStore } from "./freeze-account.ts";
-import { deviceParty, mayRemove, type UnfreezeDelays } from "./freeze-rules.ts";
+import type { FreezeStore } from "../freeze/freeze-account.ts";
+import { deviceParty, mayRemove, type UnfreezeDelays } from "../freeze/freeze-rules.ts";
 
 /** A device of an account whose access ends. */
 export interface DeviceCutOff {

@@ -1,9 +1,9 @@
 import { AppError, type Clock, uuidv4, uuidv7 } from "@countersign/core";
 import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
+import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "../ports.ts";
+import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
 import { findAsserted } from "./passkeys.ts";
-import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "./ports.ts";
-import { beginSession, type Credentials, type Session } from "./session.ts";
 
 /** What answers a challenge, by its type. */
 export type Answer =

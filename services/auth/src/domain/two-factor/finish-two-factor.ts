@@ -7,9 +7,9 @@ import {
   uuidv7,
   type VerifiedToken,
 } from "@countersign/core";
-import { faultPoint } from "../fault-points.ts";
-import type { AdmitDevice } from "./admit-device.ts";
-import { beginSession, type Credentials, type Session } from "./session.ts";
+import { faultPoint } from "../../fault-points.ts";
+import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import type { AdmitDevice } from "./enroll-device.ts";
 import type {
   Admission,
   ChainTransaction,

@@ -10,7 +10,7 @@ import {
   samePublicKey,
 } from "@countersign/keys";
 import { verifyAssertion } from "@countersign/keys/node";
-import type { ChallengeType, SignInKey } from "./ports.ts";
+import type { ChallengeType, SignInKey } from "../ports.ts";
 
 /** Refuses passkeys that could never sign in. Errors: UnsupportedKey. */
 export function requireUsablePasskey(

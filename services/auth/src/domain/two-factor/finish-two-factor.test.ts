@@ -1,7 +1,7 @@
 import { AppError, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ADMISSION_CALLS, type CrashPoint, twoFactorWorld } from "../testing/two-factor-world.ts";
+import { ADMISSION_CALLS, type CrashPoint, twoFactorWorld } from "../../testing/two-factor-world.ts";
 import type { Admission } from "./two-factor-sign-in.ts";
 
 const SEALED = { keyIndex: 2, transaction: { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "" } };

@@ -1,12 +1,12 @@
 import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../fault-points.ts";
-import { requireChainAndKey } from "./chains.ts";
-import { idempotencyOf } from "./idempotency.ts";
-import type { Login, VerifyLogin } from "./login.ts";
-import { requireUsablePasskey } from "./passkeys.ts";
-import type { FindSignInKey, IdentityStore } from "./ports.ts";
-import type { DeviceAttributes } from "./sign-up-saga.ts";
+import { faultPoint } from "../../fault-points.ts";
+import { requireChainAndKey } from "../chains.ts";
+import { idempotencyOf } from "../idempotency.ts";
+import type { Login, VerifyLogin } from "../login.ts";
+import type { FindSignInKey, IdentityStore } from "../ports.ts";
+import { requireUsablePasskey } from "../sign-in/passkeys.ts";
+import type { DeviceAttributes } from "../sign-up/sign-up-saga.ts";
 import {
   EPHEMERAL_TOKEN_MS,
   type TwoFactorRequests,

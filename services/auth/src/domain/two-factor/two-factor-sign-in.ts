@@ -1,8 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
-import type { Idempotency } from "./idempotency.ts";
-import type { App } from "./login.ts";
-import type { Session } from "./session.ts";
-import type { DeviceAttributes, StepContext } from "./sign-up-saga.ts";
+import type { Idempotency } from "../idempotency.ts";
+import type { App } from "../login.ts";
+import type { Session } from "../sessions/session.ts";
+import type { DeviceAttributes, StepContext } from "../sign-up/sign-up-saga.ts";
 
 /** A request for approval lives as long as its ephemeral token. */
 export const EPHEMERAL_TOKEN_MS = 5 * 60_000;

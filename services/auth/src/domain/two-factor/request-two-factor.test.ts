@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { twoFactorWorld } from "../testing/two-factor-world.ts";
+import { twoFactorWorld } from "../../testing/two-factor-world.ts";
 
 describe("requestTwoFactor", () => {
   let world: ReturnType<typeof twoFactorWorld>;

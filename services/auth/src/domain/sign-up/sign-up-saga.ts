@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { faultPoint } from "../fault-points.ts";
-import type { App } from "./login.ts";
+import { faultPoint } from "../../fault-points.ts";
+import type { App } from "../login.ts";
 import type { SignUpStep } from "./sign-up-steps.ts";
 
 /** A device as its owner describes it. */

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { App } from "./login.ts";
+import type { App } from "../login.ts";
 
 export const DAY_MS = 86_400_000;
 /** Access tokens live 15 minutes, refresh tokens 30 days, a session 180 days. */

@@ -1,8 +1,8 @@
 import { AppError, FixedClock, type Reason, systemClock, type VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import type { SignUpClaim, SignUpWish } from "./ports.ts";
-import type { Session } from "./session.ts";
+import type { SignUpClaim, SignUpWish } from "../ports.ts";
+import type { Session } from "../sessions/session.ts";
 import { SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
 import type { Deployed } from "./sign-up-saga.ts";
 

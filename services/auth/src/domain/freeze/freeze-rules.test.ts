@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FreezeModel } from "../testing/freeze-model.ts";
+import { FreezeModel } from "../../testing/freeze-model.ts";
 import {
   decideFreeze,
   decideUnfreeze,

@@ -2,7 +2,7 @@ import { FixedClock, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { deviceParty, type Freeze } from "./freeze-rules.ts";
+import { deviceParty, type Freeze } from "../freeze/freeze-rules.ts";
 import { removeDevice } from "./remove-device.ts";
 
 const clock = new FixedClock();
