@@ -4,16 +4,18 @@ import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { previousHashOf, sha256 } from "../audit/record.ts";
 import { inclusionPath, type TreeSource } from "../audit/tree.ts";
 
-/** What is read for a proof. */
+/** The audit log as proofs read it. */
 export interface AuditReader {
-  /** The text of a record. */
   recordText(chainId: string, sequence: bigint): Promise<string | undefined>;
-  /** The first checkpoint that covers a chain up to that record at least, and how much of the chain it covers. */
+  /** The first checkpoint that covers the record, and how many records of the chain it covers. */
   covering(chainId: string, sequence: bigint): Promise<{ checkpoint: SignedCheckpoint; size: number } | undefined>;
   tree(chainId: string): TreeSource;
 }
 
-/** A record with its place: SHA-256 of `text` is the receipt's hash, and `path` leads from it to the chain's root in the checkpoint. */
+/**
+ * A record with its place: the SHA-256 of `text` is the receipt's hash, and `path` leads from it to the chain's
+ * root in the checkpoint.
+ */
 export interface AuditProof {
   readonly text: string;
   /** Hex. */
@@ -23,11 +25,11 @@ export interface AuditProof {
 }
 
 /**
- * The proof of a receipt; only who holds the receipt knows its hash. Errors: InvalidRequest where there is no such record, Unavailable where no checkpoint
- * covers it yet.
+ * Returns the proof of a receipt. Only the receipt's holder knows its hash. Errors: InvalidRequest where there is no
+ * such record, Unavailable where no checkpoint covers it yet.
  */
 export const getAuditProof =
-  ({ audit }: { audit: AuditReader }) =>
+  (audit: AuditReader) =>
   async ({ chainId, sequence, hash }: AuditReceipt): Promise<AuditProof> => {
     const text = await audit.recordText(chainId, sequence);
     if (text === undefined || sha256(text) !== hash) {

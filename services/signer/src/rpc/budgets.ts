@@ -4,31 +4,39 @@ import type { BudgetsService, ExecutedTransaction } from "@countersign/proto/sig
 import type { Handlers } from "@countersign/rpc";
 import { proposalOf } from "../budget/budget.ts";
 import type { Executed } from "../budget/settlement.ts";
-import type { beginSettlement, settleReservations } from "../domain/settle-reservations.ts";
+import type { Commands } from "../domain/commands.ts";
+import { requireLength } from "./requests.ts";
 
-const MOST = 10_000;
+const MAX_EXECUTED_PER_CALL = 10_000;
 
-function fromWire({ proposer, keyId, sequenceNumber, computation, fees }: ExecutedTransaction): Executed {
-  if (proposer.length !== 8) throw new AppError("InvalidRequest", { detail: "a proposer has 8 bytes" });
-  const address = bytesToHex(proposer);
+function executedFromProto({ proposer, keyId, sequenceNumber, computation, fees }: ExecutedTransaction): Executed {
+  requireLength(proposer, 8, "proposer");
   return {
-    proposal: proposalOf({ address, keyId, sequenceNumber }),
+    proposal: proposalOf({ address: bytesToHex(proposer), keyId, sequenceNumber }),
     computation: Number(computation),
     fees: Number(fees),
   };
 }
 
 /** signer.v1.Budgets */
-export const budgetRpcs = (
-  begin: ReturnType<typeof beginSettlement>,
-  settle: ReturnType<typeof settleReservations>,
-): Handlers<BudgetsService> => ({
-  beginSettlement: ({ chainName }) => begin(chainName),
+export const budgetRpcs = ({
+  beginSettlement,
+  settleReservations,
+}: Pick<Commands, "beginSettlement" | "settleReservations">): Handlers<BudgetsService> => ({
+  beginSettlement: ({ chainName }) => beginSettlement(chainName),
+
   async settleReservations({ chainName, mark, latestHeight, sealedHeight, executed }) {
-    if (!mark) throw new AppError("InvalidRequest", { detail: "no mark" });
-    if (executed.length > MOST) throw new AppError("InvalidRequest", { detail: `at most ${MOST} transactions` });
+    if (!mark) throw new AppError("InvalidRequest", { detail: "mark is missing" });
+    if (executed.length > MAX_EXECUTED_PER_CALL)
+      throw new AppError("InvalidRequest", { detail: `at most ${MAX_EXECUTED_PER_CALL} executed transactions` });
     if (sealedHeight > latestHeight || latestHeight > BigInt(Number.MAX_SAFE_INTEGER))
-      throw new AppError("InvalidRequest", { detail: "no heights of a chain" });
-    return settle({ chainName, mark, latestHeight, sealedHeight, executed: executed.map(fromWire) });
+      throw new AppError("InvalidRequest", { detail: "sealedHeight is above latestHeight, or a height is too large" });
+    return settleReservations({
+      chainName,
+      mark,
+      latestHeight,
+      sealedHeight,
+      executed: executed.map(executedFromProto),
+    });
   },
 });

@@ -1,11 +1,17 @@
-import { AppError, type Clock, isUuid } from "@countersign/core";
+import { AppError, isUuid } from "@countersign/core";
 import type { TimeLocksService, TimeLock as WireTimeLock } from "@countersign/proto/signer/v1/time_locks.ts";
 import type { Handlers } from "@countersign/rpc";
-import type { cancelTimeLock } from "../domain/cancel-time-lock.ts";
-import type { TimeLockStore } from "../domain/ports.ts";
+import type { Commands } from "../domain/commands.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 
-const toWire = ({ id, operation, chainName, startedAt, availableAt, cancelledAt }: TimeLock): WireTimeLock => ({
+const timeLockToProto = ({
+  id,
+  operation,
+  chainName,
+  startedAt,
+  availableAt,
+  cancelledAt,
+}: TimeLock): WireTimeLock => ({
   id,
   operation,
   chainName,
@@ -15,18 +21,18 @@ const toWire = ({ id, operation, chainName, startedAt, availableAt, cancelledAt 
 });
 
 /** signer.v1.TimeLocks */
-export const timeLockRpcs = (
-  timeLocks: Pick<TimeLockStore, "list">,
-  cancel: ReturnType<typeof cancelTimeLock>,
-  clock: Clock,
-): Handlers<TimeLocksService> => ({
+export const timeLockRpcs = ({
+  listTimeLocks,
+  cancelTimeLock,
+}: Pick<Commands, "listTimeLocks" | "cancelTimeLock">): Handlers<TimeLocksService> => ({
   async listTimeLocks({ accountId }) {
     if (!isUuid(accountId)) throw new AppError("AccountNotFound");
-    return { timeLocks: (await timeLocks.list(accountId, clock.now())).map(toWire) };
+    return { timeLocks: (await listTimeLocks(accountId)).map(timeLockToProto) };
   },
+
   async cancelTimeLock({ accountId, id, deviceCreatedAt }, { requestId }) {
     if (!isUuid(accountId) || !isUuid(id)) throw new AppError("TimeLockNotFound");
-    if (!deviceCreatedAt) throw new AppError("InvalidRequest", { detail: "no device" });
-    return { timeLock: toWire(await cancel({ accountId, id, deviceCreatedAt, requestId })) };
+    if (!deviceCreatedAt) throw new AppError("InvalidRequest", { detail: "deviceCreatedAt is missing" });
+    return { timeLock: timeLockToProto(await cancelTimeLock({ accountId, id, deviceCreatedAt, requestId })) };
   },
 });

@@ -41,7 +41,7 @@ describe("checkpoints on Postgres", () => {
       uncovered: 0,
     });
 
-    const prove = getAuditProof({ audit: prismaAuditReader(prisma) });
+    const prove = getAuditProof(prismaAuditReader(prisma));
     for (const receipt of [receipts[0]!, receipts[299]!, receipts[1100]!, receipts.at(-1)!]) {
       const { text, checkpoint, path } = await prove(receipt);
       const proof = { record: text, checkpoint: checkpoint.text, checkpointSignature: checkpoint.signature, path };
@@ -70,7 +70,7 @@ describe("checkpoints on Postgres", () => {
 
   it("nothing new, no checkpoint; a record without one yet is told to come again", async () => {
     const receipts = await newAuditLog().append(auditEntry({ accountId, time: new Date() }));
-    const prove = getAuditProof({ audit: prismaAuditReader(prisma) });
+    const prove = getAuditProof(prismaAuditReader(prisma));
     await expect(prove(receipts)).rejects.toMatchObject({ reason: "Unavailable", retryAfterSeconds: 1 });
     // What a process left uncovered when it died, the next one covers.
     const { checkpointer } = newAuditProcess("one");

@@ -1,7 +1,6 @@
-// The only door to key material: what is not exported here stays in this folder.
+// The only way to key material: import rules keep the other files of this folder private.
 
 export { type AuditWriter, createAuditWriter } from "./audit-writer.ts";
-export { warnOfCoreDumps } from "./core-dumps.ts";
 export {
   addKeyVersion,
   addServerRoot,
@@ -12,6 +11,6 @@ export {
   reEncryptKeystore,
 } from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
-export { openVaults } from "./open-vaults.ts";
 export { auditPublicKeys, ownPublicKeys } from "./own-public-keys.ts";
+export { startVault } from "./start-vault.ts";
 export type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifySignature } from "@countersign/keys/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { warnOfCoreDumps } from "./core-dumps.ts";
 import {
   addKeyVersion,
   addServerRoot,
@@ -11,7 +12,6 @@ import {
   KeystoreError,
   readKeystore,
   reEncryptKeystore,
-  warnOfCoreDumps,
 } from "./index.ts";
 import { deriveServerScalar } from "./server-key.ts";
 

@@ -2,7 +2,7 @@ import type { AuditReceipt, Signature } from "@countersign/proto/signer/v1/signi
 import type { SignedMessage } from "../domain/decide.ts";
 
 /** signer.v1.Signature and signer.v1.AuditReceipt of a signed message. */
-export const toSigned = ({
+export const signedToProto = ({
   address,
   keyId,
   signature,

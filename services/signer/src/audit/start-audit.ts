@@ -1,0 +1,67 @@
+import { uuidv7 } from "@countersign/core";
+import type { ServiceProcess } from "@countersign/runtime";
+import { Counter } from "prom-client";
+import type { BudgetWindow } from "../budget/budget.ts";
+import { auditPublicKeys, createAuditWriter, type Vault } from "../vault/index.ts";
+import { type AuditLog, type AuditStore, createAuditLog } from "./audit-log.ts";
+import { certificateText } from "./batch.ts";
+import { openCheckpointFile } from "./checkpoint-file.ts";
+import { type CheckpointStore, startCheckpointer } from "./checkpointer.ts";
+
+const AUDIT_KEY = { role: "audit" } as const;
+
+export interface AuditOptions {
+  readonly vault: Vault;
+  readonly records: AuditStore;
+  readonly checkpoints: CheckpointStore;
+  readonly settings: {
+    readonly signaturesPerMinute: number;
+    readonly checkpointFile: string | undefined;
+    readonly checkpointMs: number;
+  };
+  /** Called for each signature that a budget refuses. */
+  readonly onBudgetExceeded: (window: BudgetWindow) => void;
+}
+
+/** Starts the process's audit log and the checkpoints over all logs; they stop with the process. */
+export async function startAudit(
+  { vault, records, checkpoints, settings, onBudgetExceeded }: AuditOptions,
+  { logger, metrics, clock, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "clock" | "onClose">,
+): Promise<AuditLog> {
+  const { signaturesPerMinute, checkpointFile, checkpointMs } = settings;
+  const alarms = new Counter({
+    name: "countersign_signer_audit_alarms",
+    help: "Signs of a changed or shortened audit log or of changed checkpoints",
+    registers: [metrics.registry],
+  });
+  const onAlarm = () => alarms.inc();
+  const writerId = uuidv7(clock);
+  const writer = await createAuditWriter(vault, (publicKey, keyVersion) =>
+    certificateText({ writerId, startedAt: clock.now(), keyVersion, publicKey }),
+  );
+  const log = createAuditLog({
+    store: records,
+    writer,
+    onAlarm,
+    clock,
+    logger,
+    signaturesPerMinute,
+    onBudgetExceeded,
+  });
+  const checkpointer = startCheckpointer({
+    store: checkpoints,
+    signer: {
+      version: () => vault.version(AUDIT_KEY),
+      sign: (text) => vault.sign(AUDIT_KEY, text),
+      keys: await auditPublicKeys(vault),
+    },
+    ownHead: log.head,
+    ...(checkpointFile && { file: openCheckpointFile(checkpointFile) }),
+    intervalMs: checkpointMs,
+    onAlarm,
+    clock,
+    logger,
+  });
+  onClose("checkpoints", () => checkpointer.close());
+  return log;
+}

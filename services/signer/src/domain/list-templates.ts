@@ -1,0 +1,23 @@
+import { AppError } from "@countersign/core";
+import { describeTemplates } from "@countersign/flow";
+import type { ChainPolicy } from "../policy/chain.ts";
+
+export interface ListTemplatesPorts {
+  readonly chains: ReadonlyMap<string, ChainPolicy>;
+  chain(name: string): ChainPolicy;
+}
+
+/**
+ * Returns the templates that are signed on a chain. The name may be empty where there is one chain. Errors:
+ * UnknownChain, InvalidRequest.
+ */
+export const listTemplates =
+  ({ chains, chain }: ListTemplatesPorts) =>
+  (chainName: string) => {
+    const names = [...chains.keys()];
+    if (chainName === "" && names.length > 1) {
+      const detail = `required, one of ${names.map((name) => JSON.stringify(name)).join(", ")}`;
+      throw new AppError("InvalidRequest", { fields: [{ pointer: "/chainName", detail }] });
+    }
+    return describeTemplates(chain(chainName || (names[0] ?? "")).hybridCustody);
+  };

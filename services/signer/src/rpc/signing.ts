@@ -1,0 +1,55 @@
+import { AppError, type TokenVerifier, toAppError } from "@countersign/core";
+import type {
+  SignAnswer,
+  SigningService,
+  SignRequest,
+  SignStreamRequest,
+} from "@countersign/proto/signer/v1/signing.ts";
+import { answerStream, type CallContext, type Handlers, requireToken } from "@countersign/rpc";
+import type { Commands } from "../domain/commands.ts";
+import { signedToProto } from "./signed-messages.ts";
+
+type SigningCommands = Pick<Commands, "signTransaction" | "signPaymaster">;
+
+/** signer.v1.Signing */
+export const signingRpcs = (
+  { signTransaction, signPaymaster }: SigningCommands,
+  verifier: TokenVerifier,
+): Handlers<SigningService> => ({
+  signTransaction: async ({ message, chainName }, call) =>
+    signedToProto(await signTransaction({ message, chainName, token: requireToken(call), caller: call.caller })),
+
+  signPaymaster: async ({ message, chainName }, call) =>
+    signedToProto(await signPaymaster({ message, chainName, token: requireToken(call), caller: call.caller })),
+
+  async *signStream(messages, call) {
+    const work = (request: SignRequest) => answer({ signTransaction, signPaymaster }, verifier, request, call);
+    for await (const answers of answerStream(requestsOf(messages), call, work)) yield { answers };
+  },
+});
+
+async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGenerator<SignRequest[]> {
+  for await (const { requests } of messages) yield requests;
+}
+
+/** Answers one request of a stream; an error becomes a refusal. */
+async function answer(
+  { signTransaction, signPaymaster }: SigningCommands,
+  verifier: TokenVerifier,
+  { id, accessToken, requestId, transaction, paymaster }: SignRequest,
+  call: CallContext,
+): Promise<SignAnswer> {
+  try {
+    // Each request has its own user's token; the stream has none.
+    const token = verifier.verify(accessToken);
+    const { caller } = call;
+    if (transaction) return { id, signed: signedToProto(await signTransaction({ ...transaction, token, caller })) };
+    if (paymaster) return { id, signed: signedToProto(await signPaymaster({ ...paymaster, token, caller })) };
+    throw new AppError("InvalidRequest", { detail: "the request names no operation" });
+  } catch (error) {
+    const { reason, detail, metadata, retryAfterSeconds = 0 } = toAppError(error);
+    if (reason === "Internal") call.logger.error({ err: error, requestId }, "signing failed");
+    const { reason: rule = "", availableAt = "", timeLockId = "" } = metadata;
+    return { id, refusal: { reason, detail, rule, retryAfterSeconds, availableAt, timeLockId } };
+  }
+}

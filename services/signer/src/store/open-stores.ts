@@ -1,0 +1,74 @@
+import { createPlainQueries, createPrismaAdapter, listenPostgres } from "@countersign/postgres";
+import type { ServiceProcess } from "@countersign/runtime";
+import { PrismaClient } from "./generated/client.ts";
+import { withPlainQueries } from "./plain-prisma.ts";
+import { prismaAddedKeys } from "./prisma-added-keys.ts";
+import { prismaAuditReader } from "./prisma-audit-reader.ts";
+import { prismaAuditStore, pruneSignatureCounts } from "./prisma-audit-store.ts";
+import { prismaBindingStore } from "./prisma-binding-store.ts";
+import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
+import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
+import { prismaEffectStore } from "./prisma-effect-store.ts";
+import { pruneEphemeralUses } from "./prisma-ephemeral-uses.ts";
+import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
+import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaSettlementStore } from "./prisma-settlement-store.ts";
+import { prismaSignedCreations } from "./prisma-signed-creations.ts";
+import { prismaSignedTemplates, pruneSignedTemplates } from "./prisma-signed-templates.ts";
+import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
+
+const PRUNE_INTERVAL_MS = 10 * 60_000;
+/** A transaction expires after minutes on a network, and only after days on a quiet emulator. */
+const KEEP_SIGNED_TEMPLATES_MS = 7 * 24 * 3_600_000;
+const KEEP_BUDGETS_MS = 24 * 3_600_000;
+
+/** Opens the signer's database; its connections close with the process. */
+export function openStores(
+  databaseUrl: string,
+  { logger, clock, onClose, readyCheck }: Pick<ServiceProcess, "logger" | "clock" | "onClose" | "readyCheck">,
+) {
+  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
+  onClose("database", () => prisma.$disconnect());
+  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+  /** With connections of its own: bindings are read while the writing of records waits, and the other way round. */
+  const openPlain = (name: string) => {
+    const queries = createPlainQueries(databaseUrl, (err) => logger.warn({ err }, "lost Postgres"));
+    onClose(name, () => queries.close());
+    return withPlainQueries(prisma, queries);
+  };
+  const bindings = prismaBindingStore(openPlain("binding queries"), () => bindingChanges.connected());
+  const bindingChanges = listenPostgres({
+    databaseUrl,
+    channel: "binding_changed",
+    onNotify: bindings.forget,
+    logger,
+  });
+  onClose("binding-listener", () => bindingChanges.close());
+
+  const pruning = setInterval(() => {
+    const ago = (ms: number) => new Date(clock.now().getTime() - ms);
+    Promise.all([
+      pruneSignatureCounts(prisma, ago(PRUNE_INTERVAL_MS)),
+      pruneEphemeralUses(prisma, ago(PRUNE_INTERVAL_MS)),
+      pruneBudgets(prisma, ago(KEEP_BUDGETS_MS)),
+      pruneSignedTemplates(prisma, ago(KEEP_SIGNED_TEMPLATES_MS)),
+    ]).catch((err) => logger.warn({ err }, "pruning failed; will retry"));
+  }, PRUNE_INTERVAL_MS);
+  onClose("pruning", () => clearInterval(pruning));
+
+  return {
+    bindings,
+    effects: prismaEffectStore(prisma, bindings),
+    addedKeys: prismaAddedKeys(prisma),
+    recoveryKeys: prismaRecoveryKeys(prisma),
+    revokedKeys: prismaRevokedKeys(prisma),
+    signedTemplates: prismaSignedTemplates(prisma),
+    signedCreations: prismaSignedCreations(prisma),
+    timeLocks: prismaTimeLockStore(prisma),
+    reservations: prismaSettlementStore(prisma),
+    budgetUse: () => commonBudgetUse(prisma, clock.now()),
+    auditRecords: prismaAuditStore(openPlain("record queries")),
+    auditReader: prismaAuditReader(prisma),
+    checkpoints: prismaCheckpointStore(prisma),
+  };
+}
