@@ -6,31 +6,30 @@ import type {
   SigningService,
   SignRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { createCoalescer, type RpcClient } from "@countersign/rpc";
+import { createCoalescer, type RpcCallOptions, type RpcClient } from "@countersign/rpc";
 
-/** One operation of one user. */
-export type SignOperation = Omit<SignRequest, "id">;
+type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster" | "close">;
 
-export interface SigningStream {
-  /** Errors: those of the signer, DeadlineExceeded, Unavailable. */
-  sign(operation: SignOperation): Promise<SignedMessage>;
-  close(): void;
-}
-
-/** The gateway's way to the signer: signer.v1.Signing/SignStream, where each request carries its own user's token. */
+/** Sends signing calls on signer.v1.Signing/SignStream, where each request carries its own user's token. */
 export function createSigningStream(
   client: Pick<RpcClient<SigningService>, "signStream">,
   { deadlineMs }: { deadlineMs: number },
-): SigningStream {
+): Signing {
   const stream = createCoalescer<SignRequest, SignAnswer>({
     open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
   });
+  const sign = async (
+    operation: Pick<SignRequest, "transaction" | "paymaster">,
+    call: RpcCallOptions["call"],
+  ): Promise<SignedMessage> => {
+    const { rawToken = "", requestId = "" } = call ?? {};
+    const { signed, refusal } = await stream.send({ ...operation, accessToken: rawToken, requestId }, deadlineMs);
+    if (signed === undefined) throw errorOf(refusal);
+    return signed;
+  };
   return {
-    async sign(operation) {
-      const { signed, refusal } = await stream.send(operation, deadlineMs);
-      if (signed === undefined) throw refusedBecause(refusal);
-      return signed;
-    },
+    signTransaction: (transaction, { call } = {}) => sign({ transaction }, call),
+    signPaymaster: (paymaster, { call } = {}) => sign({ paymaster }, call),
     close: () => stream.close(),
   };
 }
@@ -43,7 +42,7 @@ async function* answersOf(messages: AsyncIterable<{ answers: SignAnswer[] }>) {
   for await (const { answers } of messages) yield answers;
 }
 
-function refusedBecause(refusal: Refusal | undefined): AppError {
+function errorOf(refusal: Refusal | undefined): AppError {
   if (refusal === undefined || !isReason(refusal.reason)) return new AppError("Internal");
   const { reason, detail, rule, retryAfterSeconds, availableAt, timeLockId } = refusal;
   const members = Object.entries({ reason: rule, availableAt, timeLockId }).filter(([, value]) => value !== "");

@@ -1,30 +1,6 @@
-import { AppError, type Logger, REASONS, type Reason } from "@countersign/core";
+import { AppError, type Logger, REASONS } from "@countersign/core";
+import type { Problem } from "@countersign/http-api/resources.ts";
 import type { ErrorRequestHandler, Response } from "express";
-
-/** One field that is not valid: a JSON pointer (RFC 6901) into the body, or the name of a parameter as `/name`. */
-export interface FieldProblem {
-  pointer: string;
-  detail: string;
-}
-
-/** A problem document (RFC 9457) with this API's extension members. */
-export interface Problem {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  /** The request id. */
-  instance: string;
-  /** The stable code. */
-  error: Reason;
-  errors?: FieldProblem[];
-  /** For SigningRefused: the rule that refused. */
-  reason?: string;
-  /** When the same request will be granted, where a time lock holds it back. */
-  availableAt?: string;
-  /** The time lock's id, which cancels it. */
-  timeLockId?: string;
-}
 
 /** The problem document of an error. Nothing of an error that is not an AppError gets out. */
 export function problemOf(error: AppError, requestId: string): Problem {

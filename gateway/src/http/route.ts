@@ -1,11 +1,10 @@
-import { AppError, type Logger, type Reason } from "@countersign/core";
+import { AppError, type FieldError, type Logger, type Reason } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";
 import { headerValues } from "./headers.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { readJsonBody } from "./limits.ts";
-import type { FieldProblem } from "./problems.ts";
 import { type HttpCall, RequestCall } from "./request-call.ts";
 import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
 
@@ -35,7 +34,7 @@ interface RouteBase {
   idempotencyKey: boolean;
   /** The reasons that are this route's own; those of every route are added in the OpenAPI document. */
   errors: readonly Reason[];
-  request: { params?: z.ZodType; query?: z.ZodType; body?: z.ZodType };
+  request: { params?: z.ZodObject; query?: z.ZodObject; body?: z.ZodType };
   /** Absent for 204. */
   response?: z.ZodType;
 }
@@ -47,18 +46,22 @@ export interface Route extends RouteBase {
 }
 
 /** A row as it is written: everything with a default may be left out, and the handler's types follow from the schemas. */
-export interface RouteDefinition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>
+export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType>
   extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "token">,
     Partial<Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors">> {
   request?: { params?: P; query?: Q; body?: B };
   response?: R;
-  handler(input: Input<z.output<P>, z.output<Q>, z.output<B>>, call: HttpCall): Promise<z.input<R> | undefined>;
+  /** Without a response schema its result is ignored. */
+  handler(
+    input: Input<z.output<P>, z.output<Q>, z.output<B>>,
+    call: HttpCall,
+  ): Promise<R extends z.ZodUndefined ? unknown : z.input<R>>;
 }
 
 /** Makes a row. With a response schema it answers 200 and that; without, 204. */
 export function route<
-  P extends z.ZodType = z.ZodUndefined,
-  Q extends z.ZodType = z.ZodUndefined,
+  P extends z.ZodObject = never,
+  Q extends z.ZodObject = never,
   B extends z.ZodType = z.ZodUndefined,
   R extends z.ZodType = z.ZodUndefined,
 >(definition: RouteDefinition<P, Q, B, R>): Route {
@@ -136,7 +139,7 @@ function sendJson(response: Response, status: number, answer: unknown): void {
 
 async function readInput(row: Route, request: Request, response: Response): Promise<Input<unknown, unknown, unknown>> {
   const body = row.request.body === undefined ? undefined : await readJsonBody(request, response);
-  const problems: FieldProblem[] = [];
+  const problems: FieldError[] = [];
   const input = {
     params: row.request.params && check(row.request.params, request.params, problems),
     query: row.request.query && check(row.request.query, request.query, problems),
@@ -148,7 +151,7 @@ async function readInput(row: Route, request: Request, response: Response): Prom
   return input;
 }
 
-function check(schema: z.ZodType, value: unknown, problems: FieldProblem[]): unknown {
+function check(schema: z.ZodType, value: unknown, problems: FieldError[]): unknown {
   const result = schema.safeParse(value, { error: ({ input }) => (input === undefined ? "Required" : undefined) });
   if (result.success) return result.data;
   for (const issue of result.error.issues) {

@@ -1,77 +1,59 @@
-import type {
-  ListServerKeyRotationsRequest,
-  ListServerKeyRotationsResponse,
-  RotateServerKeyRequest,
-  RotateServerKeyResponse,
-} from "@countersign/proto/account/v1/server_keys.ts";
+import { requiredText } from "@countersign/http-api/requests.ts";
+import { ServerKeyRotation, TransactionReference } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import { hexBytes, toHex } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
-import { hexBytes, requiredText, toHex } from "../http/validation.ts";
-import { transactionReferenceSchema } from "./resources/account.ts";
-import { DEADLINES, type Rpc } from "./rpc.ts";
-
-/** What of account these routes call. */
-export interface ServerKeyClients {
-  serverKeys: {
-    listServerKeyRotations: Rpc<ListServerKeyRotationsRequest, ListServerKeyRotationsResponse>;
-    rotateServerKey: Rpc<RotateServerKeyRequest, RotateServerKeyResponse>;
-  };
-}
+import { toTransactionReference } from "./mapping/account.ts";
+import { DEADLINES, repeatable, type Services } from "./rpc.ts";
 
 const rotationBody = z.object({
   chainName: requiredText(64),
   message: hexBytes(32 * 1024),
   /** Raw r||s of the session's account key, also a passkey's. */
   signature: hexBytes(64),
-  /** What a passkey's signature comes with, as it stands on chain (FLIP 264). */
+  /** What accompanies a passkey's signature, in its form on chain (FLIP 264). */
   extensionData: hexBytes(4_096).optional(),
 });
 
-/** The account's server key, where the operator wants another one: the chain asks for a device's signature too. */
-export function serverKeyRoutes({ serverKeys }: ServerKeyClients): Route[] {
-  return [
-    route({
-      method: "get",
-      path: "/account/v1/server-key-rotation",
-      operationId: "listServerKeyRotations",
-      summary: "Rotations of the account's server key that wait for this device's signature",
-      token: "user",
-      response: z.object({ rotations: z.array(z.object({ chainName: z.string(), message: z.string() })) }),
-      errors: ["AccountNotReady", "ChainUnavailable"],
-      handler: async (_input, call) => {
-        const { rotations } = await serverKeys.listServerKeyRotations({}, { call, deadlineMs: DEADLINES.chain });
-        return { rotations: rotations.map(({ chainName, message }) => ({ chainName, message: toHex(message) })) };
-      },
-    }),
-    route({
-      method: "post",
-      path: "/account/v1/server-key-rotation",
-      operationId: "rotateServerKey",
-      summary: "Submits a rotation that this device has signed, and waits for its seal for a while",
-      token: "user",
-      request: { body: rotationBody },
-      response: z.object({ transaction: transactionReferenceSchema, done: z.boolean() }),
-      errors: [
-        "InvalidMessage",
-        "InvalidSignature",
-        "UnknownChain",
-        "MessageRenewed",
-        "SigningRefused",
-        "AccountNotReady",
-        "AccountFrozen",
-        "SignerNotCurrent",
-        "ChainUnavailable",
-      ],
-      handler: async ({ body }, call) => {
-        const { extensionData = Buffer.alloc(0), ...signed } = body;
-        const request = { ...signed, extensionData };
-        const { transaction, done } = await serverKeys.rotateServerKey(request, {
-          call,
-          deadlineMs: DEADLINES.approval,
-        });
-        const { id = "", chainName = "", refUrl = "" } = transaction ?? {};
-        return { transaction: { id, chainName, refUrl }, done };
-      },
-    }),
-  ];
-}
+/** The rotation of the account's server key: the chain requires a device's signature too. */
+export const serverKeyRoutes = ({ serverKeys }: Services): Route[] => [
+  route({
+    method: "get",
+    path: "/account/v1/server-key-rotation",
+    operationId: "listServerKeyRotations",
+    summary: "Rotations of the account's server key that wait for this device's signature",
+    token: "user",
+    response: z.object({ rotations: z.array(ServerKeyRotation) }),
+    errors: ["AccountNotReady", "ChainUnavailable"],
+    handler: async (_input, call) => {
+      const { rotations } = await serverKeys.listServerKeyRotations({}, repeatable(call, DEADLINES.chain));
+      return { rotations: rotations.map(({ chainName, message }) => ({ chainName, message: toHex(message) })) };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/account/v1/server-key-rotation",
+    operationId: "rotateServerKey",
+    summary: "Submits a rotation that this device has signed, and waits for its seal for a while",
+    token: "user",
+    request: { body: rotationBody },
+    response: z.object({ transaction: TransactionReference, done: z.boolean() }),
+    errors: [
+      "InvalidMessage",
+      "InvalidSignature",
+      "UnknownChain",
+      "MessageRenewed",
+      "SigningRefused",
+      "AccountNotReady",
+      "AccountFrozen",
+      "SignerNotCurrent",
+      "ChainUnavailable",
+    ],
+    handler: async ({ body: { extensionData = Buffer.alloc(0), ...signed } }, call) => {
+      // The account service submits the bytes that it has committed, and signs nothing twice.
+      const options = repeatable(call, DEADLINES.approval);
+      const { transaction, done } = await serverKeys.rotateServerKey({ ...signed, extensionData }, options);
+      return { transaction: toTransactionReference(transaction), done };
+    },
+  }),
+];

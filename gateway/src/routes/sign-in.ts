@@ -1,41 +1,32 @@
 import { AppError } from "@countersign/core";
-import {
-  ChallengeType,
-  type IssueChallengeRequest,
-  type IssueChallengeResponse,
-  type RespondChallengeRequest,
-  type RespondChallengeResponse,
-} from "@countersign/proto/auth/v1/sign_in.ts";
+import { Algorithm } from "@countersign/http-api/formats.ts";
+import { Login, OptionalLogin, optionalText, requiredText, text } from "@countersign/http-api/requests.ts";
+import { Challenge, SignedIn } from "@countersign/http-api/resources.ts";
+import { ChallengeType, type RespondChallengeRequest } from "@countersign/proto/auth/v1/sign_in.ts";
 import { z } from "zod";
+import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
-import { base64Bytes, hexBytes, optionalText, requiredText, text, toHex, toTimestamp } from "../http/validation.ts";
-import { signedInSchema, toSignedIn } from "./resources/account.ts";
-import { clientDataSchema, toClientData } from "./resources/client-data.ts";
-import { fromLogin, loginMembers, optionalLoginMembers, withLoginPointers } from "./resources/login.ts";
-import { algorithmSchema, fromPublicKey } from "./resources/public-key.ts";
-import { DEADLINES, type Rpc } from "./rpc.ts";
+import { toSignedIn } from "./mapping/account.ts";
+import { fromLogin, withLoginPointers } from "./mapping/login.ts";
+import { fromPublicKey } from "./mapping/public-key.ts";
+import { once, type Services } from "./rpc.ts";
 
-/** What of auth these routes call. */
-export interface SignInClients {
-  signIn: {
-    issueChallenge: Rpc<IssueChallengeRequest, IssueChallengeResponse>;
-    respondChallenge: Rpc<RespondChallengeRequest, RespondChallengeResponse>;
-  };
+/** What of the configuration changes a schema. */
+export interface RouteOptions {
+  /** False only in development: a challenge may be requested without a login token. */
+  requireLoginToken: boolean;
 }
 
 const challengeType = z.enum(["deviceKey", "passKey"]);
 
-/** The body of a challenge; a development stack may do without a login token. */
-function challengeBody(requireLoginToken: boolean) {
-  const login = requireLoginToken ? loginMembers : optionalLoginMembers;
-  return z.object({
+const challengeBody = (login: typeof Login | typeof OptionalLogin) =>
+  z.object({
     challengeType,
-    request: z.object({ ...login, chainName: requiredText(64) }),
+    request: login.extend({ chainName: requiredText(64) }),
     publicKey: optionalText(),
-    algorithm: algorithmSchema.optional(),
+    algorithm: Algorithm.optional(),
     passKey: z.object({ username: text().optional() }).nullish(),
   });
-}
 
 const respondBody = z.object({
   challengeType,
@@ -43,84 +34,68 @@ const respondBody = z.object({
   deviceKey: z.object({ signature: hexBytes(256) }).nullish(),
   passKey: z
     .object({
-      clientDataJSON: clientDataSchema,
+      clientDataJSON: clientDataJson(),
       authenticatorData: base64Bytes(4_096),
       signature: base64Bytes(512),
     })
     .nullish(),
 });
 
-/** Signing in on a known device. */
-export function signInRoutes(
-  { signIn }: SignInClients,
-  { requireLoginToken }: { requireLoginToken: boolean },
-): Route[] {
-  return [
-    route({
-      method: "post",
-      path: "/auth/v1/signin/challenge",
-      operationId: "issueChallenge",
-      summary: "Issues a challenge for a registered key; valid for five minutes and one answer",
-      token: "none",
-      limit: "challenge",
-      request: { body: challengeBody(requireLoginToken) },
-      response: z.object({ challengeData: z.string(), expiresAt: z.string() }),
-      errors: [
-        "InvalidLoginToken",
-        "UnknownProvider",
-        "IdentityProviderUnavailable",
-        "UnknownChain",
-        "InvalidPublicKey",
-        "PleaseRegisterKey",
-        "KeyBindingRequired",
-        "AccountLeft",
-      ],
-      handler: async ({ body }, call) => {
-        const isPasskey = body.challengeType === "passKey";
-        const passkeyUsername = (isPasskey && body.passKey?.username) || "";
-        const { publicKey } = body;
-        if (publicKey === "" && passkeyUsername === "") throw missing("/publicKey");
-        const request = {
-          challengeType: toChallengeType(body.challengeType),
-          login: fromLogin(body.request),
-          chainName: body.request.chainName,
-          // Who names a key means that one, also where a name comes along.
-          publicKey: publicKey === "" ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
-          passkeyUsername: publicKey === "" ? passkeyUsername : "",
-        };
-        const issued = signIn.issueChallenge(request, { call, deadlineMs: DEADLINES.unary });
-        const answer = await withLoginPointers("/request", issued);
-        return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
-      },
-    }),
-    route({
-      method: "post",
-      path: "/auth/v1/signin/challenge/respond",
-      operationId: "respondChallenge",
-      summary: "Answers a challenge and opens a session",
-      token: "none",
-      limit: "respond",
-      request: { body: respondBody },
-      response: signedInSchema,
-      errors: [
-        "UnknownChallenge",
-        "ChallengeExpired",
-        "ChallengeTypeMismatch",
-        "InvalidSignature",
-        "PleaseRegisterKey",
-      ],
-      handler: async ({ body }, call) => {
-        const request = fromAnswer(body);
-        return toSignedIn(await signIn.respondChallenge(request, { call, deadlineMs: DEADLINES.unary }));
-      },
-    }),
-  ];
-}
+/** Sign-in on a known device. */
+export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteOptions): Route[] => [
+  route({
+    method: "post",
+    path: "/auth/v1/signin/challenge",
+    operationId: "issueChallenge",
+    summary: "Issues a challenge for a registered key; valid for five minutes and one answer",
+    token: "none",
+    limit: "challenge",
+    request: { body: challengeBody(requireLoginToken ? Login : OptionalLogin) },
+    response: Challenge,
+    errors: [
+      "InvalidLoginToken",
+      "UnknownProvider",
+      "IdentityProviderUnavailable",
+      "UnknownChain",
+      "InvalidPublicKey",
+      "PleaseRegisterKey",
+      "KeyBindingRequired",
+      "AccountLeft",
+    ],
+    handler: async ({ body }, call) => {
+      const { publicKey } = body;
+      const passkeyUsername = (body.challengeType === "passKey" && body.passKey?.username) || "";
+      if (publicKey === "" && passkeyUsername === "") throw missing("/publicKey");
+      const request = {
+        challengeType: toChallengeType(body.challengeType),
+        login: fromLogin(body.request),
+        chainName: body.request.chainName,
+        // A named key takes precedence over a name.
+        publicKey: publicKey === "" ? undefined : fromPublicKey(publicKey, body.algorithm, "/publicKey"),
+        passkeyUsername: publicKey === "" ? passkeyUsername : "",
+      };
+      const answer = await withLoginPointers("/request", signIn.issueChallenge(request, once(call)));
+      return { challengeData: toHex(answer.challengeData), expiresAt: toTimestamp(answer.expiresAt) };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/auth/v1/signin/challenge/respond",
+    operationId: "respondChallenge",
+    summary: "Answers a challenge and opens a session",
+    token: "none",
+    limit: "respond",
+    request: { body: respondBody },
+    response: SignedIn,
+    errors: ["UnknownChallenge", "ChallengeExpired", "ChallengeTypeMismatch", "InvalidSignature", "PleaseRegisterKey"],
+    handler: async ({ body }, call) => toSignedIn(await signIn.respondChallenge(fromAnswer(body), once(call))),
+  }),
+];
 
 const toChallengeType = (type: z.output<typeof challengeType>): ChallengeType =>
   type === "passKey" ? ChallengeType.CHALLENGE_TYPE_PASSKEY : ChallengeType.CHALLENGE_TYPE_DEVICE_KEY;
 
-/** Errors: InvalidRequest where the type's own part is missing. */
+/** Returns an answer as auth.v1.RespondChallengeRequest. Errors: InvalidRequest where the type's own part is missing. */
 function fromAnswer({ challengeType, challengeData, ...body }: z.output<typeof respondBody>): RespondChallengeRequest {
   const request = { challengeType: toChallengeType(challengeType), challengeData };
   if (challengeType === "deviceKey") {
@@ -128,8 +103,8 @@ function fromAnswer({ challengeType, challengeData, ...body }: z.output<typeof r
     return { ...request, deviceKey: { signature: body.deviceKey.signature } };
   }
   if (!body.passKey) throw missing("/passKey");
-  const { clientDataJSON, authenticatorData, signature } = body.passKey;
-  return { ...request, passkey: { clientDataJson: toClientData(clientDataJSON), authenticatorData, signature } };
+  const { clientDataJSON: clientDataJson, authenticatorData, signature } = body.passKey;
+  return { ...request, passkey: { clientDataJson, authenticatorData, signature } };
 }
 
 const missing = (pointer: string) =>

@@ -30,7 +30,7 @@ const device = {
   deviceManufacturer: "",
   deviceModel: "",
   lang: "",
-  type: "",
+  type: "mobile",
   createdAt: when,
   lastUsedAt: "",
 };

@@ -1,154 +1,199 @@
 import type { Reason } from "@countersign/core";
-import type {
-  ApproveTwoFactorRequest,
-  ApproveTwoFactorResponse,
-  GetTwoFactorRequest,
-  GetTwoFactorResponse,
-  ListTwoFactorRequest,
-  ListTwoFactorResponse,
-  RedirectTwoFactorRequest,
-  RedirectTwoFactorResponse,
-  RejectTwoFactorRequest,
-  RejectTwoFactorResponse,
-  ReopenTwoFactorRequest,
-  ReopenTwoFactorResponse,
+import * as http from "@countersign/http-api/resources.ts";
+import {
+  type ApproveTwoFactorRequest,
+  type TwoFactorAuth,
+  TwoFactorStatus,
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { z } from "zod";
 import { faultPoint } from "../fault-points.ts";
+import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp, uuid } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
-import { uuid } from "../http/validation.ts";
-import { approvalBody, fromApproval } from "./resources/approval.ts";
-import { fromStatus, toTwoFactorAuth, twoFactorAuthSchema, twoFactorStatusSchema } from "./resources/two-factor.ts";
-import { DEADLINES, type Rpc } from "./rpc.ts";
+import { toApp, toDevice } from "./mapping/device.ts";
+import { DEADLINES, once, repeatable, type Services } from "./rpc.ts";
 
-/** What of device these routes call. */
-export interface TwoFactorClients {
-  twoFactor: {
-    getTwoFactor: Rpc<GetTwoFactorRequest, GetTwoFactorResponse>;
-    listTwoFactor: Rpc<ListTwoFactorRequest, ListTwoFactorResponse>;
-    redirectTwoFactor: Rpc<RedirectTwoFactorRequest, RedirectTwoFactorResponse>;
-    rejectTwoFactor: Rpc<RejectTwoFactorRequest, RejectTwoFactorResponse>;
-    approveTwoFactor: Rpc<ApproveTwoFactorRequest, ApproveTwoFactorResponse>;
-    reopenTwoFactor: Rpc<ReopenTwoFactorRequest, ReopenTwoFactorResponse>;
+/** A request in a path, by its id or by any id that it had with a message. The service rejects every other text. */
+const oneRequest = { params: z.object({ id: z.string().toLowerCase() }) };
+const answer = z.object({ twoFactorAuth: http.TwoFactorAuth });
+const notOpen: Reason[] = ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"];
+
+/** An approval: `txId` or `signature`, never both; a passkey's signature comes with both of its other members. */
+const approvalBody = z
+  .object({
+    txId: hexBytes(32)
+      .refine(({ length }) => length === 32, "Expected 32 bytes")
+      .optional(),
+    /** Raw r||s or DER, also a passkey's. */
+    signature: hexBytes(72).optional(),
+    clientDataJSON: clientDataJson().optional(),
+    authenticatorData: base64Bytes(4_096).optional(),
+  })
+  .superRefine((body, context) => {
+    const reject = (field: keyof typeof body, message: string) =>
+      context.addIssue({ code: "custom", path: [field], message });
+    const passkey = (["clientDataJSON", "authenticatorData"] as const).filter((name) => body[name] !== undefined);
+    if (body.txId === undefined && body.signature === undefined) {
+      reject("txId", "One of txId and signature is required");
+    }
+    if (body.txId !== undefined && body.signature !== undefined) reject("signature", "Not together with txId");
+    for (const name of passkey) if (body.signature === undefined) reject(name, "Only with signature");
+    if (passkey.length === 1) {
+      reject(passkey[0] === "clientDataJSON" ? "authenticatorData" : "clientDataJSON", "Required for a passkey");
+    }
+  });
+
+/** The side of a registered device in an enrollment; the new device's side is in new-device.ts. */
+export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
+  route({
+    method: "get",
+    path: "/device/v1/2fa",
+    operationId: "listTwoFactor",
+    summary: "The account's requests for approval, newest first",
+    token: "user",
+    recover: true,
+    request: { query: z.object({ status: http.TwoFactorStatus.optional() }) },
+    response: z.object({ twoFactorAuths: z.array(http.TwoFactorAuth) }),
+    handler: async ({ query }, call) => {
+      const { twoFactorAuths } = await twoFactor.listTwoFactor({ status: fromStatus(query.status) }, repeatable(call));
+      return { twoFactorAuths: twoFactorAuths.map(toTwoFactorAuth) };
+    },
+  }),
+  // Before {id}, which would match it too.
+  route({
+    method: "post",
+    path: "/device/v1/2fa/reopen",
+    operationId: "reopenTwoFactor",
+    summary: "Allows new requests again after several rejections",
+    token: "user",
+    handler: (_input, call) => twoFactor.reopenTwoFactor({}, repeatable(call)),
+  }),
+  route({
+    method: "get",
+    path: "/device/v1/2fa/{id}",
+    operationId: "getTwoFactor",
+    summary: "One request for approval",
+    token: "user",
+    recover: true,
+    request: oneRequest,
+    response: answer,
+    errors: ["TwoFactorAuthNotFound"],
+    handler: async ({ params }, call) => {
+      const { twoFactorAuth } = await twoFactor.getTwoFactor(params, repeatable(call));
+      return { twoFactorAuth: toTwoFactorAuth(twoFactorAuth) };
+    },
+  }),
+  route({
+    method: "put",
+    path: "/device/v1/2fa/{id}",
+    operationId: "redirectTwoFactor",
+    summary: "Asks another device instead, under a new request id",
+    token: "user",
+    recover: true,
+    request: { ...oneRequest, body: z.object({ destDeviceId: uuid() }) },
+    response: answer,
+    errors: [...notOpen, "DeviceNotFound"],
+    handler: async ({ params, body }, call) => {
+      const { twoFactorAuth } = await twoFactor.redirectTwoFactor({ ...params, ...body }, once(call));
+      return { twoFactorAuth: toTwoFactorAuth(twoFactorAuth) };
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/device/v1/2fa/{id}",
+    operationId: "rejectTwoFactor",
+    summary: "Rejects a request",
+    token: "user",
+    recover: true,
+    request: oneRequest,
+    errors: notOpen,
+    handler: ({ params }, call) => twoFactor.rejectTwoFactor(params, once(call)),
+  }),
+  route({
+    method: "post",
+    path: "/device/v1/2fa/{id}/approve",
+    operationId: "approveTwoFactor",
+    summary: "Enrolls the new device, by a transaction that ran or by a signature over the request's message",
+    token: "user",
+    recover: true,
+    request: { ...oneRequest, body: approvalBody },
+    errors: [
+      ...notOpen,
+      "MessageRenewed",
+      "InvalidSignature",
+      "TransactionMismatch",
+      "TransactionPending",
+      "RateLimited",
+      "UnsupportedKey",
+      "TooManyDevices",
+      "TooManyKeys",
+      "SigningRefused",
+      "SignerNotCurrent",
+      "AccountFrozen",
+      "AccountNotReady",
+      "TimeLockRequired",
+      "TimeLockCancelled",
+      "ChainUnavailable",
+    ],
+    handler: async ({ params, body }, call) => {
+      await faultPoint("approval accepted");
+      await twoFactor.approveTwoFactor(fromApproval(params.id, body), once(call, DEADLINES.approval));
+      await faultPoint("approval before answer");
+    },
+  }),
+];
+
+/** Returns an approval of the request `id` as device.v1.ApproveTwoFactorRequest. */
+function fromApproval(id: string, body: z.output<typeof approvalBody>): ApproveTwoFactorRequest {
+  if (body.signature === undefined) return { id, txId: toHex(body.txId) };
+  return {
+    id,
+    signature: {
+      signature: body.signature,
+      clientDataJson: body.clientDataJSON ?? Buffer.alloc(0),
+      authenticatorData: body.authenticatorData ?? Buffer.alloc(0),
+    },
   };
 }
 
-/**
- * A request in a path: by its id, or by any id that it had with a message. Any other text names none: the
- * service says so.
- */
-const oneRequest = { params: z.object({ id: z.string().toLowerCase() }) };
-const answer = z.object({ twoFactorAuth: twoFactorAuthSchema });
-const notOpen: Reason[] = ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"];
+const STATUSES: Record<http.TwoFactorStatus, TwoFactorStatus> = {
+  pending: TwoFactorStatus.TWO_FACTOR_STATUS_PENDING,
+  approved: TwoFactorStatus.TWO_FACTOR_STATUS_APPROVED,
+  rejected: TwoFactorStatus.TWO_FACTOR_STATUS_REJECTED,
+  expired: TwoFactorStatus.TWO_FACTOR_STATUS_EXPIRED,
+  finished: TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED,
+  failed: TwoFactorStatus.TWO_FACTOR_STATUS_FAILED,
+};
 
-/** An old device's side of letting a new one in; the new one's is in new-device.ts. */
-export function twoFactorRoutes({ twoFactor }: TwoFactorClients): Route[] {
-  return [
-    route({
-      method: "get",
-      path: "/device/v1/2fa",
-      operationId: "listTwoFactor",
-      summary: "The account's requests for approval, newest first",
-      token: "user",
-      recover: true,
-      request: { query: z.object({ status: twoFactorStatusSchema.optional() }) },
-      response: z.object({ twoFactorAuths: z.array(twoFactorAuthSchema) }),
-      handler: async ({ query }, call) => {
-        const request = { status: fromStatus(query.status) };
-        const { twoFactorAuths } = await twoFactor.listTwoFactor(request, { call, deadlineMs: DEADLINES.unary });
-        return { twoFactorAuths: twoFactorAuths.map(toTwoFactorAuth) };
-      },
-    }),
-    // Before {id}, which it would otherwise be taken for.
-    route({
-      method: "post",
-      path: "/device/v1/2fa/reopen",
-      operationId: "reopenTwoFactor",
-      summary: "Lets new requests in again after several rejections",
-      token: "user",
-      handler: async (_input, call) => {
-        await twoFactor.reopenTwoFactor({}, { call, deadlineMs: DEADLINES.unary });
-        return undefined;
-      },
-    }),
-    route({
-      method: "get",
-      path: "/device/v1/2fa/{id}",
-      operationId: "getTwoFactor",
-      summary: "One request for approval",
-      token: "user",
-      recover: true,
-      request: oneRequest,
-      response: answer,
-      errors: ["TwoFactorAuthNotFound"],
-      handler: async ({ params }, call) => {
-        const { twoFactorAuth } = await twoFactor.getTwoFactor(params, { call, deadlineMs: DEADLINES.unary });
-        return { twoFactorAuth: toTwoFactorAuth(twoFactorAuth) };
-      },
-    }),
-    route({
-      method: "put",
-      path: "/device/v1/2fa/{id}",
-      operationId: "redirectTwoFactor",
-      summary: "Asks another device instead, under a new request id",
-      token: "user",
-      recover: true,
-      request: { ...oneRequest, body: z.object({ destDeviceId: uuid() }) },
-      response: answer,
-      errors: [...notOpen, "DeviceNotFound"],
-      handler: async ({ params, body }, call) => {
-        const request = { ...params, destDeviceId: body.destDeviceId };
-        const { twoFactorAuth } = await twoFactor.redirectTwoFactor(request, { call, deadlineMs: DEADLINES.unary });
-        return { twoFactorAuth: toTwoFactorAuth(twoFactorAuth) };
-      },
-    }),
-    route({
-      method: "delete",
-      path: "/device/v1/2fa/{id}",
-      operationId: "rejectTwoFactor",
-      summary: "Rejects a request",
-      token: "user",
-      recover: true,
-      request: oneRequest,
-      errors: notOpen,
-      handler: async ({ params }, call) => {
-        await twoFactor.rejectTwoFactor(params, { call, deadlineMs: DEADLINES.unary });
-        return undefined;
-      },
-    }),
-    route({
-      method: "post",
-      path: "/device/v1/2fa/{id}/approve",
-      operationId: "approveTwoFactor",
-      summary: "Lets the asking device in, by a transaction that ran or by a signature over the request's message",
-      token: "user",
-      recover: true,
-      request: { ...oneRequest, body: approvalBody },
-      errors: [
-        ...notOpen,
-        "MessageRenewed",
-        "InvalidSignature",
-        "TransactionMismatch",
-        "TransactionPending",
-        "RateLimited",
-        "UnsupportedKey",
-        "TooManyDevices",
-        "TooManyKeys",
-        "SigningRefused",
-        "SignerNotCurrent",
-        "AccountFrozen",
-        "AccountNotReady",
-        "TimeLockRequired",
-        "TimeLockCancelled",
-        "ChainUnavailable",
-      ],
-      handler: async ({ params, body }, call) => {
-        const request = fromApproval(params.id, body);
-        await faultPoint("approval accepted");
-        await twoFactor.approveTwoFactor(request, { call, deadlineMs: DEADLINES.approval });
-        await faultPoint("approval before answer");
-        return undefined;
-      },
-    }),
-  ];
+/** Returns the status to filter by; absent is every one. */
+const fromStatus = (name: http.TwoFactorStatus | undefined): TwoFactorStatus =>
+  name === undefined ? TwoFactorStatus.TWO_FACTOR_STATUS_UNSPECIFIED : STATUSES[name];
+
+/** Throws where the service named no status: a default could approve a device or keep one waiting. */
+function toStatus(status: TwoFactorStatus | undefined): http.TwoFactorStatus {
+  const name = http.TwoFactorStatus.options.find((option) => STATUSES[option] === status);
+  if (name === undefined) throw new Error(`the device service sent the status ${status}`);
+  return name;
+}
+
+/** Returns a request for approval as clients see it. Throws where the service named no status. */
+export function toTwoFactorAuth(auth: TwoFactorAuth | undefined): http.TwoFactorAuth {
+  const request = auth?.request;
+  const { email = "", ip = "", location = "" } = request?.signIn ?? {};
+  return {
+    id: auth?.id ?? "",
+    accountId: auth?.accountId ?? "",
+    request: {
+      id: request?.id ?? "",
+      app: toApp(request?.app),
+      userOpInfo: { type: "sign-in", signIn: { email, ip, location } },
+      srcDevice: toDevice(request?.srcDevice),
+      destDevice: request?.destDevice ? toDevice(request.destDevice) : null,
+      message: toHex(request?.message),
+      requestedAt: toTimestamp(request?.requestedAt),
+    },
+    status: toStatus(auth?.status),
+    extra: null,
+    result: { txId: auth?.resultTxId ?? "" },
+    expiresAt: toTimestamp(auth?.expiresAt),
+  };
 }

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
 import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
-import type { RouteClients } from "../routes/index.ts";
-import type { Rpc, RpcOptions } from "../routes/rpc.ts";
+import type { CallContext } from "@countersign/rpc";
+import type { Services } from "../routes/rpc.ts";
 
 /** A call that a fake service saw. */
 export interface SeenCall {
   rpc: string;
   request: Record<string, unknown>;
-  options: RpcOptions;
+  options: { call: CallContext; deadlineMs: number; clientIp: string | undefined };
 }
 
 const when = new Date("2026-11-20T10:00:00.000Z");
@@ -52,7 +52,17 @@ const account: Account = {
 const device: Device = {
   id: "0197a1b2-0000-7000-8000-000000000002",
   publicKey: deviceKey,
-  attributes: undefined,
+  attributes: {
+    pushToken: "",
+    name: "",
+    osName: "",
+    osVersion: "",
+    deviceManufacturer: "",
+    deviceModel: "",
+    lang: "",
+    type: "mobile",
+    sdkVersion: "",
+  },
   accountId: account.id,
   createdAt: when,
   lastUsedAt: undefined,
@@ -106,19 +116,21 @@ export function createFakeServices() {
     events: [{ id: "42", type: "device.updated", dataJson: `{"deviceId":"${device.id}"}`, occurredAt: when }],
   };
   const rpc =
-    <Request, Response>(name: string, answer: Response): Rpc<Request, Response> =>
-    async (request, options) => {
-      calls.push({ rpc: name, request: request as Record<string, unknown>, options });
+    <Response>(name: string, answer: Response) =>
+    async (request: unknown, options: unknown): Promise<Response> => {
+      calls.push({ rpc: name, request: request as SeenCall["request"], options: options as SeenCall["options"] });
       const error = failure;
       failure = undefined;
       if (error) throw error;
       return answer;
     };
-  const clients: RouteClients = {
+  const services: { [Name in keyof Services]: Partial<Services[Name]> } = {
     signUp: { signUp: rpc("signUp", signedIn) },
     signIn: {
       issueChallenge: rpc("issueChallenge", { challengeData: Buffer.alloc(16, 0xcd), expiresAt: when }),
       respondChallenge: rpc("respondChallenge", { ...signedIn, transaction: undefined }),
+      requestTwoFactor: rpc("requestTwoFactor", { twoFactorAuth, ephemeralAccessToken: "ephemeral" }),
+      finishTwoFactor: rpc("finishTwoFactor", signedIn),
     },
     sessions: {
       refreshToken: rpc("refreshToken", { credentials: signedIn.credentials }),
@@ -131,23 +143,24 @@ export function createFakeServices() {
       endSession: rpc("endSession", {}),
       endOtherSessions: rpc("endOtherSessions", {}),
     },
-    access: { removeDevice: rpc("removeDevice", { publicKey: deviceKey }) },
+    access: {
+      removeDevice: rpc("removeDevice", { publicKey: deviceKey }),
+      freezeAccount: rpc("freezeAccount", {}),
+      unfreezeAccount: rpc("unfreezeAccount", {}),
+    },
     devices: {
       listDevices: rpc("listDevices", { devices: [device] }),
       updateDevice: rpc("updateDevice", { device }),
     },
     accountEvents: {
-      watch: async function* (request, { call }) {
-        await rpc("watch", undefined)(request as never, { call, deadlineMs: 0 });
+      watch: async function* (request, options) {
+        await rpc("watch", undefined)(request, options);
         yield { id: "41", type: "", dataJson: "", occurredAt: undefined };
         yield* streamed.events;
+        const { call } = options as SeenCall["options"];
         // Without listeners, `once` on a signal that has aborted would never resolve.
         if (streamed.open && !call.signal.aborted) await once(call.signal, "abort");
       },
-    },
-    newDevice: {
-      requestTwoFactor: rpc("requestTwoFactor", { twoFactorAuth, ephemeralAccessToken: "ephemeral" }),
-      finishTwoFactor: rpc("finishTwoFactor", signedIn),
     },
     twoFactor: {
       getTwoFactor: rpc("getTwoFactor", { twoFactorAuth }),
@@ -167,7 +180,6 @@ export function createFakeServices() {
       approveTwoFactor: rpc("approveTwoFactor", {}),
       reopenTwoFactor: rpc("reopenTwoFactor", {}),
     },
-    freezing: { freezeAccount: rpc("freezeAccount", {}), unfreezeAccount: rpc("unfreezeAccount", {}) },
     keys: {
       listKeys: rpc("listKeys", {
         keys: [
@@ -235,7 +247,8 @@ export function createFakeServices() {
     },
   };
   return {
-    clients,
+    /** Without the methods that the routes do not call. */
+    clients: services as Services,
     calls,
     streamed,
     fail(error: Error) {

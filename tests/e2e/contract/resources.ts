@@ -1,209 +1,111 @@
+import { isDeepStrictEqual } from "node:util";
+import { CadenceAddress, Hex, OptionalTransactionId, Timestamp, Uuid } from "@countersign/http-api/formats.ts";
+import * as http from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 
 /*
- * The resources of the HTTP API as clients know them, written down once more and without a look at the gateway: every documented member, nothing else, and each
- * in its format. Members that are ours besides the fixed ones stand in a paragraph of their own.
+ * The documented resources as the stack of these tests answers them: their shape is that of packages/http-api, and
+ * where a value has to be there, or has one of few forms, this file says so.
  */
 
-const PUBLIC_KEY = /^(?:[0-9a-f]{128}|[0-9a-f]{64})$/;
-
-/** ISO 8601 in UTC with milliseconds. */
-export const timestamp = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-/** The same, "" where there is none. */
-export const timestampOrNone = timestamp.or(z.literal(""));
-/** Lower case, no prefix. */
-export const hex = z.string().regex(/^(?:[0-9a-f]{2})+$/);
-export const uuid = z.string().regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-const publicKey = z.string().regex(PUBLIC_KEY);
-const algorithm = z.enum(["ES256", "ES256K", "EdDSA"]);
-export const txId = z.string().regex(/^[0-9a-f]{64}$/);
+const some = z.string().min(1);
 const jwt = z.string().regex(/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
 const webAddress = z.url({ protocol: /^https?$/ });
-export const cadenceAddress = z.string().regex(/^0x[0-9a-f]{16}$/);
+export const hex = Hex.min(1);
+export const txId = OptionalTransactionId.min(1);
+export const cadenceAddress = CadenceAddress;
 
-const onChain = {
+const onChain = http.Address.extend({
   profileImageUrl: webAddress.or(z.literal("")),
-  domainName: z.string(),
-  chainName: z.string().min(1),
+  chainName: some,
   chainId: z.int().positive(),
-};
-
-export const address = z.discriminatedUnion("chainType", [
-  z.strictObject({ address: cadenceAddress, chainType: z.literal("cadence"), ...onChain }),
-  z.strictObject({ address: z.string().regex(/^0x[0-9a-f]{40}$/), chainType: z.literal("evm"), ...onChain }),
-]);
-
-export const account = z.strictObject({
-  id: uuid,
-  addresses: z.array(address),
-  parent: z.array(address),
-  createdAt: timestamp,
-  updatedAt: timestamp,
 });
-
+export const address = z.discriminatedUnion("chainType", [
+  onChain.extend({ chainType: z.literal("cadence"), address: CadenceAddress }),
+  onChain.extend({ chainType: z.literal("evm"), address: z.string().regex(/^0x[0-9a-f]{40}$/) }),
+]);
+export const account = http.Account.extend({ addresses: z.array(address), parent: z.array(address) });
 /** The answer of POST /account/v1/parent. */
 export const accountWithParents = account.omit({ updatedAt: true });
 
-export const transactionReference = z.strictObject({ id: txId, chainName: z.string().min(1), refUrl: webAddress });
-
-export const credentials = z.strictObject({ accessToken: jwt, refreshToken: jwt });
-
+export const transactionReference = z.object({ id: txId, chainName: some, refUrl: webAddress });
+export const credentials = http.Credentials.extend({ accessToken: jwt, refreshToken: jwt });
 /** What sign-up, sign-in and finishing answer. */
-export const signedIn = z.strictObject({ account, transaction: transactionReference, credentials });
+export const signedIn = http.SignedIn.extend({ account, transaction: transactionReference, credentials });
+export const challenge = http.Challenge.extend({ challengeData: Hex.length(32) });
 
-export const challenge = z.strictObject({ challengeData: z.string().regex(/^[0-9a-f]{32}$/), expiresAt: timestamp });
+export const app = http.App.extend({ appId: some, appName: some });
+export const device = http.Device.extend({ lastUsedAt: Timestamp });
+export const session = http.Session.extend({ app, lastUsedAt: Timestamp });
 
-export const app = z.strictObject({ appId: z.string().min(1), appName: z.string().min(1) });
-
-export const device = z.strictObject({
-  id: uuid,
-  publicKey,
-  sdkVersion: z.string(),
-  pushToken: z.string(),
-  name: z.string(),
-  osName: z.string(),
-  osVersion: z.string(),
-  deviceManufacturer: z.string(),
-  deviceModel: z.string(),
-  lang: z.string(),
-  type: z.enum(["mobile", "browser", "desktop"]),
-
-  algorithm,
-  createdAt: timestamp,
-  lastUsedAt: timestamp,
-});
-
-/** `device` is null for a key that came onto the chain by another way. */
-export const userKey = z.strictObject({
-  type: z.enum(["device", "passkey"]),
-  device: device.nullable(),
-  devicePublicKey: publicKey,
-  app,
-});
-
-const recoverKey = z.strictObject({
-  type: z.literal("cloud"),
-  cloudKey: z.strictObject({ accountName: z.string() }),
-});
-
-const keyMembers = {
-  publicKey,
-  accountId: uuid,
-  appId: z.string().min(1),
-  name: z.string(),
+const anyKey = http.Key.extend({
+  appId: some,
+  chainName: some,
   keyIndex: z.int().min(-1),
-  lastUsedAt: timestampOrNone,
-  revokedAt: timestampOrNone,
-
-  algorithm,
-  chainName: z.string().min(1),
   weight: z.int().min(0).max(1000),
-  createdAt: timestamp,
-};
-
+});
 export const key = z.discriminatedUnion("type", [
-  z.strictObject({
-    ...keyMembers,
+  anyKey.extend({
     type: z.literal("user-key"),
-    userKey,
+    userKey: http.Key.shape.userKey.unwrap().extend({ app, device: device.nullable() }),
     recoverKey: z.null(),
     pending: z.literal(false),
   }),
-  z.strictObject({
-    ...keyMembers,
+  anyKey.extend({
     type: z.literal("recover-key"),
     userKey: z.null(),
-    recoverKey,
-    pending: z.boolean(),
+    recoverKey: http.Key.shape.recoverKey.unwrap().extend({ type: z.literal("cloud") }),
   }),
 ]);
 
-export const twoFactorRequest = z.strictObject({
-  id: uuid,
+const twoFactorRequest = http.TwoFactorRequest.extend({
   app,
-  userOpInfo: z.strictObject({
-    type: z.literal("sign-in"),
-    signIn: z.strictObject({ email: z.string(), ip: z.string(), location: z.string() }),
-  }),
   srcDevice: device,
   destDevice: device.nullable(),
   message: hex,
-  requestedAt: timestamp,
 });
+export const twoFactorAuth = http.TwoFactorAuth.extend({ request: twoFactorRequest });
 
-export const twoFactorAuth = z.strictObject({
-  id: uuid,
-  accountId: uuid,
-  request: twoFactorRequest,
-  status: z.enum(["pending", "approved", "rejected", "expired", "finished", "failed"]),
-  extra: z.null(),
-  result: z.strictObject({ txId: txId.or(z.literal("")) }),
-  expiresAt: timestamp,
-});
+/** Raw r||s. */
+export const signature = http.CompositeSignature.extend({ keyId: z.int().min(0), signature: Hex.length(128) });
 
-/** What Flow's client library calls a composite signature: raw r||s. */
-export const signature = z.strictObject({
-  addr: cadenceAddress,
-  keyId: z.int().min(0),
-  signature: z.string().regex(/^[0-9a-f]{128}$/),
-});
-
-export const session = z.strictObject({
-  id: uuid,
-  app,
-  publicKey,
-  createdAt: timestamp,
-  lastUsedAt: timestamp,
-  expiresAt: timestamp,
-  current: z.boolean(),
-});
-
-/** A chain as a client must know it; `explorerUrl` has a place for a transaction's id. */
-export const network = z.strictObject({
-  chainName: z.string().min(1),
+export const network = http.Network.extend({
+  chainName: some,
   chainType: z.literal("cadence"),
   chainId: z.int().positive(),
   accessNode: webAddress,
-  paymaster: cadenceAddress,
   explorerUrl: z.string().regex(/^https?:\/\/.*\{id\}/),
 });
 
-/** A transaction of the service as data. */
-export const template = z.strictObject({
+export const template = http.Template.extend({
   name: z.string().regex(/^[a-z-]+$/),
   script: z.string().regex(/^transaction(?:\(| )/m),
-  parameters: z.array(
-    z.strictObject({ name: z.string().min(1), type: z.enum(["String", "Bool", "Address"]), value: z.string() }),
-  ),
-
+  parameters: z.array(z.object({ name: some, type: z.enum(["String", "Bool", "Address"]), value: z.string() })),
   gasLimit: z.int().positive(),
 });
 
-export const timeLock = z.strictObject({
-  id: uuid,
-  operation: z.string().min(1),
-  chainName: z.string().min(1),
-  startedAt: timestamp,
-  availableAt: timestamp,
-  cancelledAt: timestampOrNone,
-});
+export const timeLock = http.TimeLock.extend({ operation: some, chainName: some });
 
-/** RFC 9457, with the members that this API adds. */
-export const problem = z.strictObject({
+export const problem = http.Problem.extend({
   type: z.string().regex(/^urn:countersign:error:[A-Z]\w+$/),
-  title: z.string().min(1),
-  status: z.int(),
-  detail: z.string().min(1),
+  title: some,
+  detail: some,
   instance: z.string().regex(/^[\w.-]{8,64}$/),
-  error: z.string().regex(/^[A-Z]\w+$/),
   errors: z
-    .array(z.strictObject({ pointer: z.string().regex(/^(?:\/[^/]+)*$/), detail: z.string().min(1) }))
+    .array(z.object({ pointer: z.string().regex(/^(?:\/[^/]+)*$/), detail: some }))
     .min(1)
     .optional(),
   reason: z
     .string()
     .regex(/^[A-Z]\w+$/)
     .optional(),
-  availableAt: timestamp.optional(),
-  timeLockId: uuid.optional(),
+  timeLockId: Uuid.optional(),
 });
+
+/** What of a JSON value a schema does not allow: wrong members, and members that it does not have, at any depth. */
+export function undocumented(schema: z.ZodType, value: unknown): unknown[] {
+  const { data, error } = schema.safeParse(value);
+  if (error) return error.issues;
+  // A schema strips the members that it does not have.
+  return isDeepStrictEqual(data, value) ? [] : [{ stripped: data, value }];
+}

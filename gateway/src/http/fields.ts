@@ -1,22 +1,7 @@
+import { requiredText } from "@countersign/http-api/requests.ts";
 import { z } from "zod";
 
-/**
- * A string field of at most `max` UTF-16 units. Lone surrogates and NUL are refused here, since neither protobuf nor Postgres
- * keeps them as they came.
- */
-export const text = (max = 256, tooLong?: string) =>
-  z
-    .string()
-    .max(max, tooLong)
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), "Contains NUL or half of a surrogate pair");
-
-/** As `text`, but not empty. */
-export const requiredText = (max = 256) => text(max).min(1);
-
-/** A string that may be left out; absent is "". */
-export const optionalText = (max = 256) => text(max).default("");
-
-/** Hex of 1 to `maxBytes` bytes, in either case, with or without 0x; gives the bytes. */
+/** Hex of 1 to `maxBytes` bytes, in either case, with or without 0x; returns the bytes. */
 export const hexBytes = (maxBytes: number) =>
   z
     .string()
@@ -28,7 +13,7 @@ export const hexBytes = (maxBytes: number) =>
       return bytes;
     });
 
-/** Base64 or base64url of at most `maxLength` characters; gives the bytes. */
+/** Base64 or base64url of at most `maxLength` characters; returns the bytes. */
 export const base64Bytes = (maxLength: number) =>
   z
     .string()
@@ -37,17 +22,26 @@ export const base64Bytes = (maxLength: number) =>
     .regex(/^[A-Za-z0-9+/_-]+={0,2}$/, "Expected base64")
     .transform((value) => Buffer.from(value.replaceAll("-", "+").replaceAll("_", "/"), "base64"));
 
-/** A UUID of any version, as ids are. */
+/**
+ * A passkey's clientDataJSON as JSON text or base64(url); returns the bytes of the JSON. JSON begins with a character
+ * that base64 does not have, and Node decodes both alphabets.
+ */
+export const clientDataJson = () =>
+  requiredText(8_192).transform((value) =>
+    value.trimStart().startsWith("{") ? Buffer.from(value) : Buffer.from(value, "base64"),
+  );
+
+/** A UUID of any version; returns it in lower case. */
 export const uuid = () => z.uuid().transform((value) => value.toLowerCase());
 
-/** A transaction's id: 64 hex digits, in either case, with or without 0x; gives them in lower case. */
+/** A transaction's id: 64 hex digits, in either case, with or without 0x; returns them in lower case. */
 export const transactionId = () =>
   z
     .string()
     .regex(/^(?:0[xX])?[0-9a-fA-F]{64}$/, "Expected 64 hex digits")
     .transform((value) => value.replace(/^0x/i, "").toLowerCase());
 
-/** A Cadence address: 16 hex digits, in either case, with or without 0x; gives the bytes. */
+/** A Cadence address: 16 hex digits, in either case, with or without 0x; returns the bytes. */
 export const cadenceAddress = () =>
   z
     .string()
@@ -61,7 +55,7 @@ export const queryFlag = () =>
     .default("false")
     .transform((value) => value === "true" || value === "1");
 
-/** Lower-case hex without a prefix, as answers carry it; "" for no bytes. */
+/** Lower-case hex without a prefix; "" for no bytes. */
 export const toHex = (bytes: Uint8Array | undefined): string =>
   bytes === undefined ? "" : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 

@@ -1,0 +1,107 @@
+import { Algorithm } from "@countersign/http-api/formats.ts";
+import { optionalText, PublicKeyInput, text } from "@countersign/http-api/requests.ts";
+import { Key } from "@countersign/http-api/resources.ts";
+import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import type { Key as WireKey } from "@countersign/proto/key/v1/keys.ts";
+import { z } from "zod";
+import { queryFlag, toTimestamp, transactionId } from "../http/fields.ts";
+import { type Route, route } from "../http/route.ts";
+import { toApp, toDevice } from "./mapping/device.ts";
+import { fromPublicKey, fromRegisteredKey, toPublicKey } from "./mapping/public-key.ts";
+import { DEADLINES, repeatable, type Services } from "./rpc.ts";
+
+/** `chainName` is needed only where the account is on several chains. */
+const recoveryBody = z.object({
+  recoveryKey: z.object({
+    publicKey: PublicKeyInput,
+    algorithm: Algorithm.optional(),
+    cloudKey: z.object({ accountName: text() }),
+  }),
+  chainName: optionalText(64),
+});
+
+export const keyRoutes = ({ keys }: Services): Route[] => [
+  route({
+    method: "get",
+    path: "/key/v1/keys",
+    operationId: "listKeys",
+    summary: "The account's keys, oldest first, each with its device",
+    token: "user",
+    recover: true,
+    request: { query: z.object({ include_revoked: queryFlag() }) },
+    response: z.object({ keys: z.array(Key) }),
+    handler: async ({ query }, call) => {
+      const answer = await keys.listKeys({ includeRevoked: query.include_revoked }, repeatable(call));
+      return { keys: answer.keys.map(toKey) };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/key/v1/recovery",
+    operationId: "registerRecoveryKey",
+    summary: "Reports the account's recovery key, before or after it is on chain",
+    token: "user",
+    request: { body: recoveryBody },
+    response: z.object({ keys: z.array(Key) }),
+    errors: [
+      "InvalidPublicKey",
+      "UnsupportedKey",
+      "UnknownChain",
+      "AccountNotReady",
+      "KeyAlreadyRegistered",
+      "ChainUnavailable",
+    ],
+    handler: async ({ body: { recoveryKey, chainName } }, call) => {
+      const publicKey = fromPublicKey(recoveryKey.publicKey, recoveryKey.algorithm, "/recoveryKey/publicKey");
+      const request = { publicKey, cloudAccountName: recoveryKey.cloudKey.accountName, chainName };
+      const answer = await keys.registerRecoveryKey(request, repeatable(call, DEADLINES.chain));
+      return { keys: answer.keys.map(toKey) };
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/key/v1/keys/{publicKey}",
+    operationId: "reportRevocation",
+    summary: "Reports that a transaction has revoked the key on chain",
+    token: "user",
+    request: {
+      params: z.object({ publicKey: PublicKeyInput }),
+      query: z.object({ txId: transactionId(), algorithm: Algorithm.optional() }),
+    },
+    errors: ["InvalidPublicKey", "KeyNotFound", "TransactionPending", "TransactionMismatch", "ChainUnavailable"],
+    handler: async ({ params, query }, call) => {
+      const publicKey = fromRegisteredKey(params.publicKey, query.algorithm);
+      await keys.reportRevocation({ publicKey, txId: query.txId }, repeatable(call));
+    },
+  }),
+];
+
+/** Returns a key as clients see it: `userKey` or `recoverKey` is null, according to its type. */
+function toKey(key: WireKey): Key {
+  const { userKey, recoverKey } = key;
+  return {
+    ...toPublicKey(key.accountKey),
+    accountId: key.accountId,
+    appId: key.app?.appId ?? "",
+    chainName: key.chainName,
+    type: recoverKey === undefined ? "user-key" : "recover-key",
+    name: key.name,
+    keyIndex: key.keyIndex,
+    weight: key.weight,
+    userKey: userKey
+      ? {
+          type: userKey.type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
+          device: userKey.device ? toDevice(userKey.device) : null,
+          devicePublicKey: toPublicKey(userKey.deviceKey).publicKey,
+          app: toApp(key.app),
+        }
+      : null,
+    recoverKey: recoverKey
+      ? { type: recoverKey.type || "cloud", cloudKey: { accountName: recoverKey.cloudAccountName } }
+      : null,
+    pending: recoverKey?.pending ?? false,
+    createdAt: toTimestamp(key.createdAt),
+    lastUsedAt: toTimestamp(key.lastUsedAt),
+    revokedAt: toTimestamp(key.revokedAt),
+  };
+}

@@ -1,0 +1,40 @@
+import { AppError } from "@countersign/core";
+import type { OptionalLogin } from "@countersign/http-api/requests.ts";
+import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
+import type { z } from "zod";
+
+const METHODS = {
+  id_token_channel: LoginMethod.LOGIN_METHOD_ID_TOKEN_CHANNEL,
+  redirect_code_channel: LoginMethod.LOGIN_METHOD_REDIRECT_CODE_CHANNEL,
+} as const;
+
+/** Returns a body's login as auth.v1.LoginToken. */
+export function fromLogin(login: z.output<typeof OptionalLogin>): LoginToken {
+  const { method, token, provider, redirectUri, codeVerifier, nonce } = login;
+  return {
+    method: method === undefined ? LoginMethod.LOGIN_METHOD_UNSPECIFIED : METHODS[method],
+    token,
+    provider,
+    redirectUri,
+    codeVerifier,
+    nonce,
+  };
+}
+
+/**
+ * Waits for a call whose request carries a login. Auth names the members of a login `/login/…`; `parent` is where
+ * the body has them. Errors: those of the call, with the body's pointers.
+ */
+export async function withLoginPointers<T>(parent: "" | "/request", call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.fields.length === 0) throw error;
+    const fields = error.fields.map(({ pointer, detail }) => ({
+      pointer: pointer.replace(/^\/login(?=\/)/, parent),
+      detail,
+    }));
+    const { reason, detail, metadata, retryAfterSeconds, cause } = error;
+    throw new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause });
+  }
+}

@@ -1,0 +1,66 @@
+import { AppError } from "@countersign/core";
+import type { UserKeyInput } from "@countersign/http-api/requests.ts";
+import { type KeyAlgorithm, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import { type PublicKey, type UserKey, UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
+import type { z } from "zod";
+
+/**
+ * Returns the canonical form of a public key from a body: hex of 64, 65, 33 or 32 bytes, P-256 unless `algorithm`
+ * says otherwise. Errors: InvalidPublicKey.
+ */
+export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, pointer: string): PublicKey {
+  try {
+    return publicKeyToProto(parsePublicKey(hex, algorithm));
+  } catch (error) {
+    if (!(error instanceof PublicKeyError)) throw error;
+    throw new AppError("InvalidPublicKey", { detail: error.message, fields: [{ pointer, detail: error.message }] });
+  }
+}
+
+/**
+ * As `fromPublicKey`; without `algorithm` it is the first of `guesses` whose curve has the point.
+ * Errors: InvalidPublicKey, of the last guess.
+ */
+export function guessPublicKey(
+  hex: string,
+  algorithm: KeyAlgorithm | undefined,
+  guesses: readonly [KeyAlgorithm, ...KeyAlgorithm[]],
+  pointer: string,
+): PublicKey {
+  if (algorithm !== undefined) return fromPublicKey(hex, algorithm, pointer);
+  const [guess, next, ...others] = guesses;
+  try {
+    return fromPublicKey(hex, guess, pointer);
+  } catch (error) {
+    if (next === undefined) throw error;
+    return guessPublicKey(hex, undefined, [next, ...others], pointer);
+  }
+}
+
+/** Returns the bytes of a registered key in a path, which may be named without its algorithm. */
+export const fromRegisteredKey = (hex: string, algorithm: KeyAlgorithm | undefined): Buffer =>
+  guessPublicKey(hex, algorithm, ["ES256", "ES256K"], "/publicKey").bytes;
+
+/**
+ * Returns a body's user key as common.v1.UserKey. A device without a key of its own is identified by the account key.
+ * Errors: InvalidPublicKey.
+ */
+export function fromUserKey(body: z.output<typeof UserKeyInput>, pointer: string): UserKey {
+  const { publicKey, algorithm, ...attributes } = body.device;
+  const accountKey = fromPublicKey(body.publicKey, body.algorithm, `${pointer}/publicKey`);
+  return {
+    type: body.type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE,
+    accountKey,
+    deviceKey: publicKey
+      ? guessPublicKey(publicKey, algorithm, [body.algorithm ?? "ES256", "ES256"], `${pointer}/device/publicKey`)
+      : accountKey,
+    device: attributes,
+  };
+}
+
+/** Returns a key's hex and the JOSE name of its algorithm. Throws where the service sent no key. */
+export function toPublicKey(key: PublicKey | undefined): { publicKey: string; algorithm: KeyAlgorithm } {
+  if (key === undefined) throw new Error("the service sent no public key");
+  return publicKeyFromProto(key);
+}

@@ -1,0 +1,46 @@
+import { Login, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
+import { SignedIn } from "@countersign/http-api/resources.ts";
+import { faultPoint } from "../fault-points.ts";
+import { type Route, route } from "../http/route.ts";
+import { toSignedIn } from "./mapping/account.ts";
+import { fromLogin, withLoginPointers } from "./mapping/login.ts";
+import { fromUserKey } from "./mapping/public-key.ts";
+import { DEADLINES, once, type Services } from "./rpc.ts";
+
+export const signUpRoutes = ({ signUp }: Services): Route[] => [
+  route({
+    method: "post",
+    path: "/auth/v1/signup",
+    operationId: "signUp",
+    summary: "Deploys an account on a chain, with the device's key as its first user key",
+    token: "optional",
+    limit: "sign-up",
+    idempotencyKey: true,
+    request: { body: Login.extend({ chainName: requiredText(64), userKey: UserKeyInput }) },
+    response: SignedIn,
+    errors: [
+      "InvalidLoginToken",
+      "UnknownProvider",
+      "IdentityProviderUnavailable",
+      "UnknownChain",
+      "UnsupportedKey",
+      "InvalidPublicKey",
+      "KeyBindingRequired",
+      "AccountExists",
+      "IdempotencyKeyReused",
+      "DeploymentFailed",
+    ],
+    handler: async ({ body }, call) => {
+      const request = {
+        login: fromLogin(body),
+        chainName: body.chainName,
+        userKey: fromUserKey(body.userKey, "/userKey"),
+        idempotencyKey: call.idempotencyKey,
+      };
+      await faultPoint("sign-up accepted");
+      const answer = await withLoginPointers("", signUp.signUp(request, once(call, DEADLINES.signUp)));
+      await faultPoint("before answer");
+      return toSignedIn(answer);
+    },
+  }),
+];
