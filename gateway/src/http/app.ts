@@ -1,6 +1,7 @@
 import { AppError, type Logger } from "@countersign/core";
 import cors from "cors";
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
+import helmet from "helmet";
 import { headerValues } from "./headers.ts";
 import { refuseLargeBodies } from "./limits.ts";
 import { handleProblems } from "./problems.ts";
@@ -41,9 +42,10 @@ export function createApp(parts: AppParts): Express {
   app.use((request, response, next) => {
     identify(request, response);
     observe(request, response);
-    response.setHeaders(SECURITY_HEADERS);
+    response.setHeader("Cache-Control", "no-store");
     next();
   });
+  app.use(securityHeaders);
   if (parts.allowedOrigins.length > 0) app.use(crossOrigin(parts.allowedOrigins));
   const paths = byPath(parts);
   const named = byName(paths);
@@ -141,16 +143,21 @@ function observeRequests(logger: Logger, observe: ObserveRequest): (request: Req
   };
 }
 
-// OWASP's list for APIs; answers are data, never pages, and may be read by the origins that CORS names.
-const SECURITY_HEADERS = new Map([
-  ["Cache-Control", "no-store"],
-  ["Content-Security-Policy", "default-src 'none';frame-ancestors 'none'"],
-  ["Cross-Origin-Resource-Policy", "cross-origin"],
-  ["Referrer-Policy", "no-referrer"],
-  ["Strict-Transport-Security", "max-age=31536000; includeSubDomains"],
-  ["X-Content-Type-Options", "nosniff"],
-  ["X-Frame-Options", "DENY"],
-]);
+// Answers are data, never pages, and may be read by the origins that CORS names.
+const securityHeaders = helmet({
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  crossOriginResourcePolicy: { policy: "cross-origin" },
+  referrerPolicy: { policy: "no-referrer" },
+  strictTransportSecurity: { maxAge: 31_536_000 },
+  xFrameOptions: { action: "deny" },
+  // These headers matter only for pages, or for obsolete browsers.
+  crossOriginOpenerPolicy: false,
+  originAgentCluster: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+});
 
 function crossOrigin(allowedOrigins: readonly string[]): RequestHandler {
   const handle = cors({
