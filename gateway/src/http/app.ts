@@ -3,7 +3,7 @@ import cors from "cors";
 import express, { type Express, type Request, type RequestHandler, type Response } from "express";
 import helmet from "helmet";
 import { headerValues } from "./headers.ts";
-import { refuseLargeBodies } from "./limits.ts";
+import { refuseLargeBodies } from "./body.ts";
 import { handleProblems } from "./problems.ts";
 import { identifyRequest, type RequestIdentity } from "./request-id.ts";
 import { type Route, type RouteParts, toExpressHandler } from "./route.ts";

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Duplex } from "node:stream";
 import { AppError, type Reason } from "@countersign/core";
 import { splitAddress } from "@countersign/runtime";
-import { SLOW_CLIENT_LIMITS } from "./limits.ts";
+import { SLOW_CLIENT_LIMITS } from "./body.ts";
 import { problemOf } from "./problems.ts";
 
 /** A listening server and its end. */

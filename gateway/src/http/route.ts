@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";
 import { headerValues } from "./headers.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
-import { readJsonBody } from "./limits.ts";
+import { readJsonBody } from "./body.ts";
 import { type HttpCall, RequestCall } from "./request-call.ts";
 import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
 

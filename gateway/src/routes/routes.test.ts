@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { MAX_BODY_BYTES } from "../http/limits.ts";
+import { MAX_BODY_BYTES } from "../http/body.ts";
 import type { Route } from "../http/route.ts";
 import { createFakeServices } from "../testing/fake-services.ts";
 import { GOOD_REQUESTS, WRONG_TYPES } from "../testing/samples.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_JSON_DEPTH, nestingDepth, parseJson } from "./limits.ts";
+import { MAX_JSON_DEPTH, nestingDepth, parseJson } from "./body.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
