@@ -1,10 +1,10 @@
 import { AppError, type FieldError, type Logger, type Reason } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
+import { readJsonBody } from "./body.ts";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";
 import { headerValues } from "./headers.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
-import { readJsonBody } from "./body.ts";
 import { type HttpCall, RequestCall } from "./request-call.ts";
 import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
 

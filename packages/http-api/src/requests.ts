@@ -4,8 +4,8 @@ import { Algorithm } from "./formats.ts";
 import { DEVICE_TYPES } from "./resources.ts";
 
 /*
- * The parts of request bodies that several operations share. The client takes its types from them, the gateway
- * its validation and its OpenAPI document.
+ * The parts of request bodies that several operations share. The client takes its types from them, the
+ * gateway its validation and its OpenAPI document.
  */
 
 /**

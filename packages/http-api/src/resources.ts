@@ -13,8 +13,8 @@ import {
 } from "./formats.ts";
 
 /*
- * The resources that the HTTP API answers with. Each is written here only: the gateway makes its OpenAPI document
- * from them, the client takes its types from them, and the contract tests check real answers against them.
+ * The resources that the HTTP API answers with. Each is written here only: the gateway makes its OpenAPI
+ * document from them, the client takes its types from them, and the contract tests check real answers with them.
  */
 
 export const Address = z
