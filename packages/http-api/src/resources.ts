@@ -14,7 +14,7 @@ import {
 
 /*
  * The resources that the HTTP API answers with. Each is written here only: the gateway makes its OpenAPI
- * document from them, the client takes its types from them, and the contract tests check real answers with them.
+ * document from them, the client takes its types from them, the contract tests check real answers with them.
  */
 
 export const Address = z
