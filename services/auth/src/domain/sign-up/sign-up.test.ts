@@ -3,7 +3,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { SignUpClaim, SignUpWish } from "../ports.ts";
 import type { Session } from "../sessions/session.ts";
-import { SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
+import { isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
 import type { Deployed } from "./sign-up-saga.ts";
 
 const key = { algorithm: "ES256" as const, publicKey: "ab".repeat(64) };
@@ -57,12 +57,20 @@ it("where it cannot be known whether the session holds, the answer is Unavailabl
   expect(await refused(undefined, "Unavailable")).toMatchObject({ reason: "Unavailable" });
 });
 
+interface Answers {
+  status: Deployed["status"];
+  claim: SignUpClaim;
+  /** Why the key service does not answer. */
+  registerKey: AppError;
+}
+
 /** A sign-up on a store and services in memory. */
-function world({ status = "deployed", claim }: { status?: Deployed["status"]; claim?: SignUpClaim } = {}) {
+function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
   const claims: SignUpWish[] = [];
   const sessions: Session[] = [];
   const calls: string[] = [];
+  const marks: Date[] = [];
   const run = signUp<Deployed>({
     verifyLogin: async (_login, keys) => {
       calls.push(`login for ${keys.length} keys`);
@@ -82,14 +90,17 @@ function world({ status = "deployed", claim }: { status?: Deployed["status"]; cl
         const { newAccountId: accountId } = wish;
         return claim ?? { kind: "drive", saga: { ...wish, accountId, done: new Set() } };
       },
-      mark: async () => undefined,
+      mark: async (_saga, _step, now) => void marks.push(now),
       giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId === claims[0]?.newAccountId}`),
       leaseAbandoned: async () => [],
     },
     sessions: { begin: async (begun) => void sessions.push(begun) },
     steps: {
       deployAccount: async () => ({ status }),
-      registerKey: async () => void calls.push("key"),
+      async registerKey() {
+        if (registerKey) throw registerKey;
+        calls.push("key");
+      },
       registerDevice: async () => void calls.push("device"),
     },
     chains: new Set(["flow"]),
@@ -115,6 +126,7 @@ function world({ status = "deployed", claim }: { status?: Deployed["status"]; cl
     claims,
     sessions,
     calls,
+    marks,
     command,
     signUp: (change: Partial<Parameters<typeof run>[0]> = {}) =>
       run({ ...command, ...change }, new AbortController().signal),
@@ -123,8 +135,9 @@ function world({ status = "deployed", claim }: { status?: Deployed["status"]; cl
 
 describe("signUp", () => {
   it("verifies the login for both keys, then opens a full session of the new account", async () => {
-    const { calls, claims, sessions, command, clock, signUp: run } = world();
+    const { calls, marks, claims, sessions, command, clock, signUp: run } = world();
     const { deployment, credentials } = await run();
+    expect(marks).toEqual([clock.now(), clock.now(), clock.now()]);
     expect(calls).toEqual(["login for 2 keys", "key", "device"]);
     expect(deployment).toEqual({ status: "deployed" });
     expect(sessions).toMatchObject([
@@ -169,4 +182,26 @@ describe("signUp", () => {
     expect(calls).toEqual(["login for 2 keys", "gave up true"]);
     expect(sessions).toEqual([]);
   });
+
+  it("leaves the saga to the runner where a service does not answer", async () => {
+    const { sessions, calls, signUp: run } = world({ registerKey: new AppError("Unavailable") });
+    await expect(run()).rejects.toMatchObject({ reason: "Unavailable" });
+    expect(calls).toEqual(["login for 2 keys"]);
+    expect(sessions).toEqual([]);
+  });
+});
+
+it("a further chain is for the account's own session, with both of that session's keys", () => {
+  const [userKey, deviceKey, other] = [1, 2, 3].map(() => generateKeyPair().publicKey) as [
+    typeof key,
+    typeof key,
+    typeof key,
+  ];
+  const own = { accountId: "account", accountKey: userKey, deviceKey };
+  const wish = { userKey, deviceKey, session: own };
+  expect(isOwnFurtherChain(wish, "account")).toBe(true);
+  expect(isOwnFurtherChain(wish, "another")).toBe(false);
+  expect(isOwnFurtherChain({ ...wish, session: undefined }, "account")).toBe(false);
+  expect(isOwnFurtherChain({ ...wish, userKey: other }, "account")).toBe(false);
+  expect(isOwnFurtherChain({ ...wish, deviceKey: other }, "account")).toBe(false);
 });
