@@ -6,6 +6,7 @@ import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { checkBreakingChanges } from "./check-contracts.ts";
 import { checkLinks } from "./check-links.ts";
+import { checkSettings } from "./check-settings.ts";
 import { checkWords } from "./check-words.ts";
 import { checkImports } from "./import-rules.ts";
 
@@ -32,6 +33,7 @@ export async function check(): Promise<void> {
     ["import rules", async () => report(checkImports(root))],
     ["words and line lengths (dev/words.json)", async () => report(checkWords(root))],
     ["links and paths in Markdown", async () => report(checkLinks(root))],
+    ["settings are documented", async () => report(checkSettings(root))],
   ];
   if (existsSync(join(root, "proto/buf.yaml"))) {
     steps.push(["contracts (buf lint)", () => run(bin("buf"), ["lint"], { cwd: join(root, "proto") })]);
