@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/runtime";
+import { defineFaultPoints } from "@countersign/core";
 
 const enrollment = [
   "new device accepted",

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import type { FaultPointReport } from "@countersign/runtime";
+import type { FaultPointReport } from "@countersign/core";
 
 /** What a process reached. While `judge` runs, the process waits; killing it meanwhile is fine. */
 export type Judge = (reached: { point: string; pid: number }) => Promise<void> | void;

@@ -1,4 +1,4 @@
-import type { FaultPoints } from "@countersign/runtime";
+import type { FaultPoints } from "@countersign/core";
 import { GATEWAY_FAULT_POINTS } from "../../gateway/src/fault-points.ts";
 import { OUTBOX_FAULT_POINTS } from "../../packages/events/src/fault-points.ts";
 import { ACCOUNT_FAULT_POINTS } from "../../services/account/src/fault-points.ts";

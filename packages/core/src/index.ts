@@ -1,5 +1,12 @@
 export { AppError, type AppErrorOptions, type FieldError, isAppError } from "./app-error.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
+export {
+  defineFaultPoints,
+  disableFaultPoints,
+  enableFaultPoints,
+  type FaultPointReport,
+  type FaultPoints,
+} from "./fault-points.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export type { Logger } from "./logger.ts";

@@ -1,8 +1,7 @@
-import type { Metrics } from "@countersign/runtime";
-import { Counter, Gauge } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 
 /** The publisher's metrics, in the process's registry where there is one. */
-export function createOutboxMetrics(metrics: Metrics | undefined) {
+export function createOutboxMetrics(metrics: { registry: Registry } | undefined) {
   const registers = metrics === undefined ? [] : [metrics.registry];
   return {
     published: new Counter({

@@ -1,7 +1,7 @@
 import { backoffMs, type Logger, sleepUntil } from "@countersign/core";
 import { createPool, listenPostgres } from "@countersign/postgres";
-import type { Metrics } from "@countersign/runtime";
 import type { JetStreamClient } from "nats";
+import type { Registry } from "prom-client";
 import { faultPoint } from "./fault-points.ts";
 import { createOutboxMetrics } from "./metrics.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
@@ -9,7 +9,7 @@ import { linkNats, type NatsOptions } from "./nats.ts";
 export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
   databaseUrl: string;
   logger: Logger;
-  metrics?: Metrics;
+  metrics?: { registry: Registry };
   /** The connection's name in NATS. Default "outbox". */
   name?: string;
   /** Rows of one transaction. Default 100. */

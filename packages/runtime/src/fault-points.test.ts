@@ -2,8 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defineFaultPoints, disableFaultPoints, enableFaultPoints, type FaultPointReport } from "@countersign/core";
 import { afterEach, expect, test } from "vitest";
-import { defineFaultPoints, disableFaultPoints, enableFaultPoints, type FaultPointReport } from "./fault-points.ts";
 import { startService } from "./process.ts";
 
 const faultPoint = defineFaultPoints("try", {
@@ -34,7 +34,6 @@ afterEach(() => {
 });
 
 test("without a controller nothing is waited for", () => {
-  enableFaultPoints({});
   expect(faultPoint("begun")).toBeUndefined();
 });
 
@@ -44,7 +43,7 @@ test("the controller is told which point and process, and lets it go on", async 
     seen.push(report);
     socket.write(`${report.id}\n`);
   });
-  enableFaultPoints({ CS_FAULT_POINTS: path });
+  enableFaultPoints(path);
   await Promise.all([faultPoint("begun"), faultPoint("done")]);
   expect(seen.map(({ point, pid }) => ({ point, pid }))).toEqual([
     { point: "try/begun", pid: process.pid },
@@ -54,7 +53,7 @@ test("the controller is told which point and process, and lets it go on", async 
 
 test("a controller that goes away holds nobody up", async () => {
   await controller((_, socket) => socket.destroy());
-  enableFaultPoints({ CS_FAULT_POINTS: path });
+  enableFaultPoints(path);
   await faultPoint("begun");
   server?.close();
   await faultPoint("done");

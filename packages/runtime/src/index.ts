@@ -10,9 +10,10 @@ export {
   readSecretFile,
   sharedEnv,
 } from "./config.ts";
-export { defineFaultPoints, type FaultPointReport, type FaultPoints } from "./fault-points.ts";
 export { createLogger } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { loadPeers } from "./peers.ts";
+export { startPeriodicJob } from "./periodic-job.ts";
 export { runService, type ServiceProcess, startService } from "./process.ts";
+export { createServiceRuntime, type ServiceRuntime, type ServiceSettings } from "./service-runtime.ts";
 export { loadTls, loadTlsFromEnv, type TlsPaths } from "./tls.ts";

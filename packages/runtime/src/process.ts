@@ -1,9 +1,8 @@
 import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Clock, type Logger, systemClock } from "@countersign/core";
+import { type Clock, enableFaultPoints, type Logger, systemClock } from "@countersign/core";
 import { type AdminServer, type ReadyCheck, startAdminServer } from "./admin.ts";
 import { ConfigError, type Env } from "./config.ts";
-import { enableFaultPoints } from "./fault-points.ts";
 import { createLogger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
@@ -49,10 +48,18 @@ function milliseconds(env: Env, name: string, otherwise: number): number {
   return Number(value);
 }
 
+/** Connects the fault tests' controller that CS_FAULT_POINTS names, if any. Errors: ConfigError in production. */
+function connectFaultPoints(env: Env): void {
+  const path = env.CS_FAULT_POINTS;
+  if (path === undefined || path === "") return;
+  if (env.NODE_ENV === "production") throw new ConfigError(["CS_FAULT_POINTS: is for tests, never for production"]);
+  enableFaultPoints(path);
+}
+
 /** Starts a service without touching the process itself: for tests, and for `runService`. */
 export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
   const env = options.env ?? process.env;
-  enableFaultPoints(env);
+  connectFaultPoints(env);
   const level = env.CS_LOG_LEVEL;
   const logger: Logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
   const metrics = createMetrics(options.name);

@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/runtime";
+import { defineFaultPoints } from "@countersign/core";
 
 /** The watch of the chain's key events, from reading them to the commit that tells of them. */
 const watch = ["events read", "change before commit", "change told"] as const;

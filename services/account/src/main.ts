@@ -1,22 +1,17 @@
-import { createTokenVerifier, untilCurrent, watchTokenState } from "@countersign/access-tokens";
 import { sleepUntil } from "@countersign/core";
-import { startConsumer, startOutboxPublisher } from "@countersign/events";
 import { createAccessApi } from "@countersign/flow";
-import { createPrismaAdapter, listenPostgres } from "@countersign/postgres";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { MessagesService } from "@countersign/proto/account/v1/messages.ts";
 import { NetworksService } from "@countersign/proto/account/v1/networks.ts";
 import { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
-import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import { ServerKeysService as SignerServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import { createRpcClient, createRpcServer } from "@countersign/rpc";
-import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersign/runtime";
+import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { createFlowChain } from "./chain/flow.ts";
 import { createFlowNames } from "./chain/flow-names.ts";
 import { budgetSigner, creationSigner, keyAdditionSigner, rotationSigner, voidSigner } from "./clients/signer.ts";
@@ -43,7 +38,7 @@ import { watchKeys } from "./domain/watch-keys.ts";
 import { followChains } from "./jobs/chain-follower.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
-import { startRotationSettler } from "./jobs/rotation-settler.ts";
+import { settleOpenRotations } from "./jobs/settle-open-rotations.ts";
 import { tellAlerts } from "./jobs/tell-alerts.ts";
 import { createAlertCounter } from "./metrics.ts";
 import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.ts";
@@ -69,12 +64,16 @@ import { prismaSettlementStore } from "./store/prisma-settlement-store.ts";
 import { rememberAccounts, writingParents } from "./store/remembered-accounts.ts";
 import { onAccountFrozen } from "./subscribers/account-frozen.ts";
 
+const SIGNER_MS = 2_000;
 const VOID_LOOK_MS = 250;
+/** The signer uses an old key this long after its removal, and clients ask again. */
+const ROTATIONS_MS = 500;
+const ROTATIONS_RETRY_MS = 2_000;
 
-async function start({ name, env, logger, metrics, clock, drainMs, onClose, readyCheck }: ServiceProcess) {
-  const config = loadConfig(env);
-  const { databaseUrl } = config.secrets;
-  const tls = loadTls(config.tls);
+async function start(service: ServiceProcess) {
+  const config = loadConfig(service.env);
+  const runtime = createServiceRuntime(service, config);
+  const { logger, metrics, clock, onClose } = runtime;
   const networks = [...config.networks.values()].map((network) => {
     const access = createAccessApi({ baseUrl: network.accessNode });
     return { chain: createFlowChain(network, access), names: createFlowNames(network, access) };
@@ -84,42 +83,14 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
   const profiles = createProfiles({ lookups, clock });
   const transactionUrl = (chainName: string, id: string) => chains.get(chainName)?.transactionUrl(id) ?? "";
 
-  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
-  onClose("database", () => prisma.$disconnect());
-  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+  const prisma = runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
   const stored = prismaAccountStore(prisma);
   const remembered = rememberAccounts(stored.find, () => changes.connected());
-  const changes = listenPostgres({ databaseUrl, channel: "account_changed", onNotify: remembered.forget, logger });
-  onClose("account-listener", () => changes.close());
+  const changes = runtime.listen("account_changed", remembered.forget);
 
-  const outbox = startOutboxPublisher({ databaseUrl, natsUrl: config.natsUrl, tls, logger, metrics });
-  onClose("outbox", () => outbox.close());
-
-  const auth = createRpcClient(TokenStateService, {
-    address: config.authAddress,
-    tls,
-    serverName: "auth",
-    deadlineMs: 3000,
-    metrics,
-  });
-  onClose("auth", () => auth.close());
-  const tokenState = watchTokenState(auth, { logger, clock });
-  onClose("token-state", () => tokenState.close());
-  readyCheck("token-state", () => tokenState.current());
-
-  /** Of one of the signer's services, and closed with this one. */
-  const clientOfSigner = <S extends Parameters<typeof createRpcClient>[0]>(
-    called: string,
-    service: S,
-    deadlineMs = 2000,
-  ) => {
-    const { signerAddress: address } = config;
-    const client = createRpcClient(service, { address, tls, serverName: "signer", deadlineMs, metrics });
-    onClose(called, () => client.close());
-    return client;
-  };
-  const signer = clientOfSigner("signer", CreationService);
+  const tokenState = runtime.watchTokenState();
+  const signer = runtime.client(CreationService, "signer", SIGNER_MS);
   const runner = startCreationRunner({
     store: prismaCreationStore(prisma, {
       transactionUrl,
@@ -137,35 +108,31 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
 
   const raised = tellAlerts({ logger, counter: createAlertCounter(metrics) });
   const watched = prismaKeyWatchStore(prisma);
-  const watcher = followChains({
-    component: "key-watcher",
+  followChains({
+    every: runtime.every,
+    job: "key watch",
     chains,
     round: (chain, lease, signal) =>
       watchKeys({ store: watched, chain, lease, actions: config.alertActions, raised }, signal),
     clock,
-    logger,
     pollMs: config.keyWatchMs,
   });
-  onClose("key-watcher", () => watcher.close());
 
-  const budgets = clientOfSigner("budgets", BudgetsService, 10_000);
+  const budgets = runtime.client(BudgetsService, "signer", 10_000);
   const settled = prismaSettlementStore(prisma);
-  const settler = followChains({
-    component: "budget-settler",
+  followChains({
+    every: runtime.every,
+    job: "budget settlement",
     chains,
     round: (chain, lease, signal) =>
       settleBudgets({ store: settled, signer: budgetSigner(budgets), chain, lease }, signal),
     clock,
-    logger,
     pollMs: config.settlementMs,
   });
-  onClose("budget-settler", () => settler.close());
 
   const waiters = createDeploymentWaiters();
-  const deployments = listenPostgres({ databaseUrl, channel: "deployment", onNotify: waiters.notify, logger });
-  onClose("deployment-listener", () => deployments.close());
-  const creations = listenPostgres({ databaseUrl, channel: "creation", onNotify: runner.wake, logger });
-  onClose("creation-listener", () => creations.close());
+  runtime.listen("deployment", waiters.notify);
+  runtime.listen("creation", runner.wake);
 
   const get = getAccount({ store: remembered });
   const deploy = deployAccount({
@@ -175,7 +142,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     wakeRunner: runner.wake,
     waitForChange: waiters.wait,
   });
-  const signing = clientOfSigner("signing", SigningService);
+  const signing = runtime.client(SigningService, "signer", SIGNER_MS);
   const unknownTransaction = createUnknownTransactions();
   const keyAdditions = {
     accounts: remembered,
@@ -188,32 +155,24 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     logger,
   };
 
-  const freezing = clientOfSigner("freezing", FreezingService);
-  const stopping = new AbortController();
+  const freezing = runtime.client(FreezingService, "signer", SIGNER_MS);
   const voiding = voidTemplates({
     accounts: remembered,
     chains,
     signer: voidSigner(freezing),
     pause: async (signal) => void (await sleepUntil(VOID_LOOK_MS, [signal])),
   });
-  const freezes = startConsumer({
-    natsUrl: config.natsUrl,
-    tls,
-    logger,
+  runtime.consume({
     durable: "account-account-frozen",
     // Each of them waits most of its time.
     concurrency: 100,
     handler: onAccountFrozen({
-      voidTemplates: (accountId) => voiding(accountId, stopping.signal),
+      voidTemplates: (accountId) => voiding(accountId, runtime.signal),
       clock,
-      pause: (ms) => sleepUntil(ms, [stopping.signal]),
+      pause: (ms) => sleepUntil(ms, [runtime.signal]),
     }),
   });
-  onClose("account-frozen", async () => {
-    stopping.abort();
-    await freezes.close();
-  });
-  const serverKeys = clientOfSigner("server-keys", SignerServerKeysService);
+  const serverKeys = runtime.client(SignerServerKeysService, "signer", SIGNER_MS);
   const rotating = {
     accounts: remembered,
     chains,
@@ -224,25 +183,20 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
     logger,
   };
   const settle = settleServerKeyRotation(rotating);
-  const rotationSettler = startRotationSettler({ ...rotating, settle });
-  onClose("rotation-settler", () => rotationSettler.close());
+  runtime.every(ROTATIONS_MS, "server key rotations", settleOpenRotations({ ...rotating, settle }), ROTATIONS_RETRY_MS);
 
-  const server = createRpcServer({
-    name,
-    tls,
-    peers: loadPeers(config.peersFile),
-    tokenVerifier: createTokenVerifier(tokenState, { issuer: config.issuer, clock }),
-    logger,
-    metrics,
-    deadlines: {
-      "account.v1.Accounts/DeployAccount": 25_000,
-      "account.v1.Accounts/LinkParent": 8_000,
-      "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
-      "account.v1.Messages/PrepareMessage": 8_000,
-      "account.v1.ServerKeys/ListServerKeyRotations": 8_000,
-      "account.v1.ServerKeys/RotateServerKey": 12_000,
-    },
-  })
+  const server = runtime
+    .server({
+      tokenState,
+      deadlines: {
+        "account.v1.Accounts/DeployAccount": 25_000,
+        "account.v1.Accounts/LinkParent": 8_000,
+        "account.v1.KeyAdditions/SubmitKeyAddition": 10_000,
+        "account.v1.Messages/PrepareMessage": 8_000,
+        "account.v1.ServerKeys/ListServerKeyRotations": 8_000,
+        "account.v1.ServerKeys/RotateServerKey": 12_000,
+      },
+    })
     .add(AccountsService, {
       deployAccount: deployAccountRpc(deploy, transactionUrl),
       getAccount: getAccountRpc(get, transactionUrl, profiles),
@@ -282,9 +236,7 @@ async function start({ name, env, logger, metrics, clock, drainMs, onClose, read
         transactionUrl,
       ),
     });
-  onClose("rpc", () => server.stop(drainMs));
-  await untilCurrent(tokenState);
-  await server.listen(config.listen);
+  await runtime.serve(server, tokenState);
 }
 
 await runService({ name: "account", start });

@@ -1,4 +1,4 @@
-import { defineFaultPoints, type FaultPoints } from "@countersign/runtime";
+import { defineFaultPoints, type FaultPoints } from "@countersign/core";
 import { SIGN_UP_STEPS, type SignUpStep } from "./domain/sign-up/sign-up-steps.ts";
 
 /** Before a step's call, and after it but before it is marked as done. */

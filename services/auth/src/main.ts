@@ -1,6 +1,5 @@
-import { createTokenState, createTokenVerifier, untilCurrent } from "@countersign/access-tokens";
-import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
-import { createPool, createPrismaAdapter, listenPostgres } from "@countersign/postgres";
+import { createTokenState } from "@countersign/access-tokens";
+import { createPool } from "@countersign/postgres";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -11,8 +10,7 @@ import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
-import { createRpcClient, createRpcServer, type ServiceDefinition } from "@countersign/rpc";
-import { loadPeers, loadTls, runService, type ServiceProcess } from "@countersign/runtime";
+import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, listPasskeys, signUpSteps } from "./clients/sign-up-steps.ts";
@@ -32,8 +30,8 @@ import { admitApproved, admitDevice } from "./domain/two-factor/enroll-device.ts
 import { finishTwoFactor } from "./domain/two-factor/finish-two-factor.ts";
 import { requestTwoFactor } from "./domain/two-factor/request-two-factor.ts";
 import { startJwksServer } from "./http/jwks.ts";
-import { startHousekeeping } from "./jobs/housekeeping.ts";
-import { startSignUpRunner } from "./jobs/sign-up-runner.ts";
+import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
+import { housekeeping } from "./jobs/housekeeping.ts";
 import { endOtherSessionsRpc, endSessionRpc, signOutRpc } from "./rpc/end-session.ts";
 import { finishTwoFactorRpc } from "./rpc/finish-two-factor.ts";
 import { freezeAccountRpc, unfreezeAccountRpc } from "./rpc/freeze-account.ts";
@@ -66,18 +64,17 @@ import { createTokenKeys } from "./tokens/token-keys.ts";
 import { createTokenStateFeed } from "./tokens/token-state-feed.ts";
 import { createTokens } from "./tokens/tokens.ts";
 
+const ABANDONED_SIGN_UPS_MS = 2_000;
+const HOUSEKEEPING_MS = 60_000;
+
 async function start(service: ServiceProcess) {
-  const { name, env, logger, metrics, clock, signal, drainMs, onClose, readyCheck } = service;
-  const config = loadConfig(env);
+  const config = loadConfig(service.env);
+  const runtime = createServiceRuntime(service, config);
+  const { logger, clock, signal, onClose, readyCheck, tls } = runtime;
   const { databaseUrl } = config.secrets;
-  const tls = loadTls(config.tls);
   const { chains, issuer, passkeys } = config;
 
-  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
-  onClose("database", () => prisma.$disconnect());
-  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
-  const outbox = startOutboxPublisher({ databaseUrl, natsUrl: config.natsUrl, tls, logger, metrics });
-  onClose("outbox", () => outbox.close());
+  const prisma = runtime.database(PrismaClient);
 
   const keys = createTokenKeys({
     store: prismaTokenKeyStore(prisma),
@@ -88,8 +85,7 @@ async function start(service: ServiceProcess) {
   await keys.rotate();
   const tokens = createTokens({ keys, issuer, clock });
   const feed = createTokenStateFeed({ store: prismaTokenStateStore(prisma), keys, clock, logger });
-  const listener = listenPostgres({ databaseUrl, channel: "token_state", onNotify: feed.notify, logger });
-  onClose("token-state-listener", () => listener.close());
+  runtime.listen("token_state", feed.notify);
   // Auth judges tokens by the same stream as everybody else, only without the network between.
   const tokenState = createTokenState({ clock });
   const following = (async () => {
@@ -98,27 +94,13 @@ async function start(service: ServiceProcess) {
   onClose("token-state", () => following);
   readyCheck("token-state", () => tokenState.current());
 
-  const client = <D extends ServiceDefinition>(definition: D, serverName: keyof typeof config.addresses) => {
-    const address = config.addresses[serverName];
-    const created = createRpcClient(definition, {
-      address,
-      tls,
-      serverName,
-      deadlineMs: 3000,
-      metrics,
-      coalesce: config.coalesceCalls,
-    });
-    onClose(serverName, () => created.close());
-    return created;
-  };
-  const accounts = client(AccountsService, "account");
-  const registrations = client(KeysService, "key");
-  const devices = client(DevicesService, "device");
+  const accounts = runtime.client(AccountsService, "account");
+  const registrations = runtime.client(KeysService, "key");
+  const devices = runtime.client(DevicesService, "device");
 
   const providers = config.providers.map((provider) => createOpenIdProvider(provider, clock));
   // A code is exchanged inside of a transaction: with connections of its own, a slow provider holds up nobody else.
-  const codes = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl, 3) });
-  onClose("codes", () => codes.$disconnect());
+  const codes = runtime.connections(PrismaClient, 3);
   const verifyLogin = createVerifyLogin(providers, prismaExchangedCodeStore(codes, clock));
   const store = prismaSignUpStore(prisma);
   const sessions = prismaSessionStore(prisma);
@@ -130,26 +112,22 @@ async function start(service: ServiceProcess) {
   const { isKeyBlocked } = tokenState;
 
   const access = prismaAccessStore(prisma);
-  const consume = (title: string, options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">) => {
-    const consumer = startConsumer({ natsUrl: config.natsUrl, tls, logger, ...options });
-    onClose(title, () => consumer.close());
-  };
-  consume("device-removed", {
+  runtime.consume({
     durable: "auth-device-removed",
     handler: onDeviceRemoved(access),
   });
-  consume("key-events", { durable: "auth-key-events", handler: onKeyEvent(access) });
-  consume("chain-alerts", {
+  runtime.consume({ durable: "auth-key-events", handler: onKeyEvent(access) });
+  runtime.consume({
     durable: "auth-chain-alerts",
     // In whatever order they come; not so many that those of one account, which wait for each other, take all connections.
     concurrency: 3,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
   });
   const signIns = prismaTwoFactorSignInStore(prisma);
-  const requests = twoFactorRequests(client(TwoFactorService, "device"));
+  const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
   const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });
   const { describe } = requests;
-  consume("two-factor-changed", {
+  runtime.consume({
     durable: "auth-two-factor-changed",
     handler: onTwoFactorChanged({
       admit: admitApproved({ signIns, describe, admit }),
@@ -158,10 +136,8 @@ async function start(service: ServiceProcess) {
     }),
   });
   const freezes = prismaFreezeStore(prisma);
-  const runner = startSignUpRunner({ store, steps, clock, logger });
-  onClose("sign-up-runner", () => runner.close());
-  const housekeeping = startHousekeeping({ prisma, keys, clock, logger });
-  onClose("housekeeping", () => housekeeping.close());
+  runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", finishAbandonedSignUps({ store, steps, clock, logger }));
+  runtime.every(HOUSEKEEPING_MS, "housekeeping", housekeeping({ prisma, keys, clock }));
 
   // Counts may be lost with the machine; waiting for the disk would cost each request more than the count.
   const limiters = createPool(databaseUrl, {
@@ -172,20 +148,17 @@ async function start(service: ServiceProcess) {
   });
   onClose("limits", () => limiters.end());
 
-  const server = createRpcServer({
-    name,
-    tls,
-    peers: loadPeers(config.peersFile),
-    tokenVerifier: createTokenVerifier(tokenState, { issuer, clock, acceptEndedRequests: true }),
-    logger,
-    metrics,
-    deadlines: {
-      "auth.v1.SignUp/SignUp": 25_000,
-      // Identity provider, chain and three services; each call of theirs has its own deadline.
-      "auth.v1.SignIn/RequestTwoFactor": 10_000,
-      "auth.v1.SignIn/FinishTwoFactor": 10_000,
-    },
-  })
+  const server = runtime
+    .server({
+      tokenState,
+      tokens: { acceptEndedRequests: true },
+      deadlines: {
+        "auth.v1.SignUp/SignUp": 25_000,
+        // Identity provider, chain and three services; each call of theirs has its own deadline.
+        "auth.v1.SignIn/RequestTwoFactor": 10_000,
+        "auth.v1.SignIn/FinishTwoFactor": 10_000,
+      },
+    })
     .add(SignUpService, {
       signUp: signUpRpc(
         signUp({ verifyLogin, store, sessions, steps, chains, passkeys, clock, issue }),
@@ -280,9 +253,7 @@ async function start(service: ServiceProcess) {
 
   const jwks = await startJwksServer({ listen: config.httpListen, tls, published: keys.published });
   onClose("jwks", () => jwks.close());
-  onClose("rpc", () => server.stop(drainMs));
-  await untilCurrent(tokenState);
-  await server.listen(config.listen);
+  await runtime.serve(server, tokenState);
 }
 
 await runService({ name: "auth", start });

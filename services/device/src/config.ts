@@ -29,15 +29,13 @@ const schema = z.object({
 export interface Config {
   listen: string;
   natsUrl: string;
-  authAddress: string;
-  accountAddress: string;
-  signerAddress: string;
+  addresses: { auth: string; account: string; signer: string };
   peersFile: string;
   /** The relying parties whose passkeys' assertions are accepted. */
   passkeys: PasskeySettings;
   tls: { ca: string; cert: string; key: string };
-  /** `iss` of the accepted access tokens. */
-  tokenIssuer: string;
+  /** `iss` of the access tokens that are accepted. */
+  issuer: string;
   /** The most live devices of one account. */
   maxDevices: number;
   /** Per account: the most pending two-factor requests, and the rejections within a day that close it. */
@@ -53,13 +51,15 @@ export function loadConfig(env: Env): Config {
   return {
     listen: settings.DEVICE_LISTEN,
     natsUrl: settings.CS_NATS_URL,
-    authAddress: settings.CS_AUTH_ADDRESS,
-    accountAddress: settings.CS_ACCOUNT_ADDRESS,
-    signerAddress: settings.CS_SIGNER_ADDRESS,
+    addresses: {
+      auth: settings.CS_AUTH_ADDRESS,
+      account: settings.CS_ACCOUNT_ADDRESS,
+      signer: settings.CS_SIGNER_ADDRESS,
+    },
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
-    tokenIssuer: settings.AUTH_ISSUER,
+    issuer: settings.AUTH_ISSUER,
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
     twoFactorLimits: {
       pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,

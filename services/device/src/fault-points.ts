@@ -1,4 +1,4 @@
-import { defineFaultPoints } from "@countersign/runtime";
+import { defineFaultPoints } from "@countersign/core";
 
 const registration = ["before commit", "committed"] as const;
 /** A request for approval from its opening to its end, without what approves it. */

@@ -22,13 +22,11 @@ const schema = z.object({
 export interface Config {
   listen: string;
   natsUrl: string;
-  authAddress: string;
-  accountAddress: string;
-  deviceAddress: string;
+  addresses: { auth: string; account: string; device: string };
   peersFile: string;
   tls: { ca: string; cert: string; key: string };
-  /** `iss` of the access tokens that are believed. */
-  tokenIssuer: string;
+  /** `iss` of the access tokens that are accepted. */
+  issuer: string;
   /** The most active user keys of one account. */
   maxUserKeys: number;
   /** Milliseconds. */
@@ -42,12 +40,14 @@ export function loadConfig(env: Env): Config {
   return {
     listen: settings.KEY_LISTEN,
     natsUrl: settings.CS_NATS_URL,
-    authAddress: settings.CS_AUTH_ADDRESS,
-    accountAddress: settings.CS_ACCOUNT_ADDRESS,
-    deviceAddress: settings.CS_DEVICE_ADDRESS,
+    addresses: {
+      auth: settings.CS_AUTH_ADDRESS,
+      account: settings.CS_ACCOUNT_ADDRESS,
+      device: settings.CS_DEVICE_ADDRESS,
+    },
     peersFile: settings.CS_PEERS_FILE,
     tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
-    tokenIssuer: settings.AUTH_ISSUER,
+    issuer: settings.AUTH_ISSUER,
     maxUserKeys: settings.KEY_MAX_USER_KEYS * settings.KEY_LIMIT_SCALE,
     alertAfterMs: settings.KEY_ALERT_AFTER_MS,
     secrets: { databaseUrl: settings.KEY_DATABASE_URL },

@@ -1,5 +1,4 @@
 import { connect, type Socket } from "node:net";
-import { ConfigError, type Env } from "./config.ts";
 
 /** What a process tells its controller: one JSON line. The controller answers the id, as a line, when it may go on. */
 export interface FaultPointReport {
@@ -39,12 +38,9 @@ export function defineFaultPoints<Name extends string>(service: string, _points:
   return (name: Name): Promise<void> | undefined => (reach === undefined ? undefined : reach(`${service}/${name}`));
 }
 
-/** Reports to the controller whose Unix socket CS_FAULT_POINTS names, if it names one. Errors: ConfigError in production. */
-export function enableFaultPoints(env: Env): void {
-  const path = env.CS_FAULT_POINTS;
-  if (path === undefined || path === "") return;
-  if (env.NODE_ENV === "production") throw new ConfigError(["CS_FAULT_POINTS: is for tests, never for production"]);
-  reach = reporter(path);
+/** Reports each place that is reached to the controller that listens on this Unix socket. For tests only. */
+export function enableFaultPoints(socketPath: string): void {
+  reach = reporter(socketPath);
 }
 
 /** For tests of this package: no process is ever disabled again. */

@@ -1,0 +1,47 @@
+import { type Logger, sleepUntil } from "@countersign/core";
+
+export interface PeriodicJobOptions {
+  /** Names the job in the log. */
+  job: string;
+  /** Milliseconds between the end of one run and the beginning of the next. */
+  intervalMs: number;
+  /** Milliseconds after a failed run. Default: `intervalMs`. */
+  retryMs?: number;
+  logger: Logger;
+  /** Does the work once. Returns true if more work is due at once. */
+  run(signal: AbortSignal): Promise<unknown>;
+}
+
+/**
+ * Runs a job at once and then periodically, never twice at the same time. A failed run is logged and repeated; of
+ * consecutive failures only the first is logged. Every replica runs its jobs: the database decides who does the work.
+ */
+export function startPeriodicJob({ job, intervalMs, retryMs = intervalMs, logger, run }: PeriodicJobOptions) {
+  const stop = new AbortController();
+  const { signal } = stop;
+
+  async function repeat(): Promise<void> {
+    let failing = false;
+    while (!signal.aborted) {
+      try {
+        const isMoreDue = (await run(signal)) === true;
+        if (failing) logger.info({ job }, "job works again");
+        failing = false;
+        if (!isMoreDue) await sleepUntil(intervalMs, [signal]);
+      } catch (err) {
+        if (!failing && !signal.aborted) logger.warn({ err, job }, "job failed; will retry");
+        failing = true;
+        await sleepUntil(retryMs, [signal]);
+      }
+    }
+  }
+  const repeating = repeat();
+
+  return {
+    /** Aborts the signal of the present run and waits for its end. */
+    async close(): Promise<void> {
+      stop.abort();
+      await repeating;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import {
+  createTokenVerifier,
+  type TokenState,
+  type TokenVerifierOptions,
+  untilCurrent,
+  type WatchedTokenState,
+  watchTokenState,
+} from "@countersign/access-tokens";
+import type { TlsMaterial } from "@countersign/core";
+import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
+import { createPrismaAdapter, listenPostgres, type PostgresListener } from "@countersign/postgres";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import {
+  createRpcClient,
+  createRpcServer,
+  type Peers,
+  type RpcClient,
+  type RpcServer,
+  type RpcServerOptions,
+  type ServiceDefinition,
+} from "@countersign/rpc";
+import { loadPeers } from "./peers.ts";
+import { type PeriodicJobOptions, startPeriodicJob } from "./periodic-job.ts";
+import type { ServiceProcess } from "./process.ts";
+import { loadTls, type TlsPaths } from "./tls.ts";
+
+/** The settings that every service has; a service's own `loadConfig` returns them among its others. */
+export interface ServiceSettings {
+  /** host:port of the gRPC server. */
+  listen: string;
+  natsUrl: string;
+  peersFile: string;
+  /** `iss` of the access tokens that are accepted. */
+  issuer: string;
+  tls: TlsPaths;
+  /** host:port, or several IP:port with commas, of the services that this one calls. */
+  addresses: Readonly<Record<string, string>>;
+  /** Whether calls to other services share streams. Default: they do. */
+  coalesceCalls?: boolean;
+  secrets: { databaseUrl: string };
+}
+
+interface PrismaLike {
+  $queryRaw(query: TemplateStringsArray): Promise<unknown>;
+  $disconnect(): Promise<void>;
+}
+
+type PrismaClass<C> = new (options: { adapter: ReturnType<typeof createPrismaAdapter> }) => C;
+type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> & {
+  tokenState: TokenState;
+  tokens?: Partial<TokenVerifierOptions>;
+};
+
+/** What services are made of. Everything is closed when the process stops, in the reverse order of construction. */
+export interface ServiceRuntime<Callee extends string = string> extends ServiceProcess {
+  tls: TlsMaterial;
+  peers: Peers;
+  /** Opens the service's database, starts its outbox, and makes readiness depend on the database. */
+  database<C extends PrismaLike>(Client: PrismaClass<C>): C;
+  /** Opens further connections to the same database. */
+  connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): C;
+  /** Calls `onNotify` for each notification on the channel and after each reconnect. */
+  listen(channel: string, onNotify: (payload: string) => void): PostgresListener;
+  /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
+  client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
+  consume(options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">): void;
+  every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
+  /** Follows auth's token state; readiness depends on it. */
+  watchTokenState(this: ServiceRuntime<Callee | "auth">): WatchedTokenState;
+  /** Creates the gRPC server, which verifies tokens by `tokenState`. */
+  server(options: ServerOptions): RpcServer;
+  /** Waits until the token state is current and then serves. */
+  serve(server: RpcServer, tokenState: TokenState): Promise<void>;
+}
+
+/** Constructs the parts that all services have in common, from one process and its settings. */
+export function createServiceRuntime<S extends ServiceSettings>(
+  service: ServiceProcess,
+  settings: S,
+): ServiceRuntime<Extract<keyof S["addresses"], string>> {
+  const { name, logger, metrics, clock, drainMs, onClose, readyCheck } = service;
+  const { natsUrl, issuer, addresses } = settings;
+  const { databaseUrl } = settings.secrets;
+  const tls = loadTls(settings.tls);
+  const peers = loadPeers(settings.peersFile);
+
+  const runtime: ServiceRuntime = {
+    ...service,
+    tls,
+    peers,
+    database(Client) {
+      const client = new Client({ adapter: createPrismaAdapter(databaseUrl) });
+      onClose("database", () => client.$disconnect());
+      readyCheck("database", async () => (await client.$queryRaw`SELECT 1`) !== undefined);
+      const outbox = startOutboxPublisher({ databaseUrl, natsUrl, tls, logger, metrics });
+      onClose("outbox", () => outbox.close());
+      return client;
+    },
+    connections(Client, connections) {
+      const client = new Client({ adapter: createPrismaAdapter(databaseUrl, connections) });
+      onClose("connections", () => client.$disconnect());
+      return client;
+    },
+    listen(channel, onNotify) {
+      const listener = listenPostgres({ databaseUrl, channel, onNotify, logger });
+      onClose(`listener ${channel}`, () => listener.close());
+      return listener;
+    },
+    client(definition, callee, deadlineMs = 3_000) {
+      const address = addresses[callee];
+      if (address === undefined) throw new Error(`no address of ${callee} is configured`);
+      const { coalesceCalls } = settings;
+      const client = createRpcClient(definition, {
+        address,
+        tls,
+        serverName: callee,
+        deadlineMs,
+        metrics,
+        ...(coalesceCalls !== undefined && { coalesce: coalesceCalls }),
+      });
+      onClose(callee, () => client.close());
+      return client;
+    },
+    consume(options) {
+      const consumer = startConsumer({ natsUrl, tls, logger, ...options });
+      onClose(options.durable, () => consumer.close());
+    },
+    every(intervalMs, job, run, retryMs = intervalMs) {
+      const periodic = startPeriodicJob({ job, intervalMs, retryMs, run, logger });
+      onClose(job, () => periodic.close());
+    },
+    watchTokenState() {
+      const tokenState = watchTokenState(this.client(TokenStateService, "auth"), { logger, clock });
+      onClose("token-state", () => tokenState.close());
+      readyCheck("token-state", () => tokenState.current());
+      return tokenState;
+    },
+    server({ tokenState, tokens, ...options }) {
+      const tokenVerifier = createTokenVerifier(tokenState, { issuer, clock, ...tokens });
+      return createRpcServer({ name, tls, peers, tokenVerifier, logger, metrics, ...options });
+    },
+    async serve(server, tokenState) {
+      onClose("rpc", () => server.stop(drainMs));
+      await untilCurrent(tokenState);
+      await server.listen(settings.listen);
+    },
+  };
+  return runtime;
+}

@@ -1,0 +1,39 @@
+import { type Clock, isAppError, type Logger, uuidv4 } from "@countersign/core";
+import type { SignUpStore } from "../domain/ports.ts";
+import { SAGA_LEASE_MS } from "../domain/sign-up/sign-up.ts";
+import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
+
+export interface AbandonedSignUpsOptions {
+  readonly store: SignUpStore;
+  readonly steps: SignUpSteps<Deployed>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const DEPLOYMENT_WAIT_MS = 15_000;
+const BATCH = 16;
+
+/** Finishes the sign-ups whose request ended before they did, in any replica. */
+export function finishAbandonedSignUps({ store, steps, clock, logger }: AbandonedSignUpsOptions) {
+  async function finish(saga: SignUpSaga, signal: AbortSignal): Promise<void> {
+    try {
+      await driveSignUp(saga, {
+        steps,
+        mark: store.mark,
+        now: () => clock.now(),
+        waitMs: DEPLOYMENT_WAIT_MS,
+        context: { requestId: uuidv4(), signal },
+      });
+    } catch (err) {
+      if (isAppError(err, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
+      // After any other error the lease ends and a later run continues the saga.
+      if (!signal.aborted) logger.warn({ err, accountId: saga.accountId }, "sign-up is not finished yet; will retry");
+    }
+  }
+
+  return async (signal: AbortSignal): Promise<void> => {
+    const now = clock.now();
+    const sagas = await store.leaseAbandoned(now, new Date(now.getTime() + SAGA_LEASE_MS), BATCH);
+    await Promise.all(sagas.map((saga) => finish(saga, signal)));
+  };
+}
