@@ -32,14 +32,16 @@ test("links of other sites, commands and patterns are not checked", () => {
   expect(referencesOf(page)).toEqual({ links: ["b.md#c"], paths: ["docs/b.md"] });
 });
 
-test("a missing file, a missing heading and a missing path are found", () => {
+test("a missing file, heading or path is found, and a page that no index lists", () => {
   const root = repository({
     ".gitignore": "proto/gen/\n",
     "docs/a.md": "# A\n[own](#a) [b](b.md#b) [x](x.md) [y](b.md#y) `docs/b.md` `dev/src/gone.ts` `proto/gen/a.ts`",
     "docs/b.md": "# B\n[up](../README.md)",
+    "docs/README.md": "[a](a.md)",
     "README.md": "# R",
   });
   expect(checkLinks(root)).toEqual([
+    "docs/README.md: has no link to b.md",
     "docs/a.md: there is no docs/x.md",
     "docs/a.md: docs/b.md has no heading #y",
     "docs/a.md: there is no dev/src/gone.ts",

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, posix } from "node:path";
+import { basename, dirname, join, posix } from "node:path";
 import { trackedFiles } from "./check-words.ts";
 
 /** Code spans that begin with one of these folders are paths of the repository. */
@@ -33,10 +33,25 @@ export function referencesOf(text: string): { links: string[]; paths: string[] }
   };
 }
 
-/** Returns each link to a missing file or heading, and each missing path, in the Markdown files of the repository. */
+/** Returns each page below docs/ that the README.md of its folder does not link to. */
+function unlistedPages(root: string, pages: string[]): string[] {
+  return pages
+    .filter((path) => path.startsWith("docs/") && !path.endsWith("/README.md"))
+    .filter((path) => {
+      const index = join(root, dirname(path), "README.md");
+      return !existsSync(index) || !referencesOf(readFileSync(index, "utf8")).links.includes(basename(path));
+    })
+    .map((path) => `${dirname(path)}/README.md: has no link to ${basename(path)}`);
+}
+
+/**
+ * Returns each link to a missing file or heading, each missing path, and each page below docs/ that no index lists,
+ * in the Markdown files of the repository.
+ */
 export function checkLinks(root: string): string[] {
-  const missing: string[] = [];
-  for (const path of trackedFiles(root).filter((each) => each.endsWith(".md") && existsSync(join(root, each)))) {
+  const pages = trackedFiles(root).filter((path) => path.endsWith(".md") && existsSync(join(root, path)));
+  const missing = unlistedPages(root, pages);
+  for (const path of pages) {
     const { links, paths } = referencesOf(readFileSync(join(root, path), "utf8"));
     for (const link of links) {
       const [file = "", anchor] = link.split("#");
