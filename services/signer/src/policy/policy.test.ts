@@ -139,6 +139,25 @@ describe("a kill switch", () => {
   });
 });
 
+it("the lists of a policy file are the policy's, and a list that it does not name is empty", () => {
+  const switches = { authorizer: true, paymaster: true, creation: true };
+  const file = { version: "1", mode: "standard", caps: { gasLimit: 1 }, switches };
+  const [contract, script] = ["A.0000000000000002.Foo", "ab".repeat(32)];
+  const [ofContract, ofScript, none] = [new Set([contract]), new Set([script]), new Set()];
+  const { contracts, scripts } = parsePolicy(file);
+  expect({ contracts, scripts }).toEqual({
+    contracts: { mayGetAccount: none, mayNamePaths: none, denied: none },
+    scripts: { allowed: none, denied: none },
+  });
+  for (const name of ["mayGetAccount", "mayNamePaths", "denied"])
+    expect(parsePolicy({ ...file, contracts: { [name]: [contract] } }).contracts).toEqual({
+      ...contracts,
+      [name]: ofContract,
+    });
+  for (const name of ["allowed", "denied"])
+    expect(parsePolicy({ ...file, scripts: { [name]: [script] } }).scripts).toEqual({ ...scripts, [name]: ofScript });
+});
+
 describe("the paymaster", () => {
   it("signs the envelope of what the session's device has signed", async () => {
     const message = envelopeMessage(byDevice());

@@ -88,6 +88,18 @@ describe("types", () => {
     "let x: auth(Mutate, Insert, Remove) &[Int] = &[1]",
   ])("what is the user's own: %s", (body) => signed(script(body)));
 
+  it.each([
+    "destroy <- a.storage.load<@EVM.CadenceOwnedAccount>(from: /storage/evm)",
+    "a.storage.copy<EVM.CadenceOwnedAccount>(from: /storage/evm)",
+    "a.capabilities.storage.issue<auth(Foo.Right) &EVM.CadenceOwnedAccount>(/storage/evm)",
+    "a.capabilities.storage.issue<auth(EVM.Call) &{Foo.Caller}>(/storage/evm)",
+  ])("the Cadence-owned account stays in its storage: %s", (body) => refused(script(body), "ForbiddenType"));
+
+  it.each([
+    "a.storage.borrow<auth(EVM.Call) &EVM.CadenceOwnedAccount>(from: /storage/evm)",
+    "a.capabilities.storage.issue<&EVM.CadenceOwnedAccount>(/storage/evm)",
+  ])("the Cadence-owned account is used where it is: %s", (body) => signed(script(body)));
+
   it.each(VALUES)("%s is taken out of storage: it opens nothing", (type) =>
     signed(script(`a.storage.load<${type}>(from: /storage/x)`)),
   );
