@@ -184,6 +184,20 @@ describe("refused", () => {
     ["critical extensions", { crit: ["exp"] }],
   ])("header with %s", (_name, header) => refused(token({ header })));
 
+  test("with what was sent instead, where the header says so", () => {
+    const detailOf = (header: unknown) => {
+      try {
+        verifier.verify(`${encode(header)}.${encode(claims())}.${encode("signature")}`);
+      } catch (error) {
+        return (error as { detail?: string }).detail;
+      }
+    };
+    expect(detailOf({ alg: "ES256", typ: "rt+jwt", kid: "k1" })).toMatch(/a refresh token was sent/);
+    for (const other of [{ typ: "JWT" }, { alg: "none" }, "null", "1", '"typ"'])
+      expect(detailOf(other)).toMatch(/another kind of token was sent/);
+    expect(detailOf({ alg: "none", typ: "at+jwt", kid: "k1" })).toBe("The access token is not valid");
+  });
+
   test("signatures that are not by the key, in another form, or with the public key as a secret", () => {
     refused(token({ key: other.privateKey }));
     refused(token({ dsa: "der" }));
@@ -317,6 +331,13 @@ describe("the state", () => {
     clock.advance(25 * 3_600_000 + 60_000);
     for (let i = 0; i < 256; i++) heartbeat();
     expect(state.unfrozenAt(accountId)).toBeUndefined();
+  });
+
+  test("knows of no lifting where an account is frozen for a time, or was never frozen", () => {
+    heartbeat({ entries: [entry({ frozenAccountId: accountId, until: new Date(clock.now().getTime() + 60_000) })] });
+    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([true, undefined]);
+    heartbeat({ entries: [entry({ frozenAccountId: accountId, active: false })] });
+    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([false, undefined]);
   });
 
   test("lists the blocked keys of one account, until they lapse or are lifted", () => {
