@@ -16,9 +16,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import {
   attacks,
   contracts,
+  fakeContracts,
   onEmulator,
   ordinary,
-  standIns,
 } from "../../services/signer/src/policy/script/testing/collection.ts";
 import { stateDir } from "../security/secrets.ts";
 import { runAsOwner } from "./chain-owner.ts";
@@ -47,7 +47,7 @@ beforeAll(async () => {
   [person, house] = await Promise.all([signUpPerson(), signUpPerson()]);
   for (const { name, code } of contracts()) await service.run(DEPLOY, [cadenceString(name), cadenceString(code)]);
   for (const { address } of [person, house]) await service.run(FUND, [cadenceAddress(address)]);
-  for (const { name, code } of standIns(house.address)) {
+  for (const { name, code } of fakeContracts(house.address)) {
     const { result } = await runAsOwner(house, DEPLOY, [cadenceString(name), cadenceString(code)]);
     expect(result.errorMessage, name).toBe("");
   }

@@ -36,8 +36,9 @@ type encoder struct {
 	nodes int
 }
 
-// encodeProgram writes the tree as JSON objects {"node": <Go type>, "at": "line:column", …children}, without what is empty, comments and end
-// positions. It goes by reflection, so that no child can be forgotten: what it does not know makes it panic.
+// encodeProgram writes the tree as JSON objects {"node": <Go type>, "at": "line:column", …children}, without
+// empty values, comments and end positions. It uses reflection, so that no child can be forgotten: a kind
+// that it does not know makes it panic.
 func encodeProgram(program *ast.Program) []byte {
 	e := &encoder{}
 	e.raw(`{"node":"Program","Declarations":`)
@@ -151,7 +152,8 @@ func (e *encoder) structure(v reflect.Value) {
 	e.raw("}")
 }
 
-// position is a node's own: asking its first child for it, and that one its own, would recurse as deep as an attacker likes.
+// position returns a node's own position: asking its first child, which asks its own, would recurse as deep
+// as an attacker likes.
 func position(v reflect.Value) (ast.Position, bool) {
 	for _, name := range []string{"StartPos", "Pos", "Range", "Identifier"} {
 		field := v.FieldByName(name)

@@ -1,7 +1,8 @@
 //go:build js && wasm
 
-// The parser of Cadence 1.x as WebAssembly: what the signer knows of a script is what the chain's own parser sees.
-// Gives JavaScript one function, countersignParseCadence(source) → JSON {"program": …} or {"error": …}.
+// Package main is the parser of Cadence 1.x as WebAssembly, so that the signer sees a script as the chain's
+// own parser does. It gives JavaScript one function, countersignParseCadence(source) → JSON {"program": …} or
+// {"error": …}.
 package main
 
 import (

@@ -20,7 +20,7 @@ const schema = sharedEnv.extend({
   SIGNER_AUDIT_CHECKPOINT_FILE: z.string().optional(),
   /** Between the beginnings of two looks for something new to make a checkpoint of. */
   SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
-  /** Seconds that a change of the recovery key waits; an account that is younger than the second does not wait. */
+  /** Seconds that a change of the recovery key waits, and the account's age below which it does not wait. */
   SIGNER_DELAY_RECOVERY_KEY_SECONDS: z.coerce
     .number()
     .int()
@@ -31,7 +31,7 @@ const schema = sharedEnv.extend({
     .int()
     .nonnegative()
     .default(24 * 3_600),
-  /** Seconds that a device waits which a recovery key lets in. */
+  /** Seconds that the enrollment of a device by a recovery key waits. */
   SIGNER_DELAY_RECOVERED_DEVICE_SECONDS: z.coerce
     .number()
     .int()
@@ -43,7 +43,7 @@ const schema = sharedEnv.extend({
     .int()
     .nonnegative()
     .default(24 * 3_600),
-  /** Seconds for which, from the first request on, a device that a recovery key lets in may be kept out by cancelling. */
+  /** Seconds, from the first request on, for which devices may cancel an enrollment by a recovery key. */
   SIGNER_DELAY_CONTEST_SECONDS: z.coerce
     .number()
     .int()

@@ -56,8 +56,8 @@ export interface AuditStore {
    */
   commit(head: AuditHead, batch: SignedBatch, charge?: Charge): Promise<boolean>;
   /**
-   * The same after a commit that gave false: adds the counts, has `judge` look at what the accounts have come to and at the budgets, which nobody else changes
-   * meanwhile, and commits what it gives, which may be no record.
+   * The same after a commit that returned false: adds the counts, locks the budgets, calls `judge` with what
+   * the accounts have reached and what the budgets hold, and commits its result, which may be no record.
    */
   commitJudged(
     head: AuditHead,
@@ -80,13 +80,13 @@ export interface AuditLogOptions {
   logger: Logger;
   /** Signatures per minute and account (see AuditEntry.countedAs), over all replicas. */
   signaturesPerMinute: number;
-  /** Told of each signature that a budget refuses. */
+  /** Called for each signature that a budget refuses. */
   onBudgetExceeded?: (window: BudgetWindow) => void;
   /** Called where another writer changed this process's chain. */
   onAlarm?: () => void;
 }
 
-/** Where a decision stands in the log. */
+/** The place of a decision in the log. */
 export interface AuditReceipt {
   chainId: string;
   sequence: bigint;
@@ -95,12 +95,13 @@ export interface AuditReceipt {
 
 export interface AuditLog {
   /** Rejects early, without a record, what was over its limit in this minute already. Errors: RateLimited. */
-  admit(countedAs: string): void;
+  requireWithinLimit(countedAs: string): void;
   /** Counts a refusal in a limit of signatures per minute, whether it is recorded or not. */
   noteRefusal(countedAs: string): void;
   /**
-   * Resolves once the record and the reservation are durable. Errors: RateLimited where the account has its most signatures, SigningRefused (BudgetExceeded), Unavailable
-   * where nothing could be written. `keepsRefusal` is asked where a budget refuses: whether that is recorded; without it, it is.
+   * Resolves once the record and the reservation are durable. Where a budget refuses, the refusal is recorded
+   * unless `keepsRefusal` returns false. Errors: RateLimited at the limit of signatures per minute,
+   * SigningRefused (BudgetExceeded), Unavailable where nothing could be written.
    */
   append(entry: AuditEntry, reservation?: Reservation, keepsRefusal?: () => boolean): Promise<AuditReceipt>;
   /** Where this process's chain ends; undefined before its first record, and after a commit that failed. */
@@ -115,14 +116,17 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** A batch as it was committed: the record of each, undefined for a refusal that is not kept. `full`: windows without room, by reservation. */
+/**
+ * A committed batch: the record of each entry, undefined for a refusal that is not kept. `full`: windows
+ * whose limit is reached, by reservation.
+ */
 interface Written {
   records: readonly (AuditRecord | undefined)[];
   full: ReadonlyMap<string, BudgetWindow>;
 }
 
 /** Few enough that a busy signer decides about some requests while the records of others are flushed. */
-const BATCH = 64;
+const MAX_RECORDS_PER_BATCH = 64;
 const MINUTE_MS = 60_000;
 /** Older decisions are not written: to the verifier, records much older than their checkpoint are forged. */
 const MAX_ENTRY_AGE_MS = 20_000;
@@ -130,8 +134,9 @@ const MAX_ENTRY_AGE_MS = 20_000;
 const countedAs = ({ accountId, countedAs: id = accountId }: AuditEntry): string => id;
 
 /**
- * One chain of records for this process. Records that arrive while a commit is under way share the next one, so that durability costs one flush per batch
- * and not one per signature. After a commit that failed the chain is given up and a new one begun: what the database has of the old one stays provable.
+ * Keeps one chain of records for this process. Records that arrive while a commit is in progress share the
+ * next one, so that durability costs one flush per batch and not one per signature. After a failed commit the
+ * chain is given up and a new one begins: what the database has of the old one stays provable.
  */
 export function createAuditLog(options: AuditLogOptions): AuditLog {
   const { store, writer, clock, logger, signaturesPerMinute, onBudgetExceeded = () => undefined } = options;
@@ -163,7 +168,10 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     return { records, signature: await writer.sign(batchText({ ...place, previousHash: current.hash }, hashes)) };
   }
 
-  /** Most batches have nobody who is over a limit: then records are written as they were decided, and else with what each one's came to. */
+  /**
+   * Writes records as they were decided; only where a limit is passed, which is rare, with the verdicts that
+   * follow from the limits.
+   */
   async function write(current: AuditHead, batch: readonly Waiting[], minute: Date): Promise<Written> {
     const counts = new Map<string, number>();
     // Refusals count as well: they cost as much, and a script that is refused costs the most.
@@ -258,7 +266,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     // Who came with the first one, in the same message of a stream, shares its commit.
     await new Promise(setImmediate);
     while (queue.length > 0) {
-      const batch = rejectOld(queue.splice(0, BATCH));
+      const batch = rejectOld(queue.splice(0, MAX_RECORDS_PER_BATCH));
       if (batch.length === 0) continue;
       try {
         await commit(batch);
@@ -274,7 +282,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   }
 
   return {
-    admit(id) {
+    requireWithinLimit(id) {
       const until = overLimit.get(id);
       if (until === undefined) return;
       const left = until - clock.now().getTime();

@@ -260,8 +260,8 @@ describe("the audit log", () => {
       "signed",
       "signed",
     ]);
-    expect(() => log.admit("a")).toThrow("RateLimited");
-    expect(() => log.admit("b")).not.toThrow();
+    expect(() => log.requireWithinLimit("a")).toThrow("RateLimited");
+    expect(() => log.requireWithinLimit("b")).not.toThrow();
   });
 
   it("counts refusals in the limit of signatures per minute, those that are not recorded as well", async () => {
@@ -272,15 +272,15 @@ describe("the audit log", () => {
     const [chain] = [...state.chains.values()];
     expect(chain!.records.map(({ verdict }) => verdict)).toEqual(["GasLimit", "GasLimit", "GasLimit", "RateLimited"]);
     for (let i = 0; i < 2; i++) log.noteRefusal("b");
-    expect(() => log.admit("b")).not.toThrow();
+    expect(() => log.requireWithinLimit("b")).not.toThrow();
     log.noteRefusal("b");
-    expect(() => log.admit("b")).toThrow("RateLimited");
+    expect(() => log.requireWithinLimit("b")).toThrow("RateLimited");
     // Requests without an account, such as creations, have no such limit.
     for (let i = 0; i < 10; i++) log.noteRefusal("");
-    expect(() => log.admit("")).not.toThrow();
+    expect(() => log.requireWithinLimit("")).not.toThrow();
   });
 
-  it("refuses and records what a budget has no room for, and nothing else of the batch", async () => {
+  it("refuses and records what exceeds a budget, and nothing else of the batch", async () => {
     const { log, state } = newLog();
     const limits = { fees: 10_000_000 };
     const asked = [1, 2, 3].map((sequence) => log.append(entry(), reservation(sequence, limits)));

@@ -16,18 +16,18 @@ export interface WriterCertificate {
   readonly publicKey: PublicKey;
 }
 
-const CERTIFICATE = "countersign-audit-writer-1";
-const BATCH = "countersign-audit-batch-1";
+const CERTIFICATE_FORMAT = "countersign-audit-writer-1";
+const BATCH_FORMAT = "countersign-audit-batch-1";
 
 /**
  * A JSON array of format, writer id, start (ISO 8601), the audit key's version, and the writer's public key
  * (x||y in hex).
  */
 export const certificateText = ({ writerId, startedAt, keyVersion, publicKey }: WriterCertificate): string =>
-  JSON.stringify([CERTIFICATE, writerId, startedAt.toISOString(), keyVersion, publicKey.publicKey]);
+  JSON.stringify([CERTIFICATE_FORMAT, writerId, startedAt.toISOString(), keyVersion, publicKey.publicKey]);
 
 const shape = z.tuple([
-  z.literal(CERTIFICATE),
+  z.literal(CERTIFICATE_FORMAT),
   z.uuid(),
   z.iso.datetime(),
   z.int().positive(),
@@ -62,7 +62,7 @@ export interface BatchPlace {
  */
 export const batchText = ({ chainId, first, last, previousHash }: BatchPlace, recordHashes: Uint8Array): Buffer =>
   Buffer.from(
-    JSON.stringify([BATCH, chainId, String(first), String(last), previousHash, hash("sha256", recordHashes)]),
+    JSON.stringify([BATCH_FORMAT, chainId, String(first), String(last), previousHash, hash("sha256", recordHashes)]),
   );
 
 /** Whether the writer has signed these records, by their hashes, for this place. */

@@ -8,7 +8,9 @@ import { checkpointHash, FIRST_PREVIOUS_HASH, parseCheckpoint, type SignedCheckp
 export interface CheckpointFile {
   /** The last line's checkpoint; sequence 0 where there is none. */
   last(): { readonly sequence: number; readonly hash: string };
-  /** Writes the lines and waits for the disk. Errors: CheckpointForkError where they do not continue the file. */
+  /**
+   * Writes the lines and waits for the disk. Errors: CheckpointForkError where they do not continue the file.
+   */
   append(checkpoints: readonly SignedCheckpoint[]): Promise<void>;
 }
 
@@ -29,21 +31,21 @@ export function parseSignedLine(source: string): SignedCheckpoint | undefined {
   }
 }
 
-const CHUNK = 65_536;
-const NEWLINE = 10;
+const READ_CHUNK_BYTES = 65_536;
+const NEWLINE_BYTE = 10;
 
 /** The last whole line, and where it ends: a crash may have left part of another behind it. */
 function lastLine(descriptor: number): { text: string; end: number } {
   const { size } = fstatSync(descriptor);
   let tail = Buffer.alloc(0);
   for (let from = size; from > 0; ) {
-    const length = Math.min(CHUNK, from);
+    const length = Math.min(READ_CHUNK_BYTES, from);
     from -= length;
     const chunk = Buffer.alloc(length);
     readSync(descriptor, chunk, 0, length, from);
     tail = Buffer.concat([chunk, tail]);
-    const end = tail.lastIndexOf(NEWLINE);
-    const start = end > 0 ? tail.lastIndexOf(NEWLINE, end - 1) : -1;
+    const end = tail.lastIndexOf(NEWLINE_BYTE);
+    const start = end > 0 ? tail.lastIndexOf(NEWLINE_BYTE, end - 1) : -1;
     if (start >= 0 || (from === 0 && end >= 0)) {
       return { text: tail.subarray(start + 1, end).toString("utf8"), end: from + end + 1 };
     }
@@ -51,7 +53,10 @@ function lastLine(descriptor: number): { text: string; end: number } {
   return { text: "", end: 0 };
 }
 
-/** Opens the file, or makes it. One process writes it; its directory is made too. Errors: Error where the last line is no checkpoint. */
+/**
+ * Opens or creates the file and its directory; only one process writes it. Errors: Error where the last line
+ * is no checkpoint.
+ */
 export function openCheckpointFile(path: string): CheckpointFile {
   mkdirSync(dirname(path), { recursive: true });
   const descriptor = openSync(path, "a+", 0o640);

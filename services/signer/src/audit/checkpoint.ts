@@ -3,7 +3,10 @@ import { z } from "zod";
 import type { SignedText } from "./audit-key.ts";
 import { sha256 } from "./record.ts";
 
-/** Where a chain stood: its number of records, the last one's hash, and the root of the tree over all their hashes (audit/tree.ts); hex. */
+/**
+ * The state of a chain: its number of records, the last one's hash, and the root of the tree over all their
+ * hashes (audit/tree.ts), in hex.
+ */
 export interface SignedHead {
   readonly chainId: string;
   readonly size: number;
@@ -35,7 +38,10 @@ const FORMAT = "countersign-checkpoint-1";
 /** What the first checkpoint has as its previous hash. */
 export const FIRST_PREVIOUS_HASH = sha256(FORMAT);
 
-/** The hash over all chains with records, in the order of their ids: SHA-256 of one line for each, of id, size and last hash with blanks between. */
+/**
+ * Returns the hash over all chains with records, in the order of their ids: the SHA-256 of one line per
+ * chain, of id, size and last hash with spaces between.
+ */
 export const allHeadsHash = (heads: Iterable<Pick<SignedHead, "chainId" | "size" | "hash">>): string =>
   sha256(
     [...heads]
@@ -45,8 +51,9 @@ export const allHeadsHash = (heads: Iterable<Pick<SignedHead, "chainId" | "size"
   );
 
 /**
- * The checkpoint's one text: a JSON array of format, sequence, time (ISO 8601), previous hash, key version, number of chains, hash of all heads, and the
- * grown heads, each an array of chain id, size, last record's hash and root.
+ * Returns the canonical text of a checkpoint: a JSON array of format, sequence, time (ISO 8601), previous
+ * hash, key version, number of chains, hash of all heads, and the grown heads, each an array of chain id,
+ * size, last record's hash and root.
  */
 export const checkpointText = (checkpoint: Checkpoint): string =>
   JSON.stringify([

@@ -19,7 +19,7 @@ import { type Block, EMPTY_TREE, growTree, isTree, type Tree, treeRoot } from ".
 /** A chain that may have grown. */
 export interface ChainState {
   readonly chainId: string;
-  /** Where the database says that it ends; undefined where it says nothing of a chain that is under a checkpoint. */
+  /** The head in the database; undefined where the database has no chain that a checkpoint covers. */
   readonly head: { readonly size: number; readonly hash: string } | undefined;
   /** What the last checkpoint covers of it. */
   readonly covered: { readonly size: number; readonly hash: string } | undefined;
@@ -87,9 +87,11 @@ export interface CheckpointerOptions {
   onAlarm?(): void;
 }
 
-const PAGE = 1000;
-/** Records that the tree takes at once: a second of signatures in one go would hold those up that come meanwhile. */
-const LEAVES_AT_ONCE = 128;
+const CHECKPOINTS_PER_PAGE = 1000;
+/**
+ * Records that the tree takes at once. A larger number would keep signatures waiting that arrive meanwhile.
+ */
+const RECORDS_PER_TREE_STEP = 128;
 /**
  * Alarms of one run that are logged one by one: an attacker in the database can make any number of chains.
  */
@@ -100,8 +102,8 @@ const STALLED_MS = 150_000;
 async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tree: Tree; blocks: Block[] }> {
   const blocks: Block[] = [];
   let grown = tree;
-  for (let at = 0; at < hashes.length; at += LEAVES_AT_ONCE) {
-    const more = growTree(grown, hashes.slice(at, at + LEAVES_AT_ONCE));
+  for (let at = 0; at < hashes.length; at += RECORDS_PER_TREE_STEP) {
+    const more = growTree(grown, hashes.slice(at, at + RECORDS_PER_TREE_STEP));
     grown = more.tree;
     blocks.push(...more.blocks);
     await new Promise(setImmediate);
@@ -242,11 +244,11 @@ export function startCheckpointer(options: CheckpointerOptions) {
   async function fillFile(): Promise<void> {
     if (!file) return;
     for (;;) {
-      const behind = await store.after(file.last().sequence, PAGE);
+      const behind = await store.after(file.last().sequence, CHECKPOINTS_PER_PAGE);
       const signed = behind.slice(0, behind.findLastIndex((each) => readSignedCheckpoint(each)) + 1);
       if (signed.length < behind.length) alarm({}, "the database has checkpoints that the audit key has not signed");
       if (signed.length > 0) await file.append(signed);
-      if (signed.length < PAGE) break;
+      if (signed.length < CHECKPOINTS_PER_PAGE) break;
     }
     const { sequence, hash } = file.last();
     if (sequence === 0) return;

@@ -43,8 +43,9 @@ export const sha256 = (data: string | Uint8Array): string => hash("sha256", data
 export const genesisHash = (chainId: string): string => sha256(chainId);
 
 /**
- * The record's one text: a JSON array of format, chain id, sequence (decimal text), time (ISO 8601, milliseconds), caller, account, session, operation,
- * chain name, message hash, script hash, verdict, policy version, key version and previous hash. Its SHA-256 is the record's hash.
+ * Returns the canonical text of a record: a JSON array of format, chain id, sequence (decimal text), time
+ * (ISO 8601, milliseconds), caller, account, session, operation, chain name, message hash, script hash,
+ * verdict, policy version, key version and previous hash. Its SHA-256 is the record's hash.
  */
 export const recordText = (record: Omit<AuditRecord, "text" | "hash">): string =>
   JSON.stringify([
@@ -85,7 +86,8 @@ export function chainRecords(
 }
 
 /**
- * Checks a whole chain against its head. Gives "" or what is wrong: a record that was changed, removed or moved, or a tail that is missing.
+ * Checks a whole chain against its head. Returns "", or what is wrong: a record that was changed, removed or
+ * moved, or a missing tail.
  */
 export function verifyChain(
   records: readonly AuditRecord[],

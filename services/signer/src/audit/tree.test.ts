@@ -38,7 +38,7 @@ describe("the tree over record hashes", () => {
     for (const size of sizes) expect(treeRoot(grown(size).tree), String(size)).toEqual(mth(hashes.slice(0, size)));
   });
 
-  it("tells each full block once", () => {
+  it("reports each full block once", () => {
     const { blocks } = grown(hashes.length);
     expect(blocks.map(({ index }) => index)).toEqual([0, 1, 2]);
     for (const { index, root } of blocks) {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-// The Merkle tree of RFC 9162, section 2.1, over a chain's record hashes (32 bytes each, in the order of their sequence).
+// The Merkle tree of RFC 9162, section 2.1, over a chain's record hashes (32 bytes each, in sequence).
 
 // One place for what is hashed: nothing else runs between writing and hashing it.
 const leaf = Buffer.alloc(33, 0);
@@ -18,7 +18,10 @@ function parentNode(left: Uint8Array, right: Uint8Array): Buffer {
   return hash("sha256", pair, "buffer");
 }
 
-/** Leaves of one block: the roots of full blocks are kept, so that a proof needs the records of two blocks and not of the whole chain. */
+/**
+ * Leaves of one block. The roots of full blocks are kept, so that a proof needs the records of two blocks and
+ * not of the whole chain.
+ */
 export const BLOCK_LEAVES = 1024;
 
 /** A tree that only grows: the roots of its perfect subtrees, the largest first. */
@@ -108,7 +111,10 @@ export async function inclusionPath(source: TreeSource, index: number, size: num
   return [...inBlock, ...pathOf(roots, own)];
 }
 
-/** Whether `path` leads from the record hash at leaf `index` to the root of the tree of `size` leaves: RFC 9162, section 2.1.3.2. */
+/**
+ * Returns whether `path` leads from the record hash at leaf `index` to the root of the tree of `size` leaves:
+ * RFC 9162, section 2.1.3.2.
+ */
 export function verifyInclusion(
   recordHash: Uint8Array,
   index: number,

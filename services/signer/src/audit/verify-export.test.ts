@@ -37,7 +37,7 @@ describe("an export", () => {
     });
   });
 
-  it("tells how many records no checkpoint covers yet", async () => {
+  it("reports how many records no checkpoint covers yet", async () => {
     const more = newWorld();
     more.write(2, 4);
     more.write(4, 2);

@@ -25,7 +25,10 @@ export interface AuditReport {
 }
 
 export interface VerifyOptions {
-  /** Checkpoints kept elsewhere: without them, who rewrites records and checkpoints of the database together is not found out by a missing tail. */
+  /**
+   * Checkpoints kept elsewhere. Without them a missing tail is not found where records and checkpoints of the
+   * database were rewritten together.
+   */
   readonly elsewhere?: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[];
   readonly keys: AuditPublicKeys;
 }
@@ -35,10 +38,10 @@ const CHECKPOINT = "checkpoint ";
 const CHAIN = /^chain ([0-9a-f-]{36}) (\d{1,15}) ([0-9a-f]{64}) (\{.*\})$/;
 const BATCH_LINE = /^batch (\d{1,15}) (\S{24}) ([0-9a-f]*)$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const NEWLINE = 10;
-const QUOTE = 34;
-const HASH_DIGITS = 64;
-const BATCH = 1024;
+const NEWLINE_BYTE = 10;
+const QUOTE_BYTE = 34;
+const HASH_HEX_DIGITS = 64;
+const RECORDS_PER_TREE_STEP = 1024;
 
 /** Records that are in no batch yet. */
 interface OpenBatch {
@@ -48,7 +51,7 @@ interface OpenBatch {
   latest: string;
 }
 
-/** A chain while its records go by. */
+/** A chain while its records are read. */
 interface Passing {
   readonly chainId: string;
   readonly writer: WriterCertificate;
@@ -139,7 +142,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     lines += 1;
     if (lines === 1) return;
     if (ended) problems.push(`line ${lines} stands behind the end`);
-    else if (line[HASH_DIGITS] === 32 && chain && line[HASH_DIGITS + 1] === 91) pass(chain, line);
+    else if (line[HASH_HEX_DIGITS] === 32 && chain && line[HASH_HEX_DIGITS + 1] === 91) pass(chain, line);
     else {
       const text = line.toString();
       const batch = chain && BATCH_LINE.exec(text);
@@ -224,18 +227,19 @@ function endBatch(passing: Passing, [, last, time, signature]: RegExpExecArray):
 /** Puts the next record of a chain behind those before; gives "" or what is wrong with it. */
 function takeRecord(passing: Passing, line: Buffer, lastCheckpoint: Date | undefined): string {
   const sequence = passing.sequence + 1;
-  const text = line.subarray(HASH_DIGITS + 1);
-  // Bytes are compared, not parsed: JSON writes a quote within a string with a backslash, so both ends can only be the fields meant.
+  const text = line.subarray(HASH_HEX_DIGITS + 1);
+  // Bytes are compared, not parsed: JSON escapes a quote within a string, so both ends can only be the fields
+  // meant.
   const { prefix, previousHash } = passing;
   if (!hasAt(text, 0, prefix)) return `record ${sequence} is of another chain`;
   if (!hasAt(text, prefix.length, `${sequence}",`)) return `record ${sequence} is missing or moved`;
-  if (text.toString("latin1", text.length - HASH_DIGITS - 4) !== `,"${previousHash}"]`)
+  if (text.toString("latin1", text.length - HASH_HEX_DIGITS - 4) !== `,"${previousHash}"]`)
     return `record ${sequence} does not follow the one before`;
   const digest = hash("sha256", text, "hex");
-  if (line.toString("latin1", 0, HASH_DIGITS) !== digest) return `record ${sequence} was changed`;
+  if (line.toString("latin1", 0, HASH_HEX_DIGITS) !== digest) return `record ${sequence} was changed`;
   const timeAt = prefix.length + String(sequence).length + 3;
   const time = text.toString("latin1", timeAt, timeAt + 24);
-  if (!TIME.test(time) || text[timeAt + 24] !== QUOTE) return `record ${sequence} has no time`;
+  if (!TIME.test(time) || text[timeAt + 24] !== QUOTE_BYTE) return `record ${sequence} has no time`;
   if (time < passing.times[0]) return `record ${sequence} is of a time before the checkpoint that did not cover it yet`;
   if (time > passing.times[1]) return `record ${sequence} is of a time after the checkpoint that covers it`;
   passing.sequence = sequence;
@@ -250,7 +254,7 @@ function takeRecord(passing: Passing, line: Buffer, lastCheckpoint: Date | undef
     passing.times = timesOf(passing.writer, passing.heads[passing.nextHead + 1], lastCheckpoint);
     return meetHead(passing, head);
   }
-  if (passing.waiting.length === BATCH) growBy(passing);
+  if (passing.waiting.length === RECORDS_PER_TREE_STEP) growBy(passing);
   return "";
 }
 
@@ -280,7 +284,7 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Bu
     const bytes = Buffer.concat([rest, chunk]);
     const lines: Buffer[] = [];
     let from = 0;
-    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+    for (let end = bytes.indexOf(NEWLINE_BYTE); end >= 0; end = bytes.indexOf(NEWLINE_BYTE, from)) {
       lines.push(bytes.subarray(from, end));
       from = end + 1;
     }

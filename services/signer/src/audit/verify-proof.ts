@@ -13,7 +13,7 @@ export interface ProofToVerify {
   readonly path: readonly Uint8Array[];
 }
 
-/** What a good proof tells of the signature. */
+/** What a valid proof shows about the signature. */
 export interface ProvenRecord {
   readonly chainId: string;
   readonly sequence: number;
@@ -26,7 +26,10 @@ export interface ProvenRecord {
 
 const UNREADABLE = "the record is none";
 
-/** Checks a proof with nothing but the audit key's public halves. Gives what it proves, or what is wrong with it. */
+/**
+ * Checks a proof with nothing but the audit key's public halves. Returns what it proves, or what is wrong
+ * with it.
+ */
 export function verifyProof(proof: ProofToVerify, keys: AuditPublicKeys): ProvenRecord | string {
   let fields: unknown;
   try {

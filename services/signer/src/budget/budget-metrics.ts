@@ -26,7 +26,10 @@ export interface BudgetMetricsOptions {
 const LABELS = ["chain", "scope", "whose", "window_seconds", "amount"] as const;
 const UNITS_PER_FLOW = 1e8;
 
-/** Tells how full the budgets of apps, backends and the service are, and whom one has refused. */
+/**
+ * Exports how much of the budgets of apps, backends and the service is used, and which scopes refused
+ * signatures.
+ */
 export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs = 10_000 }: BudgetMetricsOptions) {
   const registers = [metrics.registry];
   const refused = new Counter({

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import {
   type Amounts,
+  cacheWindows,
   estimateFees,
   mergeReservations,
   type Reservation,
   readWindowId,
-  rememberWindows,
   windowsAt,
 } from "./budget.ts";
 import { type BudgetState, findOverBudget, type Reserved, usageId } from "./judge.ts";
 
 const now = new Date("2026-11-21T10:00:59Z");
 const rule = { windowSeconds: 60, count: 2, computation: undefined, fees: 100 };
-const wish = (change: Partial<Reservation> = {}): Reservation => ({
+const reservation = (change: Partial<Reservation> = {}): Reservation => ({
   chainName: "c",
   proposal: "aa/1/7",
   referenceBlock: "block 1",
@@ -20,9 +20,9 @@ const wish = (change: Partial<Reservation> = {}): Reservation => ({
   windows: windowsAt("account", "a", [rule], now),
   ...change,
 });
-const window = wish().windows[0]!;
+const window = reservation().windows[0]!;
 const reserved = (change: Partial<Reserved> = {}): Reserved => ({
-  amounts: wish().amounts,
+  amounts: reservation().amounts,
   referenceBlock: "block 1",
   windowIds: new Set([window.id]),
   settled: false,
@@ -45,7 +45,7 @@ describe("windows", () => {
   it("are the same at every time and by every rule, remembered or not", () => {
     const hourly = { ...rule, windowSeconds: 3600 };
     const policies = [[rule], [hourly, rule], []];
-    const remembered = rememberWindows(2);
+    const remembered = cacheWindows(2);
     // There and back over ends of windows, by rules that change, about more people than are remembered.
     for (let step = 0; step < 2_000; step++) {
       const at = new Date(now.getTime() + ((step * 7_919) % 7_200) * 1_000);
@@ -62,56 +62,56 @@ describe("windows", () => {
     expect(remembered("app", "a", rules, now)).toEqual(first);
   });
 
-  it("tell their budget, whatever it is called", () => {
+  it("name their budget, also with slashes in its name", () => {
     const [odd] = windowsAt("app", "a/b", [rule], now);
     expect(readWindowId(odd!.id)).toEqual({ scope: "app", whose: "a/b", windowSeconds: 60 });
   });
 });
 
 describe("the judge of budgets", () => {
-  const refused = (wishes: Reservation[], given: BudgetState) => [...findOverBudget(wishes, given).keys()];
+  const refused = (requested: Reservation[], given: BudgetState) => [...findOverBudget(requested, given).keys()];
 
   it("lets what fits, up to the last unit", () => {
-    expect(refused([wish()], state({ fees: 40, count: 1 }))).toEqual([]);
-    expect(refused([wish()], state({ fees: 41 }))).toEqual(["c aa/1/7"]);
-    expect(refused([wish()], state({ count: 2 }))).toEqual(["c aa/1/7"]);
-    expect(refused([wish()], state({ computation: 1e9 }))).toEqual([]);
+    expect(refused([reservation()], state({ fees: 40, count: 1 }))).toEqual([]);
+    expect(refused([reservation()], state({ fees: 41 }))).toEqual(["c aa/1/7"]);
+    expect(refused([reservation()], state({ count: 2 }))).toEqual(["c aa/1/7"]);
+    expect(refused([reservation()], state({ computation: 1e9 }))).toEqual([]);
   });
 
   it("looks at each by what those before it have left", () => {
-    const big = wish({ proposal: "aa/1/8", amounts: { count: 1, computation: 1, fees: 80 } });
-    const small = wish({ proposal: "aa/1/9", amounts: { count: 1, computation: 1, fees: 40 } });
-    expect(refused([wish(), big, small], state())).toEqual(["c aa/1/8"]);
+    const big = reservation({ proposal: "aa/1/8", amounts: { count: 1, computation: 1, fees: 80 } });
+    const small = reservation({ proposal: "aa/1/9", amounts: { count: 1, computation: 1, fees: 40 } });
+    expect(refused([reservation(), big, small], state())).toEqual(["c aa/1/8"]);
   });
 
   it("the same transaction again takes nothing, also from a full budget; one that grows takes the rest", () => {
     const full = { count: 9, fees: 900 };
-    expect(refused([wish()], state(full, reserved()))).toEqual([]);
+    expect(refused([reservation()], state(full, reserved()))).toEqual([]);
     const authorized = reserved({ amounts: { count: 1, computation: 0, fees: 0 } });
-    expect(refused([wish()], state({ count: 2, fees: 40 }, authorized))).toEqual([]);
-    expect(refused([wish()], state({ count: 2, fees: 41 }, authorized))).toEqual(["c aa/1/7"]);
+    expect(refused([reservation()], state({ count: 2, fees: 40 }, authorized))).toEqual([]);
+    expect(refused([reservation()], state({ count: 2, fees: 41 }, authorized))).toEqual(["c aa/1/7"]);
   });
 
   it("another reference block counts in full in a window that does not hold it yet", () => {
-    const again = wish({ referenceBlock: "block 2" });
+    const again = reservation({ referenceBlock: "block 2" });
     expect(refused([again], state({ count: 9, fees: 900 }, reserved()))).toEqual([]);
     const earlier = reserved({ windowIds: new Set(["account/a/60/1"]) });
     expect(refused([again], state({ fees: 40 }, earlier))).toEqual([]);
     expect(refused([again], state({ fees: 41 }, earlier))).toEqual(["c aa/1/7"]);
   });
 
-  it("what is told of as executed is a new transaction when it is signed again with another block or with more; a retry is none", () => {
+  it("what was reported as executed is a new transaction when it is signed again with another block or a larger amount; a retry is none", () => {
     const executed = reserved({ settled: true });
     const full = state({ count: 2, fees: 100 }, executed);
-    expect(refused([wish()], full)).toEqual([]);
-    expect(refused([wish({ amounts: { count: 1, computation: 0, fees: 0 } })], full)).toEqual([]);
-    expect(refused([wish({ referenceBlock: "block 2" })], full)).toEqual(["c aa/1/7"]);
-    expect(refused([wish({ amounts: { count: 2, computation: 50, fees: 60 } })], full)).toEqual(["c aa/1/7"]);
+    expect(refused([reservation()], full)).toEqual([]);
+    expect(refused([reservation({ amounts: { count: 1, computation: 0, fees: 0 } })], full)).toEqual([]);
+    expect(refused([reservation({ referenceBlock: "block 2" })], full)).toEqual(["c aa/1/7"]);
+    expect(refused([reservation({ amounts: { count: 2, computation: 50, fees: 60 } })], full)).toEqual(["c aa/1/7"]);
     // In full, also in a window that holds what was executed; no less, and no more than is asked for.
-    const grown = wish({ amounts: { count: 1, computation: 51, fees: 61 } });
+    const grown = reservation({ amounts: { count: 1, computation: 51, fees: 61 } });
     expect(refused([grown], state({ count: 1, fees: 40 }, executed))).toEqual(["c aa/1/7"]);
     expect(refused([grown], state({ count: 1, fees: 39 }, executed))).toEqual([]);
-    const cheap = wish({ referenceBlock: "block 2", amounts: { count: 1, computation: 1, fees: 1 } });
+    const cheap = reservation({ referenceBlock: "block 2", amounts: { count: 1, computation: 1, fees: 1 } });
     expect(refused([cheap], state({ count: 1, fees: 99 }, executed))).toEqual([]);
   });
 });
@@ -119,23 +119,26 @@ describe("the judge of budgets", () => {
 it("signatures of one transaction are one reservation, with the most of each", () => {
   const other = windowsAt("backend", "shop", [rule], now);
   const merged = mergeReservations([
-    wish({ amounts: { count: 1, computation: 0, fees: 0 }, windows: [...wish().windows, ...other] }),
-    wish(),
-    wish({ chainName: "d" }),
+    reservation({ amounts: { count: 1, computation: 0, fees: 0 }, windows: [...reservation().windows, ...other] }),
+    reservation(),
+    reservation({ chainName: "d" }),
   ]);
-  expect(merged).toEqual([{ ...wish(), windows: [...wish().windows, ...other] }, wish({ chainName: "d" })]);
+  expect(merged).toEqual([
+    { ...reservation(), windows: [...reservation().windows, ...other] },
+    reservation({ chainName: "d" }),
+  ]);
 });
 
 it("a retry in the same batch hides no other reference block", () => {
   const state = reserved({ settled: true });
   for (const batch of [
-    [wish({ referenceBlock: "block 2" }), wish()],
-    [wish(), wish({ referenceBlock: "block 2" }), wish()],
+    [reservation({ referenceBlock: "block 2" }), reservation()],
+    [reservation(), reservation({ referenceBlock: "block 2" }), reservation()],
   ]) {
     const [merged] = mergeReservations(batch);
     expect(merged!.referenceBlock).not.toBe(state.referenceBlock);
   }
-  expect(mergeReservations([wish(), wish()])).toEqual([wish()]);
+  expect(mergeReservations([reservation(), reservation()])).toEqual([reservation()]);
 });
 
 it("fees are estimated by the gas limit", () => {

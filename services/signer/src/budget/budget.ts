@@ -1,6 +1,9 @@
 import type { BudgetRule } from "@countersign/rpc";
 
-/** What a transaction uses of a budget: itself (a creation: each of its accounts), computation, and fees in 10⁻⁸ FLOW. */
+/**
+ * What a transaction uses of a budget: a count of one (a creation: of its accounts), computation, and fees in
+ * 10⁻⁸ FLOW.
+ */
 export interface Amounts {
   readonly count: number;
   readonly computation: number;
@@ -17,7 +20,10 @@ export interface BudgetWindow {
   readonly limits: { readonly [amount in keyof Amounts]?: number | undefined };
 }
 
-/** What one transaction may use at the most, whatever is signed of it and how often: only one of a (proposer, key, sequence number) ever executes. */
+/**
+ * The most that one transaction may use. It does not grow with the number of its signatures: only one
+ * transaction of a (proposer, key, sequence number) ever executes.
+ */
 export interface Reservation {
   readonly chainName: string;
   /** `<proposer>/<key id>/<sequence number>` */
@@ -73,10 +79,10 @@ export function windowsAt(
 }
 
 /** Enough for the accounts of a busy hour; then all are forgotten. */
-const REMEMBERED = 10_000;
+const MAX_CACHED_SCOPES = 10_000;
 
 /** windowsAt for those who come again and again: as long as none of the windows ends, they are made once. */
-export function rememberWindows(capacity = REMEMBERED): typeof windowsAt {
+export function cacheWindows(capacity = MAX_CACHED_SCOPES): typeof windowsAt {
   const known = new Map<
     string,
     { rules: readonly BudgetRule[]; from: number; until: number; windows: readonly BudgetWindow[] }
@@ -118,7 +124,10 @@ export interface FeePrices {
 export const estimateFees = (gasLimit: number, { inclusion, computation }: FeePrices): number =>
   Math.ceil(inclusion + gasLimit * computation);
 
-/** One reservation for each transaction of a batch, with the most of each amount and every window that one of its signatures names. */
+/**
+ * Merges the reservations of a batch: one for each transaction, with the largest of each amount and every
+ * window that one of its signatures names.
+ */
 export function mergeReservations(all: readonly Reservation[]): Reservation[] {
   const merged = new Map<string, Reservation>();
   for (const each of all) {
@@ -133,14 +142,14 @@ export function mergeReservations(all: readonly Reservation[]): Reservation[] {
     merged.set(id, {
       ...each,
       referenceBlock: [...blocks].sort().join(","),
-      amounts: most(known.amounts, each.amounts),
+      amounts: largest(known.amounts, each.amounts),
       windows: [...windows.values()],
     });
   }
   return [...merged.values()];
 }
 
-export const most = (a: Amounts, b: Amounts): Amounts => ({
+export const largest = (a: Amounts, b: Amounts): Amounts => ({
   count: Math.max(a.count, b.count),
   computation: Math.max(a.computation, b.computation),
   fees: Math.max(a.fees, b.fees),

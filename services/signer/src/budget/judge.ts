@@ -1,4 +1,4 @@
-import { AMOUNTS, type Amounts, type BudgetWindow, most, type Reservation, reservationId } from "./budget.ts";
+import { AMOUNTS, type Amounts, type BudgetWindow, largest, type Reservation, reservationId } from "./budget.ts";
 
 /** A reservation as it stands. */
 export interface Reserved {
@@ -6,11 +6,11 @@ export interface Reserved {
   readonly referenceBlock: string;
   /** Ids of the windows that hold its amounts. */
   readonly windowIds: ReadonlySet<string>;
-  /** It is told of as executed: whatever is signed for it from now on is a new reservation. */
+  /** It was reported as executed: every later signature for it makes a new reservation. */
   readonly settled: boolean;
 }
 
-/** What is reserved and used of a batch's budgets, as it stands in the database. */
+/** What the database holds of a batch's budgets: reservations and use. */
 export interface BudgetState {
   /** By reservationId. */
   readonly reserved: ReadonlyMap<string, Reserved>;
@@ -28,10 +28,12 @@ const minus = (a: Amounts, b: Amounts): Amounts => ({
 });
 
 /**
- * Which of these reservations (one for each transaction) have no room any more, and the window that is full. They are looked at one after the other, each by what those
- * before it have left. The rule of the batch's statement in prisma-audit-store.ts is the same: what is new, or has another reference block, counts in full in
- * windows that do not hold it yet; what grows counts by its growth in those that do; what is known counts nothing. What was settled and comes with another block or
- * more of anything is new: that it was executed is somebody's word.
+ * Returns which of these reservations (one per transaction) do not fit, with the window that is full. They
+ * are judged in order, each by what those before it leave. The rules are those of the statement in
+ * prisma-audit-store.ts: a reservation that is new, or has another reference block, counts in full in windows
+ * that do not hold it yet; a larger one counts by its growth in windows that do; an equal one counts nothing.
+ * A settled reservation with another block or a larger amount counts as new: that the transaction executed is
+ * only the account service's report.
  */
 export function findOverBudget(
   reservations: readonly Reservation[],
@@ -39,19 +41,19 @@ export function findOverBudget(
 ): Map<string, BudgetWindow> {
   const spent = new Map(used);
   const refused = new Map<string, BudgetWindow>();
-  for (const wish of reservations) {
-    const id = reservationId(wish);
+  for (const requested of reservations) {
+    const id = reservationId(requested);
     const known = reserved.get(id);
     const before = known?.amounts ?? NOTHING;
-    const amounts = most(wish.amounts, before);
+    const amounts = largest(requested.amounts, before);
     const grown = minus(amounts, before);
-    if (known && known.referenceBlock === wish.referenceBlock && AMOUNTS.every((amount) => grown[amount] === 0))
+    if (known && known.referenceBlock === requested.referenceBlock && AMOUNTS.every((amount) => grown[amount] === 0))
       continue;
     const open = known?.settled ? undefined : known;
-    const whole = open ? amounts : wish.amounts;
-    const added = wish.windows.map((window) => ({
+    const whole = open ? amounts : requested.amounts;
+    const added = requested.windows.map((window) => ({
       window,
-      at: usageId(wish.chainName, window.id),
+      at: usageId(requested.chainName, window.id),
       more: open?.windowIds.has(window.id) ? grown : whole,
     }));
     const full = added.find(({ window, at, more }) =>

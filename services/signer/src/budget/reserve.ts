@@ -5,11 +5,11 @@ import {
   type Amounts,
   type BudgetPolicy,
   type BudgetScope,
+  cacheWindows,
   estimateFees,
   openFeesWindow,
   proposalOf,
   type Reservation,
-  rememberWindows,
   windowsAt,
 } from "./budget.ts";
 
@@ -39,7 +39,7 @@ export function amountsOf(
  * among the account's open fees.
  */
 export function createReserve(backend: (caller: string) => Backend | undefined, clock: Clock) {
-  const windowsNow = rememberWindows();
+  const windowsNow = cacheWindows();
   return function reserve(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
     { operation, chainName, accountId, appId, caller }: Spender,
@@ -66,7 +66,10 @@ export function createReserve(backend: (caller: string) => Backend | undefined, 
 }
 export type Reserve = ReturnType<typeof createReserve>;
 
-/** What a creation reserves: its accounts, which the creator pays for, in the service's budgets of creations; undefined where there are none. */
+/**
+ * Makes what a creation reserves: its accounts, which the creator pays for, in the service's budgets of
+ * creations; undefined where there are none.
+ */
 export const createCreationReserve =
   (clock: Clock) =>
   (

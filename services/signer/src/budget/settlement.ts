@@ -8,7 +8,7 @@ export interface Executed {
   readonly fees: number;
 }
 
-/** A reservation that is open: its amounts stand in the windows of these ids. */
+/** An open reservation: the windows with these ids hold its amounts. */
 export interface OpenReservation {
   readonly proposal: string;
   readonly computation: number;
@@ -19,14 +19,14 @@ export interface OpenReservation {
 /** What windows get back, by their ids. */
 export type Returned = Map<string, Pick<Amounts, "computation" | "fees">>;
 
-function give(returned: Returned, windowIds: readonly string[], computation: number, fees: number): void {
+function addReturned(returned: Returned, windowIds: readonly string[], computation: number, fees: number): void {
   for (const id of windowIds) {
     const before = returned.get(id);
     returned.set(id, { computation: (before?.computation ?? 0) + computation, fees: (before?.fees ?? 0) + fees });
   }
 }
 
-/** What a transaction takes at the least, whatever is told of it. */
+/** The least that a transaction used, however little is reported. */
 export type Floor = Pick<Amounts, "computation" | "fees">;
 
 /**
@@ -49,8 +49,8 @@ export function settle(
     const fees = Math.min(Math.max(took.fees, floor.fees), reservation.fees);
     const open = reservation.windowIds.filter(isOpenFees);
     const others = reservation.windowIds.filter((id) => !isOpenFees(id));
-    give(returned, others, reservation.computation - computation, reservation.fees - fees);
-    give(returned, open, reservation.computation, reservation.fees);
+    addReturned(returned, others, reservation.computation - computation, reservation.fees - fees);
+    addReturned(returned, open, reservation.computation, reservation.fees);
     return [reservation.proposal];
   });
   return { settled, returned, underestimated };
@@ -59,6 +59,6 @@ export function settle(
 /** All of their computation and fees. That they were signed stays counted. */
 export function release(open: readonly OpenReservation[]): Returned {
   const returned: Returned = new Map();
-  for (const { windowIds, computation, fees } of open) give(returned, windowIds, computation, fees);
+  for (const { windowIds, computation, fees } of open) addReturned(returned, windowIds, computation, fees);
   return returned;
 }

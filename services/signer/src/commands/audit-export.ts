@@ -6,7 +6,7 @@ import { z } from "zod";
 import { PrismaClient } from "../store/generated/client.ts";
 import { exportAudit } from "../store/prisma-audit-reader.ts";
 
-const LINES = 1000;
+const LINES_PER_WRITE = 1000;
 
 /** `signer audit export`: all checkpoints, chains and records of the database in one file. */
 export const auditExport: Command = {
@@ -27,7 +27,7 @@ export const auditExport: Command = {
     try {
       for await (const line of exportAudit(prisma)) {
         lines.push(line);
-        if (lines.length === LINES) await flush();
+        if (lines.length === LINES_PER_WRITE) await flush();
       }
       await flush();
       await file.sync();

@@ -5,7 +5,10 @@ import type { AuditPublicKeys } from "../audit/audit-key.ts";
 
 const file = z.object({ audit: z.array(z.object({ version: z.int().positive(), publicKey: z.string() })).min(1) });
 
-/** The audit key's public halves from what `signer keys export-public` printed. Errors: ConfigError, PublicKeyError. */
+/**
+ * Reads the audit key's public halves from the output of `signer keys export-public`. Errors: ConfigError,
+ * PublicKeyError.
+ */
 export const readAuditKeys = (path: string): AuditPublicKeys =>
   new Map(
     readJsonFile(path, file).audit.map(({ version, publicKey }) => [version, parsePublicKey(publicKey, "ES256")]),

@@ -6,7 +6,10 @@ import { type Command, UsageError } from "@countersign/runtime";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
-/** `signer audit verify-proof`: a third party's check that a signature stands in the log. Needs the proof and the audit key's public half. */
+/**
+ * `signer audit verify-proof`: a third party's check that a signature is in the log. Needs the proof and the
+ * audit key's public half.
+ */
 export const auditVerifyProof: Command = {
   usage:
     "audit verify-proof --proof <JSON of GetAuditProofResponse> --public-key <file> [--message <file of the signed message>]",

@@ -6,10 +6,10 @@ import { parseSignedLine } from "../audit/checkpoint-file.ts";
 import { verifyExport } from "../audit/verify-export.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
-const CHUNK = 4 * 1024 * 1024;
-const SHOWN = 100;
+const READ_CHUNK_BYTES = 4 * 1024 * 1024;
+const MAX_SHOWN_PROBLEMS = 100;
 
-/** A file that a signer appended its checkpoints to. A line that is none counts as an unreadable checkpoint. */
+/** Reads a file of a signer's checkpoints. A line that is none counts as an unreadable checkpoint. */
 function readCheckpoints(path: string): { name: string; checkpoints: SignedCheckpoint[] } {
   const lines = readFileSync(path, "utf8").split("\n");
   // What stands behind the last line end is what a crash left of a line.
@@ -17,7 +17,10 @@ function readCheckpoints(path: string): { name: string; checkpoints: SignedCheck
   return { name: path, checkpoints: lines.map((line) => parseSignedLine(line) ?? { text: "", signature: "" }) };
 }
 
-/** `signer audit verify`: needs files only. Ends with 0 where all is as it was signed, else with 1 and what is wrong. */
+/**
+ * `signer audit verify`: needs files only. Exits with 0 where everything is as it was signed, else with 1 and
+ * the problems.
+ */
 export const auditVerify: Command = {
   usage: "audit verify --export <file> --public-key <file of keys export-public> [--checkpoints <file>]…",
   async run({ args, print }) {
@@ -32,10 +35,13 @@ export const auditVerify: Command = {
     if (!values.export || !values["public-key"]) throw new UsageError(auditVerify.usage);
     const elsewhere = values.checkpoints.map(readCheckpoints);
     const keys = readAuditKeys(values["public-key"]);
-    const report = await verifyExport(createReadStream(values.export, { highWaterMark: CHUNK }), { elsewhere, keys });
+    const report = await verifyExport(createReadStream(values.export, { highWaterMark: READ_CHUNK_BYTES }), {
+      elsewhere,
+      keys,
+    });
     const { problems, records, chains, checkpoints, uncovered, until } = report;
-    for (const problem of problems.slice(0, SHOWN)) print(`WRONG  ${problem}`);
-    if (problems.length > SHOWN) print(`WRONG  and ${problems.length - SHOWN} more`);
+    for (const problem of problems.slice(0, MAX_SHOWN_PROBLEMS)) print(`WRONG  ${problem}`);
+    if (problems.length > MAX_SHOWN_PROBLEMS) print(`WRONG  and ${problems.length - MAX_SHOWN_PROBLEMS} more`);
     print(
       `${records} records in ${chains} chains under ${checkpoints} checkpoints${until ? ` until ${until.toISOString()}` : ""}`,
     );

@@ -3,7 +3,10 @@ import { type Command, UsageError } from "@countersign/runtime";
 import { createKeystoreVault, ensureKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** `signer keys create`: makes the keystore, or adds a chain's keys and the audit key to it, and prints the public keys. Asked again it changes nothing. */
+/**
+ * `signer keys create`: creates the keystore, or adds a chain's keys and the audit key to it, and prints the
+ * public keys. Repeated, it changes nothing.
+ */
 export const keysCreate: Command = {
   usage: "keys create --chain <chain name>",
   async run({ args, env, print }) {

@@ -2,7 +2,10 @@ import type { Command } from "@countersign/runtime";
 import { createKeystoreVault, keyVersions, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** `signer keys export-public`: public halves of the audit key and of every chain's paymaster and creator, all versions. */
+/**
+ * `signer keys export-public`: prints the public halves of the audit key and of every chain's paymaster and
+ * creator, all versions.
+ */
 export const keysExportPublic: Command = {
   usage: "keys export-public",
   async run({ env, print }) {

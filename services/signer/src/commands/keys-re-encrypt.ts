@@ -3,7 +3,10 @@ import { type Command, readSecretFile, UsageError } from "@countersign/runtime";
 import { reEncryptKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
-/** `signer keys re-encrypt`: the same keys under another passphrase, with a new salt. A running signer does not notice; the next start needs the new one. */
+/**
+ * `signer keys re-encrypt`: writes the same keys under another passphrase, with a new salt. A running signer
+ * goes on; its next start needs the new passphrase.
+ */
 export const keysReEncrypt: Command = {
   usage: "keys re-encrypt --new-passphrase-file <file>",
   async run({ args, env, print }) {

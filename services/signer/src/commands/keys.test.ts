@@ -31,7 +31,8 @@ const json = async (command: Command, args?: string[], passphrase?: string) =>
   JSON.parse((await run(command, args, passphrase)).join(""));
 const content = (passphrase = "one") => readKeystore(place("keystore.json"), `passphrase ${passphrase}`);
 
-// The passphrase is made slow to try on purpose. One after the other: each goes on where the one before ended.
+// The passphrase is made slow to try on purpose. One after the other: each goes on where the one before
+// ended.
 describe("the signer's key commands", { timeout: 60_000 }, () => {
   const key = expect.stringMatching(/^[0-9a-f]{128}$/);
 

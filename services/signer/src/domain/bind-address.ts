@@ -13,9 +13,9 @@ export interface BindAddressOptions {
 }
 
 /**
- * Remembers where a sealed account stands. Write-once per account and chain: the same again changes nothing, anything else is refused, and so is a new one of an account whose creation was not signed
- * with this version of its server key.
- * Errors: UnknownChain, SigningRefused (BindingConflict).
+ * Binds a sealed account to its address. Write-once per account and chain: the same binding again changes
+ * nothing, any other is refused, and so is that of an account whose creation was not signed with this version
+ * of its server key. Errors: UnknownChain, SigningRefused (BindingConflict).
  */
 export const bindAddress =
   ({ bindings, signedCreations, clock, chain }: BindAddressOptions) =>
@@ -23,10 +23,10 @@ export const bindAddress =
     const { paymaster, creator } = chain(binding.chainName);
     // Bound to one of our own accounts, a user's token would open that.
     if (binding.address === paymaster.address || binding.address === creator.address) {
-      throw refusal("BindingConflict", "this is no user's address");
+      throw refusal("BindingConflict", "the address is the paymaster's or the creator's");
     }
     if (!(await signedCreations.has(binding, binding.serverKeyVersion))) {
-      // Told again after an answer was lost: what stands there is of a signer from before creations were remembered.
+      // Repeated after a lost answer, for an account that was bound before creations were recorded.
       const bound = (await bindings.find(binding.accountId)).find(({ chainName }) => chainName === binding.chainName);
       if (bound && isSame(binding, asCreated(bound))) return;
       throw refusal("BindingConflict", "no creation with this version of the server key was signed");
@@ -34,10 +34,10 @@ export const bindAddress =
     const present = await bindings.insert(binding, { now: clock.now(), requestId });
     await faultPoint("binding committed");
     if (!present || !isSame(binding, present))
-      throw refusal("BindingConflict", "account or address is bound otherwise");
+      throw refusal("BindingConflict", "account or address is bound already, with other values");
   };
 
-/** Whatever key it has by now: an account that was rotated since is still the same binding. */
+/** The binding as the creation made it: an account that was rotated since is still the same binding. */
 const asCreated = ({ retired: [first] = [], ...now }: Binding): Binding =>
   first ? { ...now, serverKeyIndex: first.index, serverKeyVersion: first.version } : now;
 

@@ -17,9 +17,9 @@ export interface CancelTimeLockPorts {
 }
 
 /**
- * Cancels a time lock from a device that was on the account before it began. Cancelled again, nothing changes.
- * Enrollment by a recovery key can be cancelled for `contestMs` and no longer: a thief's old phone must not
- * prevent it for good. Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested.
+ * Cancels a time lock from a device that was on the account before it began. Cancelled again, nothing
+ * changes. Enrollment by a recovery key can be cancelled for `contestMs` and no longer: a thief's old phone
+ * must not prevent it for good. Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested.
  */
 export const cancelTimeLock =
   ({ timeLocks, delays, clock }: CancelTimeLockPorts) =>

@@ -8,7 +8,7 @@ import { createDecide, type Permission } from "./decide.ts";
 const message = payloadMessage(tx());
 const { accountId } = server;
 const sessionId = "01900000-0000-7000-8000-000000000002";
-const asker = { caller: "gateway", accountId, sessionId, countedAs: accountId };
+const requester = { caller: "gateway", accountId, sessionId, countedAs: accountId };
 const permission: Permission = { key: server, address: "01cf0e2f2f715450", keyId: 0 };
 const refuseAll = async () => {
   throw new AppError("SigningRefused", { metadata: { reason: "GasLimit" } });
@@ -33,15 +33,15 @@ describe("a decision", () => {
   it("has all of it in its record, signed or refused", async () => {
     const common = {
       time: clock.now(),
-      ...asker,
+      ...requester,
       operation: "transaction",
       messageHash: sha256(message),
       scriptHash: sha256(tx().script),
       policyVersion: policies.current().version,
     };
-    await deciding()("transaction", message, asker, async () => permission);
+    await deciding()("transaction", message, requester, async () => permission);
     expect(records).toEqual([{ ...common, chainName, verdict: "signed", keyVersion: 1 }]);
-    await expect(deciding()("transaction", message, asker, refuseAll)).rejects.toThrow();
+    await expect(deciding()("transaction", message, requester, refuseAll)).rejects.toThrow();
     expect(records[1]).toEqual({ ...common, chainName: "", verdict: "GasLimit", keyVersion: 0 });
   });
 
@@ -52,7 +52,12 @@ describe("a decision", () => {
         durable = () => resolve({ chainId: "c", sequence: 7n, hash: "ab" });
       });
     let left = false;
-    const work = deciding({ audit: { ...recording, append } })("transaction", message, asker, async () => permission);
+    const work = deciding({ audit: { ...recording, append } })(
+      "transaction",
+      message,
+      requester,
+      async () => permission,
+    );
     void work.then(() => {
       left = true;
     });
@@ -64,20 +69,25 @@ describe("a decision", () => {
 
   it("gives nothing away whose record could not be written", async () => {
     const append = async () => Promise.reject(new AppError("Unavailable"));
-    const work = deciding({ audit: { ...recording, append } })("transaction", message, asker, async () => permission);
+    const work = deciding({ audit: { ...recording, append } })(
+      "transaction",
+      message,
+      requester,
+      async () => permission,
+    );
     await expect(work).rejects.toMatchObject({ reason: "Unavailable" });
   });
 
   it("of a vault that fails is no signature, and none in the records", async () => {
     const broken = { ...vault, sign: async () => Promise.reject(new AppError("Unavailable")) };
-    const work = deciding({ vault: broken })("transaction", message, asker, async () => permission);
+    const work = deciding({ vault: broken })("transaction", message, requester, async () => permission);
     await expect(work).rejects.toMatchObject({ reason: "Unavailable" });
     expect(records).toEqual([]);
   });
 
   it("about no message names it by its hash alone", async () => {
     const nothing = Buffer.from("nothing");
-    await expect(deciding()("paymaster", nothing, asker, async () => permission)).rejects.toMatchObject({
+    await expect(deciding()("paymaster", nothing, requester, async () => permission)).rejects.toMatchObject({
       reason: "InvalidMessage",
     });
     expect(records).toMatchObject([{ verdict: "InvalidMessage", messageHash: sha256(nothing), scriptHash: "" }]);
@@ -85,15 +95,15 @@ describe("a decision", () => {
 });
 
 describe("refusals", () => {
-  const refused = async (decide: ReturnType<typeof createDecide>, by = asker) =>
+  const refused = async (decide: ReturnType<typeof createDecide>, by = requester) =>
     expect(decide("transaction", message, by, refuseAll)).rejects.toMatchObject({ reason: "SigningRefused" });
 
-  it("are recorded so many times a minute for each asker; more are refused all the same", async () => {
+  it("are recorded so many times a minute for each requester; more are refused all the same", async () => {
     const decide = deciding();
     for (let i = 0; i < 10; i++) await refused(decide);
     expect(records).toHaveLength(3);
-    await refused(decide, { ...asker, accountId: "01900000-0000-7000-8000-000000000009" });
-    await refused(decide, { ...asker, caller: "shop" });
+    await refused(decide, { ...requester, accountId: "01900000-0000-7000-8000-000000000009" });
+    await refused(decide, { ...requester, caller: "shop" });
     expect(records).toHaveLength(5);
     clock.advance(29_999);
     await refused(decide);
@@ -113,13 +123,13 @@ describe("refusals", () => {
     };
     const decide = deciding({ audit: budgetFull });
     const asks = (accountId: string) =>
-      expect(decide("creation", message, { ...asker, accountId }, async () => permission)).rejects.toMatchObject({
+      expect(decide("creation", message, { ...requester, accountId }, async () => permission)).rejects.toMatchObject({
         metadata: { reason: "BudgetExceeded" },
       });
     for (let i = 0; i < 10; i++) await asks("");
     expect(records).toHaveLength(3);
     // Accounts are limited by their signatures per minute, which count these.
-    for (let i = 0; i < 10; i++) await asks(asker.accountId);
+    for (let i = 0; i < 10; i++) await asks(requester.accountId);
     expect(records).toHaveLength(13);
   });
 
@@ -129,16 +139,18 @@ describe("refusals", () => {
     const decide = deciding({ audit: { ...audit, noteRefusal }, recordedRefusalsPerMinute: 0 });
     await refused(decide);
     await refused(decide);
-    await decide("transaction", message, asker, async () => permission);
+    await decide("transaction", message, requester, async () => permission);
     const unavailable = async () => Promise.reject(new AppError("Unavailable"));
-    await expect(decide("transaction", message, asker, unavailable)).rejects.toMatchObject({ reason: "Unavailable" });
-    expect(noted).toEqual([asker.accountId, asker.accountId]);
+    await expect(decide("transaction", message, requester, unavailable)).rejects.toMatchObject({
+      reason: "Unavailable",
+    });
+    expect(noted).toEqual([requester.accountId, requester.accountId]);
   });
 
   it("that went unrecorded hide no signature", async () => {
     const decide = deciding({ recordedRefusalsPerMinute: 0 });
     await refused(decide);
-    await decide("transaction", message, asker, async () => permission);
+    await decide("transaction", message, requester, async () => permission);
     expect(records.map(({ verdict }) => verdict)).toEqual(["signed"]);
   });
 });

@@ -132,7 +132,7 @@ export function createDecide(options: DecideOptions) {
       policyVersion: policy.version,
       keyVersion: 0,
     };
-    audit.admit(requester.countedAs);
+    audit.requireWithinLimit(requester.countedAs);
     let scriptHash = "";
     let recorded = false;
     try {

@@ -11,7 +11,10 @@ export interface ServerKeys {
   readonly publicKeys: readonly PublicKey[];
 }
 
-/** The public server keys of new accounts on a chain, of the version that accounts are brought to. Errors: UnknownChain, InvalidRequest. */
+/**
+ * Returns the public server keys of new accounts on a chain, of the version that is wanted now. Errors:
+ * UnknownChain, InvalidRequest.
+ */
 export const deriveServerKeys =
   ({ vault, chain }: { vault: Vault; chain(name: string): ChainPolicy }) =>
   async (chainName: string, accountIds: readonly string[]): Promise<ServerKeys> => {

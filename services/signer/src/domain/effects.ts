@@ -31,7 +31,9 @@ export interface SequenceNumberUse {
   readonly unfrozenAt: Date | undefined;
 }
 
-/** One thing that a signature leaves behind. The audit record and the budgets follow it; see domain/decide.ts. */
+/**
+ * One thing that a signature leaves behind. The audit record and the budgets follow it; see domain/decide.ts.
+ */
 export type Effect =
   | { readonly kind: "recovery-key"; readonly key: PublicKey }
   /** `publicKey`: 128 hex digits. */
@@ -49,8 +51,8 @@ export type Effect =
 
 /**
  * Sequence numbers of a server key that a session may have signed for and not used up while their reference
- * blocks are valid. A freeze voids each of them, which the service pays for. A client needs one at a time. The
- * limit is per session, so that a thief's session takes none from the owner's.
+ * blocks are valid. A freeze voids each of them, which the service pays for. A client needs one at a time.
+ * The limit is per session, so that a thief's session takes none from the owner's.
  */
 export const MAX_OPEN_TEMPLATES_PER_SESSION = 16;
 

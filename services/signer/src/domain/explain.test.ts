@@ -5,11 +5,11 @@ import {
   account,
   byDevice,
   chainName,
+  otherAddress,
   policies,
   policy,
   scripts,
   state,
-  stranger,
   tx,
 } from "../testing/policy-fixture.ts";
 import { explain } from "./explain.ts";
@@ -36,7 +36,7 @@ describe("explain", () => {
   it.each<[string, Uint8Array, string]>([
     ["a script that asks for keys", payloadMessage(tx({ script: KEYS })), "ForbiddenEntitlement"],
     ["too much gas", payloadMessage(tx({ gasLimit: 10_000n })), "GasLimit"],
-    ["two authorizers", payloadMessage(tx({ authorizers: [account.address, stranger] })), "MoreThanOneAuthorizer"],
+    ["two authorizers", payloadMessage(tx({ authorizers: [account.address, otherAddress] })), "MoreThanOneAuthorizer"],
     ["nobody", payloadMessage(tx({ authorizers: [] })), "NotYourAccount"],
     [
       "the paymaster as authorizer",

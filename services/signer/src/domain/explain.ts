@@ -46,9 +46,10 @@ function templateOnAny(decoded: DecodedMessage, chains: readonly ChainPolicy[]):
 }
 
 /**
- * Decodes a message and returns what it is and which rule decides; signs nothing and writes no record. It uses
- * no account: rules about whose authorizer, proposer, payer and signatures these are do not apply, nor those
- * about a creation's keys and what is left of a budget. Without a chain's name a template of any chain is one.
+ * Decodes a message and returns what it is and which rule decides; signs nothing and writes no record. It
+ * uses no account: rules about whose authorizer, proposer, payer and signatures these are do not apply, nor
+ * those about a creation's keys and what is left of a budget. Without a chain's name a template of any chain
+ * is one.
  */
 export const explain =
   ({ policies, scripts, chains }: ExplainOptions) =>

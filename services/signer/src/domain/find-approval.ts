@@ -27,8 +27,8 @@ const MAX_APPROVERS = 100;
 /**
  * Returns which key has signed the payload: the session's own, or for an ephemeral token, whose key is not on
  * the account yet, one that the signer knows. A stolen token alone must not spend. The signature is a plain
- * one over SHA2-256, or a passkey's for one of the app's relying parties. PAYMASTER_RULES have passed, so there
- * is one device's signature. Errors: SigningRefused (UserSignatureInvalid).
+ * one over SHA2-256, or a passkey's for one of the app's relying parties. PAYMASTER_RULES have passed, so
+ * there is one device's signature. Errors: SigningRefused (UserSignatureInvalid).
  */
 export async function findApproval(
   sources: FactSources & { readonly passkeys: PasskeySettings },
@@ -46,7 +46,9 @@ export async function findApproval(
   return { isRecoveryKey, approverSince: approver?.signedAt };
 }
 
-/** Returns the candidate whose signature the payload carries. Errors: SigningRefused (UserSignatureInvalid). */
+/**
+ * Returns the candidate whose signature the payload carries. Errors: SigningRefused (UserSignatureInvalid).
+ */
 export async function requireSigner(
   { message, account }: Pick<RequestFacts, "message" | "account">,
   candidates: readonly Candidate[],

@@ -13,8 +13,8 @@ export interface AuditReader {
 }
 
 /**
- * A record with its place: the SHA-256 of `text` is the receipt's hash, and `path` leads from it to the chain's
- * root in the checkpoint.
+ * A record with its place: the SHA-256 of `text` is the receipt's hash, and `path` leads from it to the
+ * chain's root in the checkpoint.
  */
 export interface AuditProof {
   readonly text: string;
@@ -25,8 +25,8 @@ export interface AuditProof {
 }
 
 /**
- * Returns the proof of a receipt. Only the receipt's holder knows its hash. Errors: InvalidRequest where there is no
- * such record, Unavailable where no checkpoint covers it yet.
+ * Returns the proof of a receipt. Only the receipt's holder knows its hash. Errors: InvalidRequest where
+ * there is no such record, Unavailable where no checkpoint covers it yet.
  */
 export const getAuditProof =
   (audit: AuditReader) =>

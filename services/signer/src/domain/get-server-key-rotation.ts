@@ -4,21 +4,24 @@ import { type ChainPolicy, wantedServerKeyVersion } from "../policy/chain.ts";
 import type { Vault } from "../vault/index.ts";
 import type { AccountOnChain, BindingStore } from "./ports.ts";
 
-/** A server key of an account, and where it was told to stand. */
+/** A server key of an account, and its reported index on chain. */
 export interface BoundServerKey {
   readonly version: number;
   readonly index: number;
   readonly publicKey: PublicKey;
 }
 
-/** Which server key an account has, which it had before, the oldest first, and which one it is to have next. */
+/** The server key of an account, those before it (the oldest first), and the next one. */
 export interface ServerKeyState extends BoundServerKey {
   readonly retired: readonly BoundServerKey[];
   /** Undefined where the account is at the wanted version. */
   readonly next: { readonly version: number; readonly publicKey: PublicKey } | undefined;
 }
 
-/** What a rotation would change of an account; versions follow each other without a gap. Errors: UnknownChain, AccountNotReady. */
+/**
+ * Returns what a rotation would change of an account; versions have no gaps. Errors: UnknownChain,
+ * AccountNotReady.
+ */
 export const getServerKeyRotation =
   ({ bindings, vault, chain }: { bindings: BindingStore; vault: Vault; chain(name: string): ChainPolicy }) =>
   async ({ accountId, chainName }: AccountOnChain): Promise<ServerKeyState> => {

@@ -66,7 +66,9 @@ async function loadServiceKeys(vault: Vault, account: Binding, chain: ChainPolic
   };
 }
 
-/** Loads what the signer remembers of earlier signatures for the account: only what this template depends on. */
+/**
+ * Loads what the signer remembers of earlier signatures for the account: only what this template depends on.
+ */
 export async function loadHistory(
   sources: FactSources,
   { message, token, account, chain }: RequestFacts,
@@ -88,7 +90,10 @@ export async function loadHistory(
   return { message, token, account, template, now, delays, ...history };
 }
 
-/** Until when a later sequence number that was signed for before a freeze may execute. Without a freeze: no query. */
+/**
+ * Until when a later sequence number that was signed for before a freeze may execute. Without a freeze: no
+ * query.
+ */
 async function loadLaterNumber(
   { signedTemplates, unfrozenAt }: FactSources,
   { proposalKey }: DecodedMessage,

@@ -17,9 +17,9 @@ const requestHashOf = ({ script, arguments: values }: Pick<DecodedMessage, "scri
     .digest("hex");
 
 /**
- * Passes a template that needs no delay, or whose delay is over; starts the time lock of one that is requested
- * for the first time. The lock is an effect of its own, committed although the request is refused: so it comes
- * after all rules. Errors: TimeLockRequired with `availableAt`, TimeLockCancelled.
+ * Passes a template that needs no delay, or whose delay is over; starts the time lock of one that is
+ * requested for the first time. The lock is an effect of its own, committed although the request is refused:
+ * so it comes after all rules. Errors: TimeLockRequired with `availableAt`, TimeLockCancelled.
  */
 export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: HistoryFacts): Promise<void> {
   const { message, account, template, now, delays } = facts;

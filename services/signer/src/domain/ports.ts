@@ -16,16 +16,18 @@ export interface BindingStore {
    */
   insert(binding: Binding, context: { now: Date; requestId: string }): Promise<Binding | undefined>;
   /**
-   * Appends the version of a sealed rotation, after the version before and only where the rotation was signed;
-   * of two for one version the first stays. Returns the binding as it is then.
+   * Appends the version of a sealed rotation, after the version before and only where the rotation was
+   * signed; of two for one version the first stays. Returns the binding as it is then.
    */
   appendVersion(account: AccountOnChain, place: ServerKeyPlace, now: Date): Promise<Binding | undefined>;
   /**
-   * Corrects the index of a version that a rotation brought, within those of its neighbours; otherwise nothing
-   * changes. Returns the binding as it is then.
+   * Corrects the index of a version that a rotation brought, within those of its neighbours; otherwise
+   * nothing changes. Returns the binding as it is then.
    */
   moveVersion(account: AccountOnChain, place: ServerKeyPlace): Promise<Binding | undefined>;
-  /** Removes the newest version, which is not on chain; any other stays. Returns the binding as it is then. */
+  /**
+   * Removes the newest version, which is not on chain; any other stays. Returns the binding as it is then.
+   */
   takeBackVersion(account: AccountOnChain, version: number): Promise<Binding | undefined>;
   /** Which of these accounts are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
@@ -48,7 +50,10 @@ export interface SignedCreations {
   has(account: AccountOnChain, version: number): Promise<boolean>;
 }
 
-/** User keys that came to an account with the signer's signature, the oldest first. A key and its negation are one. */
+/**
+ * User keys that came to an account with the signer's signature, the oldest first. A key and its negation are
+ * one.
+ */
 export interface AddedKeys {
   of(account: AccountOnChain): Promise<AddedKey[]>;
 }
@@ -58,7 +63,10 @@ export interface RecoveryKeys {
   of(account: AccountOnChain): Promise<PublicKey[]>;
 }
 
-/** Keys whose revocation was signed; never forgotten. `publicKey`: 128 hex digits; a key and its negation are one. */
+/**
+ * Keys whose revocation was signed; never forgotten. `publicKey`: 128 hex digits; a key and its negation are
+ * one.
+ */
 export interface RevokedKeys {
   has(account: AccountOnChain, publicKey: string): Promise<boolean>;
 }

@@ -35,7 +35,7 @@ describe("a key that was revoked", () => {
       (P256_PRIME - BigInt(`0x${gone.publicKey.slice(64)}`)).toString(16).padStart(64, "0"),
   };
 
-  it("does not come back as a user key, whoever asks", async () => {
+  it("does not come back as a user key for any requester", async () => {
     await revoke();
     state.records = [];
     expect(await refusal(transaction(asked(payloadMessage(addition()))))).toBe("BadTemplateArguments");

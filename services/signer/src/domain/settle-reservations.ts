@@ -6,7 +6,10 @@ import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 export interface SettlementStore {
   /** The database's time, and whether a reservation of the chain is open. */
   begin(chainName: string): Promise<{ mark: Date; open: boolean }>;
-  /** Lowers reservations and usage to what the chain took, once each. Gives how many, and how many took more than was reserved. */
+  /**
+   * Lowers reservations and usage to what the chain used, once each. Returns how many, and how many used more
+   * than was reserved.
+   */
   settle(
     chainName: string,
     executed: readonly Executed[],
@@ -15,7 +18,10 @@ export interface SettlementStore {
   ): Promise<{ settled: number; underestimated: number }>;
   /** Gives reservations until `mark` the height that no reference block of theirs is above. */
   see(chainName: string, mark: Date, height: bigint): Promise<void>;
-  /** Releases open reservations seen below this height that were made or renewed so many seconds ago, by the database's clock. Gives how many. */
+  /**
+   * Releases open reservations that were seen below this height and are this many seconds old, by the
+   * database's clock. Returns how many.
+   */
   release(chainName: string, seenBelow: bigint, seconds: number): Promise<number>;
 }
 
@@ -34,13 +40,15 @@ export interface SettleOptions {
   chain(name: string): ChainPolicy;
   /** What an inclusion costs on a chain, in 10⁻⁸ FLOW. */
   inclusionFees(chainName: string): number;
-  /** Told how many took more than was reserved: the policy's prices are too low. */
+  /**
+   * Called with the number of transactions that used more than was reserved: the policy's prices are too low.
+   */
   readonly onUnderestimated?: (count: number) => void;
 }
 
-/** Blocks for which a transaction's reference block is good; and for how many a node may lag behind the one that a client has asked. */
-export const REFERENCE_EXPIRY = 600n;
-export const NODE_LAG = 100n;
+/** Blocks for which a reference block is valid, and blocks by which a node may lag behind another one. */
+export const REFERENCE_EXPIRY_BLOCKS = 600n;
+export const NODE_LAG_BLOCKS = 100n;
 
 /** Whether there is something to settle. Errors: UnknownChain. */
 export const beginSettlement =
@@ -49,9 +57,10 @@ export const beginSettlement =
     store.begin(chain(chainName).chainName);
 
 /**
- * Settles what executed, then releases what cannot any more. In this order: what executed up to the sealed height must be settled before anything is released by it.
- * Whatever of it is done again changes nothing. Whoever tells it is not believed without end: nothing is released before a reference block can be too old by our own
- * clock, and what executed has taken an inclusion at the least. Errors: UnknownChain.
+ * Settles what executed, then releases what can no longer execute: in this order, since everything up to the
+ * sealed height must be settled before it releases anything. Repeated, it changes nothing. The caller's
+ * report is trusted within limits: nothing is released before its reference block is too old by the signer's
+ * own clock, and an executed transaction used at least an inclusion. Errors: UnknownChain.
  */
 export const settleReservations =
   ({ store, chain, now, inclusionFees, onUnderestimated = () => undefined }: SettleOptions) =>
@@ -63,6 +72,6 @@ export const settleReservations =
     if (settled > 0) await faultPoint("reservations settled");
     if (underestimated > 0) onUnderestimated(underestimated);
     await store.see(chainName, mark, latestHeight);
-    const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY - NODE_LAG, seconds);
+    const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY_BLOCKS - NODE_LAG_BLOCKS, seconds);
     return { settled, released };
   };

@@ -18,8 +18,8 @@ export interface SignPaymasterPorts extends SigningPorts {
 }
 
 /**
- * Signs an envelope of the token's own account with the paymaster's key. See signTransaction for what `decide`
- * does. Errors: see signer.v1.Signing/SignPaymaster.
+ * Signs an envelope of the token's own account with the paymaster's key. See signTransaction for what
+ * `decide` does. Errors: see signer.v1.Signing/SignPaymaster.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
   const { decide, checkBackend, paymasters, scripts, effects, reserve, clock } = ports;

@@ -79,7 +79,7 @@ it("a thief with a token has us pay for few voids: a server key has no more numb
   state.records = [];
   const more = BigInt(MAX_OPEN_TEMPLATES_PER_SESSION) + first;
   expect(await refusal(transaction(asked(payloadMessage(addition(undefined, at(more))))))).toBe("TooManyOpenTemplates");
-  // The one that is next on chain, made anew, is signed as ever.
+  // The one that is next on chain, made again, is signed as ever.
   await transaction(asked(payloadMessage(addition())));
   let voids = 0;
   for (let number = first; await sign({ ...command, sequenceNumber: number }); number++) voids += 1;

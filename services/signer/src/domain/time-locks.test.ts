@@ -37,7 +37,7 @@ const adding = async (newKey = recovery.publicKey): Promise<Uint8Array> =>
 describe("a change of the recovery key", () => {
   beforeEach(() => ageIs(25 * HOUR));
 
-  it("waits 72 hours from the first request, is told once, and then is signed", async () => {
+  it("waits 72 hours from the first request, with one event, and then is signed", async () => {
     const message = await adding();
     const error = await transaction(asked(message, fresh())).catch((thrown) => thrown);
     const availableAt = new Date(clock.now().getTime() + DELAYS.recoveryKeyMs).toISOString();
@@ -74,7 +74,7 @@ describe("a change of the recovery key", () => {
     expect(await refusalOf(transaction(asked(await adding(), fresh())))).toBe("TimeLockRequired");
   });
 
-  it("begins anew for another key, and once it was granted for a day", async () => {
+  it("begins again for another key, and once it was granted for a day", async () => {
     await refusalOf(transaction(asked(await adding(), fresh())));
     clock.advance(DELAYS.recoveryKeyMs);
     const other = await adding(generateKeyPair().publicKey);

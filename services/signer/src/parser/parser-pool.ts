@@ -26,7 +26,7 @@ export interface ParserPoolOptions {
   readonly pauseMs?: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonicMs?: () => number;
-  /** Told when a worker was replaced, and why. */
+  /** Called when a worker was replaced, with the reason. */
   readonly onReplaced?: (why: string) => void;
 }
 
@@ -49,8 +49,8 @@ interface Job {
 }
 
 /**
- * A thread without an environment does not know of the process's compile cache; without it each one would load Node's type stripper, 20 MiB. Threads are ended by force,
- * so they write what they compiled as soon as they are ready.
+ * A thread without an environment does not use the process's compile cache, and would load Node's type
+ * stripper, 20 MiB. Threads are ended by force, so they write what they compiled as soon as they are ready.
  */
 const BOOT = `const { compileCache, entry } = require("node:worker_threads").workerData;
 const { enableCompileCache, flushCompileCache } = require("node:module");
@@ -110,8 +110,9 @@ function createFairQueue() {
 }
 
 /**
- * Worker threads with the Cadence parser: a script may cost the worker that reads it, and nothing else. Workers that break or take too long are replaced.
- * Resolves once the first worker is ready. Errors: what reading and compiling the module throws.
+ * Starts worker threads with the Cadence parser: a script may cost the worker that reads it, and nothing
+ * else. Workers that break or take too long are replaced. Resolves once the first worker is ready. Errors:
+ * those of reading and compiling the module.
  */
 export async function startParserPool(options: ParserPoolOptions = {}): Promise<ParserPool> {
   const { directory = PARSER_DIRECTORY, workers = 2, timeLimitMs = 1000, maxQueue = 256 } = options;

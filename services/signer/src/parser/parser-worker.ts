@@ -4,7 +4,7 @@ import { notUnderstood, type ScriptFacts } from "../policy/script/script-facts.t
 import type { SyntaxNode } from "../policy/script/syntax.ts";
 import { startParser } from "./wasm.ts";
 
-/** What a worker is told, one at a time. */
+/** A request to a worker, one at a time. */
 export interface ParserRequest {
   readonly id: number;
   readonly script: string;
@@ -24,7 +24,7 @@ const parse = await startParser(module, glue, () => process.exit(1));
 const answer = (message: ParserAnswer) => parentPort?.postMessage(message);
 
 parentPort?.on("message", ({ id, script }: ParserRequest) => {
-  // Whatever is thrown here ends the worker, and its script counts as not understood.
+  // Anything thrown here ends the worker, and its script counts as not understood.
   const { program, error } = JSON.parse(String(parse(script))) as { program?: SyntaxNode; error?: string };
   const problem = (error ?? "no answer").slice(0, MAX_PROBLEM).toWellFormed();
   answer({ id, facts: program ? collectFacts(program) : notUnderstood(problem) });

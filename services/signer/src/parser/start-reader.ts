@@ -2,7 +2,10 @@ import type { ServiceProcess } from "@countersign/runtime";
 import { Counter } from "prom-client";
 import { type ParserPool, startParserPool } from "./parser-pool.ts";
 
-/** The process's script reader. Without a parser the signer runs on, for templates and listed scripts, and says so: no free script is understood then. */
+/**
+ * Starts the process's script reader. Without a parser the signer runs, logs an error, and signs templates
+ * and listed scripts only.
+ */
 export async function startReader(
   limits: { workers: number; timeLimitMs: number; directory?: string },
   { logger, metrics, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "onClose">,
@@ -21,7 +24,10 @@ export async function startReader(
     onClose("parser", () => pool.close());
     return pool;
   } catch (err) {
-    logger.error({ err, event: "parser-missing" }, "there is no Cadence parser: free scripts are refused");
+    logger.error(
+      { err, event: "parser-missing" },
+      "the Cadence parser is missing: custom scripts are refused until it is installed",
+    );
     return undefined;
   }
 }

@@ -15,7 +15,8 @@ interface GoRuntime {
 export type Parse = (source: string) => unknown;
 
 /**
- * Starts the compiled parser in this thread, with Go's own glue. The program ends only by breaking: then `broken` is called, and `parse` is of no use any more.
+ * Starts the compiled parser in this thread, with Go's own glue. The program ends only when it breaks: then
+ * `broken` is called, and `parse` cannot be used any more.
  */
 export async function startParser(module: object, glue: string, broken: () => void): Promise<Parse> {
   runInThisContext(glue, { filename: "wasm_exec.js" });

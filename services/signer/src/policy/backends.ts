@@ -6,8 +6,8 @@ const MINUTE_MS = 60_000;
 
 /**
  * Makes the check of callers that are other backends: they sign for users of their own apps, where accounts
- * are configured for those only, and up to a number of signatures per minute and process. The check counts the
- * request. Its errors: SigningRefused (NotYourApp, NotYourAccount), RateLimited.
+ * are configured for those only, and up to a number of signatures per minute and process. The check counts
+ * the request. Its errors: SigningRefused (NotYourApp, NotYourAccount), RateLimited.
  */
 export function createBackendCheck(backend: (caller: string) => Backend | undefined, clock: Clock) {
   let minute = 0;

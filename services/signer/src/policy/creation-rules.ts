@@ -13,7 +13,10 @@ import { refusal } from "./refusal.ts";
 import type { Rule } from "./rule.ts";
 import { sameHolder } from "./template.ts";
 
-/** What the rules know about a request for the creator's signature. Account i of every list is the same account. */
+/**
+ * What the rules know about a request for the creator's signature. Account i of every list is the same
+ * account.
+ */
 export interface CreationFacts {
   readonly message: DecodedMessage;
   readonly chain: ChainPolicy;
@@ -68,7 +71,10 @@ export const accountsAreFewAndDistinct: Rule<readonly string[]> = (accountIds) =
   return new Set(accountIds).size === length ? undefined : bad("an account is named twice");
 };
 
-/** Server keys that were derived before another version was wanted are to be derived again. Errors: MessageRenewed. */
+/**
+ * Server keys that were derived before another version was wanted are to be derived again. Errors:
+ * MessageRenewed.
+ */
 export const serverKeysAreCurrent: Rule<CreationFacts> = ({ message, otherServerKeys }) => {
   const named = new Set(listOf(message.arguments[0]));
   return otherServerKeys.some(({ publicKey }) => named.has(publicKey))

@@ -21,6 +21,7 @@ import {
   clock,
   creation,
   device,
+  otherAddress,
   P256_PRIME,
   policies,
   policy,
@@ -28,7 +29,6 @@ import {
   signedCreations,
   state,
   store,
-  stranger,
   tx,
   vault,
   vaultOfThreeVersions,
@@ -144,7 +144,7 @@ describe("the creator", () => {
       ]);
     });
 
-    it("what was derived under another version is to be derived anew, and leaves nothing that could be bound", async () => {
+    it("what was derived under another version is to be derived again, and leaves nothing that could be bound", async () => {
       for (const [derived, then] of [
         [2, 3],
         [2, 1],
@@ -213,10 +213,10 @@ describe("the creator", () => {
         rewritten((text) => text.replace(/"value":"[0-9a-f]+"/g, (key) => key.toUpperCase().replace("VALUE", "value"))),
     ],
     ["white space in an argument", () => rewritten((text) => text.replace(",", ", "))],
-    ["another proposer", () => message({ proposalKey: { address: stranger, keyId: 0, sequenceNumber: 0n } })],
+    ["another proposer", () => message({ proposalKey: { address: otherAddress, keyId: 0, sequenceNumber: 0n } })],
     ["another payer", () => message({ payer: policy.paymaster.address })],
-    ["another authorizer", () => message({ authorizers: [stranger] })],
-    ["a second authorizer", () => message({ authorizers: [address, stranger] })],
+    ["another authorizer", () => message({ authorizers: [otherAddress] })],
+    ["a second authorizer", () => message({ authorizers: [address, otherAddress] })],
     ["a key index that the creator has not", () => message({ proposalKey: { address, keyId: 8, sequenceNumber: 0n } })],
     [
       "a user key that is an object",

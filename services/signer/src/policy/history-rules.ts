@@ -14,13 +14,17 @@ export interface HistoryFacts {
   readonly template: Template;
   readonly now: Date;
   readonly delays: DelayPolicy;
-  /** Until when a later sequence number, signed for before a freeze, may execute; undefined: there is none. */
+  /**
+   * Until when a later sequence number, signed for before a freeze, may execute; undefined: there is none.
+   */
   readonly laterNumberOpenUntil: Date | undefined;
   /** The signer has signed a revocation of the key that the template adds. */
   readonly newKeyWasRevoked: boolean;
   /** One of the account's recovery keys has signed the payload, or may have. */
   readonly recoveryKeySigned: boolean;
-  /** How long the session's key has been on the account; loaded where the template revokes another user key. */
+  /**
+   * How long the session's key has been on the account; loaded where the template revokes another user key.
+   */
   readonly sessionKeyAgeMs: number | undefined;
 }
 
@@ -55,8 +59,8 @@ export const sessionKeepsItsKey = ({ template: { change }, token: { accountKey }
 
 /**
  * Rejects a template while a later number of the server key was signed for before a freeze and may still
- * execute: voiding stops at a number that nothing was signed for, and this template's execution would make the
- * later one the next.
+ * execute: voiding stops at a number that nothing was signed for, and this template's execution would make
+ * the later one the next.
  */
 export const noLaterNumberIsOpen: Rule<HistoryFacts> = ({ laterNumberOpenUntil, now }) => {
   if (!laterNumberOpenUntil) return undefined;

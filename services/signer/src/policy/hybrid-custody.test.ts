@@ -13,13 +13,13 @@ import {
   account,
   asked,
   chainName,
+  otherAddress,
   policies,
   policy,
   refusal,
   scripts,
   server,
   state,
-  stranger,
   transaction,
   tx,
   verifies,
@@ -39,17 +39,17 @@ const link = (change: HybridCustodyChange, other: Partial<TransactionPayload> = 
   });
 
 const CHANGES: HybridCustodyChange[] = [
-  { template: "set-up-hybrid-custody", other: stranger },
-  { template: "redeem-hybrid-custody", other: stranger },
-  { template: "remove-hybrid-custody", other: stranger },
+  { template: "set-up-hybrid-custody", other: otherAddress },
+  { template: "redeem-hybrid-custody", other: otherAddress },
+  { template: "remove-hybrid-custody", other: otherAddress },
   { template: "end-hybrid-custody" },
 ];
 const setUp = CHANGES[0]!;
 
 describe.each(CHANGES)("$template", (change) => {
   const script = `${hybridCustodyScript(change.template, ours)} `;
-  /** What a free script of that text is refused for. */
-  const asFreeScript = change.template === "redeem-hybrid-custody" ? "ForbiddenMember" : "ForbiddenEntitlement";
+  /** The reason for which a custom script of that text is refused. */
+  const asCustomScript = change.template === "redeem-hybrid-custody" ? "ForbiddenMember" : "ForbiddenEntitlement";
 
   it("is signed for a full session, proposed by the server key, and named by explain", async () => {
     const signed = await transaction(asked(link(change)));
@@ -66,20 +66,20 @@ describe.each(CHANGES)("$template", (change) => {
       });
     }
     const elsewhere = await explain({ policies, scripts, chains })(link(change), "another");
-    expect(elsewhere.refusalReason).toBe(asFreeScript);
+    expect(elsewhere.refusalReason).toBe(asCustomScript);
   });
 
   it.each<[string, () => Uint8Array, string]>([
     ["a device as proposer", () => link(change, { proposalKey: device }), "ProposerNotYours"],
     ["a text with a byte more", () => link(change, { script }), "ProposerNotYours"],
-    ["that text by a device", () => link(change, { script, proposalKey: device }), asFreeScript],
-    ["another network's text", () => link(change, {}, { ...ours, contract: stranger }), "ProposerNotYours"],
+    ["that text by a device", () => link(change, { script, proposalKey: device }), asCustomScript],
+    ["another network's text", () => link(change, {}, { ...ours, contract: otherAddress }), "ProposerNotYours"],
     [
       "an argument more",
       () => link(change, { arguments: Array(4).fill('{"type":"Bool","value":true}') }),
       "BadTemplateArguments",
     ],
-    ["another's account", () => link(change, { authorizers: [stranger] }), "NotYourAccount"],
+    ["another's account", () => link(change, { authorizers: [otherAddress] }), "NotYourAccount"],
   ])("is refused with %s", async (_, message, reason) => {
     expect(await refusal(transaction(asked(message())))).toBe(reason);
   });

@@ -9,7 +9,7 @@ describe("versions of the service's own keys", () => {
     expect(paymasterVersion({ ...policy, paymaster: { ...policy.paymaster, keyId: 1, keyVersion: 2 } })).toBe(2);
   });
 
-  it("go by the creator's key index, so that old and new sign at the same time", () => {
+  it("follow the creator's key index, so that old and new sign at the same time", () => {
     const keyVersions = [
       { firstKeyId: 0, version: 1 },
       { firstKeyId: 8, version: 2 },

@@ -4,9 +4,9 @@ import { DEFAULT_POLICY, type Policy, PolicyError, type PolicySource, parsePolic
 export interface PolicyFileOptions {
   /** Undefined: the default policy, for ever. */
   readonly file: string | undefined;
-  /** Told of each policy that takes effect, the first one included. */
+  /** Called with each policy that takes effect, the first one included. */
   readonly onLoaded: (policy: Policy) => void;
-  /** Told when a new file is no policy: the old one stays. */
+  /** Called when a new file is not a valid policy: the old policy stays. */
   readonly onRefused: (error: Error) => void;
   readonly intervalMs?: number;
 }
@@ -36,8 +36,8 @@ function stateOf(file: string): string {
 }
 
 /**
- * The policy of a file, and of what is written there later: looked at every second, so that a file that is replaced, or behind a link that moves, is seen as well.
- * Errors: PolicyError where the first one is none.
+ * Loads the policy of a file, and again when the file changes. It is checked every second, so that a replaced
+ * file, or one behind a link that moves, is noticed. Errors: PolicyError where the first one is not valid.
  */
 export function watchPolicyFile({ file, onLoaded, onRefused, intervalMs = 1000 }: PolicyFileOptions): PolicyFile {
   if (file === undefined) {

@@ -11,6 +11,7 @@ import {
   byDevice,
   chainName,
   device,
+  otherAddress,
   otherPaymaster,
   paymaster,
   policy,
@@ -18,7 +19,6 @@ import {
   server,
   signing,
   state,
-  stranger,
   transaction,
   tx,
   verifies,
@@ -42,20 +42,20 @@ describe("the authorizer", () => {
   });
 
   it.each<[string, Uint8Array, string]>([
-    ["another account's payload", payloadMessage(tx({ authorizers: [stranger] })), "NotYourAccount"],
+    ["another account's payload", payloadMessage(tx({ authorizers: [otherAddress] })), "NotYourAccount"],
     ["no authorizer", payloadMessage(tx({ authorizers: [] })), "NotYourAccount"],
-    ["two authorizers", payloadMessage(tx({ authorizers: [account.address, stranger] })), "MoreThanOneAuthorizer"],
+    ["two authorizers", payloadMessage(tx({ authorizers: [account.address, otherAddress] })), "MoreThanOneAuthorizer"],
     [
       "the paymaster as second authorizer",
       payloadMessage(tx({ authorizers: [policy.paymaster.address, account.address] })),
       "MoreThanOneAuthorizer",
     ],
     [
-      "a stranger as proposer",
-      payloadMessage(tx({ proposalKey: { address: stranger, keyId: 1, sequenceNumber: 0n } })),
+      "another account as proposer",
+      payloadMessage(tx({ proposalKey: { address: otherAddress, keyId: 1, sequenceNumber: 0n } })),
       "ProposerNotYours",
     ],
-    ["a stranger as payer", payloadMessage(tx({ payer: stranger })), "UnknownPayer"],
+    ["another account as payer", payloadMessage(tx({ payer: otherAddress })), "UnknownPayer"],
     ["the creator as payer", payloadMessage(tx({ payer: policy.creator.address })), "UnknownPayer"],
     ["gas above the cap", payloadMessage(tx({ gasLimit: 10_000n })), "GasLimit"],
     ["a gas limit of nothing", payloadMessage(tx({ gasLimit: 0n })), "GasLimit"],
@@ -194,17 +194,17 @@ describe("the paymaster", () => {
       "PaymasterWouldAuthorize",
     ],
     ["an account that pays itself", envelopeMessage(byDevice({ payer: account.address })), "UnknownPayer"],
-    ["a stranger as payer", envelopeMessage(byDevice({ payer: stranger })), "UnknownPayer"],
+    ["another account as payer", envelopeMessage(byDevice({ payer: otherAddress })), "UnknownPayer"],
     [
       "another account's transaction",
       envelopeMessage(
-        tx({ authorizers: [stranger], proposalKey: { address: stranger, keyId: 1, sequenceNumber: 0n } }),
+        tx({ authorizers: [otherAddress], proposalKey: { address: otherAddress, keyId: 1, sequenceNumber: 0n } }),
       ),
       "NotYourAccount",
     ],
     [
-      "a stranger as proposer",
-      envelopeMessage(byDevice({ proposalKey: { address: stranger, keyId: 1, sequenceNumber: 0n } })),
+      "another account as proposer",
+      envelopeMessage(byDevice({ proposalKey: { address: otherAddress, keyId: 1, sequenceNumber: 0n } })),
       "ProposerNotYours",
     ],
     ["gas above the cap", envelopeMessage(byDevice({ gasLimit: 10_000n })), "GasLimit"],

@@ -5,7 +5,7 @@ import type { BudgetPolicy, FeePrices } from "../budget/budget.ts";
 import { refusal } from "./refusal.ts";
 import type { ScriptPolicy } from "./script/rules/rule.ts";
 
-/** Grows with every change of a rule, so that a record tells by which rules it was decided. */
+/** Increased with every change of a rule, so that a record names the rules of its decision. */
 export const RULES_VERSION = "script-1";
 
 /** An operation of signer.v1.Signing or signer.v1.Creation that makes a signature. */
@@ -57,7 +57,9 @@ const prices = z
     computation: flowUnits(computationFlow),
   }));
 
-/** A full batch never fits into less, and the account service would wait for ever; none at all is the operator's will. */
+/**
+ * A full batch never fits into a smaller limit, and the account service would wait for ever; 0 allows none.
+ */
 const creationRules = countRules.superRefine((rules, context) => {
   for (const [i, { count = 0 }] of rules.entries())
     if (count > 0 && count < MAX_ACCOUNTS_PER_CREATION) {

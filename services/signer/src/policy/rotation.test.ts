@@ -49,12 +49,12 @@ const paymaster = signPaymaster({
 const asked = (message: Uint8Array, caller = "account") => ({ ...askedByGateway(message), caller });
 const keyOf = async (version: number, change: object = {}) => vault.publicKey({ ...server, version, ...change });
 
-interface Wish {
+interface RotationKeys {
   oldKey?: string;
   newServerKey?: string;
 }
 const rotation = async (
-  { oldKey, newServerKey }: Wish = {},
+  { oldKey, newServerKey }: RotationKeys = {},
   change: Partial<TransactionPayload> = {},
 ): Promise<TransactionPayload> => {
   const keys = {
@@ -70,7 +70,7 @@ const rotation = async (
     ...change,
   };
 };
-const message = async (...wish: Parameters<typeof rotation>) => payloadMessage(await rotation(...wish));
+const message = async (...keys: Parameters<typeof rotation>) => payloadMessage(await rotation(...keys));
 const changing = (change: Parameters<typeof keyChangeArguments>[0], keyId = 0) => ({
   ...tx(),
   script: keyTemplateScript(change.template),
@@ -107,7 +107,7 @@ describe("a rotation of the server key", () => {
   });
 
   const other = { accountId: "01900000-0000-7000-8000-00000000000f" };
-  it.each<[string, () => Promise<Wish>]>([
+  it.each<[string, () => Promise<RotationKeys>]>([
     ["another account's next key", async () => ({ newServerKey: (await keyOf(2, other)).publicKey })],
     [
       "another chain's next key",
@@ -123,12 +123,12 @@ describe("a rotation of the server key", () => {
       "the paymaster's key",
       async () => ({ newServerKey: (await vault.publicKey({ role: "paymaster", chainName })).publicKey }),
     ],
-  ])("is refused with %s", async (_, wish) => {
-    expect(await refusal(transaction(asked(await message(await wish()))))).toBe("BadTemplateArguments");
+  ])("is refused with %s", async (_, keys) => {
+    expect(await refusal(transaction(asked(await message(await keys()))))).toBe("BadTemplateArguments");
     expect(state.bindings[0]!.rotatingTo).toBeUndefined();
   });
 
-  it("is refused in another spelling", async () => {
+  it("is refused in a non-canonical encoding", async () => {
     const { arguments: args } = await rotation();
     const spellings = [
       args.map((text) => text.replace(/[0-9a-f]{128}/, (key) => key.toUpperCase())),
@@ -196,13 +196,13 @@ describe("once the binding has moved", () => {
     wanted = 3;
     const [one, two, three] = await Promise.all([keyOf(1), keyOf(2), keyOf(3)]);
     const proposalKey = { address: account.address, keyId: 2, sequenceNumber: 0n };
-    const wishes = [
+    const pairs = [
       [one, two],
       [two, one],
       [one, three],
       [two, two],
     ] as const;
-    for (const [old, next] of wishes) {
+    for (const [old, next] of pairs) {
       state.records = [];
       const bytes = await message({ oldKey: old.publicKey, newServerKey: next.publicKey }, { proposalKey });
       expect(await refusal(transaction(asked(bytes)))).toBe("BadTemplateArguments");

@@ -3,7 +3,10 @@ import { Counter, Gauge } from "prom-client";
 import type { PolicySource } from "./policy.ts";
 import { watchPolicyFile } from "./policy-file.ts";
 
-/** The process's policy: of the file, reloaded when it changes and on SIGHUP. A new file that is no policy changes nothing, and alerts. */
+/**
+ * Starts the process's policy: from the file, reloaded when it changes and on SIGHUP. A new file that is not
+ * a valid policy changes nothing, and raises an alert.
+ */
 export function startPolicies(
   file: string | undefined,
   { logger, metrics, onClose }: Pick<ServiceProcess, "logger" | "metrics" | "onClose">,

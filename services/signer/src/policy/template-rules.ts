@@ -6,7 +6,10 @@ import { sameHolder } from "./template.ts";
 
 const badArguments = (detail: string) => refusal("BadTemplateArguments", detail);
 
-/** The only caller whose rotations are signed: without its report of the seal the signer would keep the old key. */
+/**
+ * The only caller whose rotations are signed: without its report of the seal the signer would go on with the
+ * old key.
+ */
 export const ROTATING_CALLER = "account";
 
 export const templateArgumentsAreReadable: Rule<Pick<RequestFacts, "templateProblem">> = ({ templateProblem }) =>

@@ -161,7 +161,7 @@ describe.each(["publish-parent-link", "claim-parent-link", "remove-parent-link"]
     expect(await refusal(transaction(asked(link({ arguments: args }))))).toBe("BadTemplateArguments");
   });
 
-  it("is a free script with a space more, which the server key does not propose", async () => {
+  it("is a custom script with a space more, which the server key does not propose", async () => {
     const script = `${parentLinkScript(template)} `;
     expect(await refusal(transaction(asked(link({ script }))))).toBe("ProposerNotYours");
   });
@@ -225,7 +225,7 @@ describe("an ephemeral token", () => {
     expect(await refusal(transaction(asked(message, ephemeral)))).toBe("UnknownPayer");
   });
 
-  it("is told from the session's by its scope alone", async () => {
+  it("differs from the session's by its scope alone", async () => {
     expect(token.scope).toBe("full");
     expect(await refusal(paymaster(asked(await paid(), { ...ephemeral, scope: "full" })))).toBe("UserSignatureInvalid");
   });

@@ -78,7 +78,7 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
     if (template !== "revoke-recovery-key") {
       const other = await message(generateKeyPair().publicKey);
       expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
-      // Another request took its place: the first one begins anew.
+      // Another request took its place: the first one begins again.
       expect(await refusalOf(transaction(asked(await message(), fresh())))).toBe("TimeLockRequired");
       clock.advance(72 * HOUR);
     }

@@ -82,7 +82,7 @@ export function delayOf(
       return { delayMs: isYoung ? 0 : policy.recoveryKeyMs, needsFreshLogin: true };
     }
     case "add-user-key":
-      // Whichever session requests it: the chain needs no more than the recovery key's and the server key's signatures.
+      // For every session: the chain needs no more than the recovery key's and the server key's signatures.
       return by.scope === "recover" || by.recoveryKeySigned
         ? { delayMs: policy.recoveredDeviceMs, needsFreshLogin: false }
         : undefined;

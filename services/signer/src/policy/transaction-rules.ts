@@ -49,7 +49,9 @@ export const gasLimitIsWithinCap: Rule<GasFacts> = ({ message: { gasLimit }, tem
   return gasLimit === 0n || gasLimit > cap ? refusal("GasLimit", `the gas limit must be 1 to ${cap}`) : undefined;
 };
 
-/** The authorizer signs a payload, or an envelope where the account pays itself: then it signs as the payer too. */
+/**
+ * The authorizer signs a payload, or an envelope where the account pays itself and signs as the payer too.
+ */
 export const authorizerSignsPayload: Rule<RequestFacts> = ({ message, account }) =>
   message.kind === "envelope" && message.payer !== account.address
     ? refusal("WrongMessageKind", "the authorizer signs a payload; the envelope is the payer's")

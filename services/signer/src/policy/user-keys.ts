@@ -1,7 +1,9 @@
 import type { PublicKey } from "@countersign/keys";
 import { sameHolder } from "./template.ts";
 
-/** What put a user key on its account: its creation, a device's approval, or a recovery key after its delay. */
+/**
+ * What put a user key on its account: its creation, a device's approval, or a recovery key after its delay.
+ */
 export type KeySource = "creation" | "device" | "recovery";
 
 /** A user key that came to an account with the signer's signature. */

@@ -10,8 +10,8 @@ import { prismaAuditStore } from "./prisma-audit-store.ts";
 const entry = (accountId: string) => auditEntry({ accountId, time: clock.now() });
 
 let sequences = 0;
-/** A transaction of an account; service and app have room for all of them. */
-function wish(
+/** A transaction of an account; service and app allow all of them. */
+function reservation(
   accountId: string,
   change: Partial<Reservation> = {},
   limits = { count: 10, fees: 10 * FEES },
@@ -55,7 +55,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const accountId = uuidv7(clock);
     const logs = replicas.map(newLog);
     const asked = Array.from({ length: 120 }, (_, i) =>
-      verdictOf(logs[i % 2]!.append(entry(accountId), wish(accountId))),
+      verdictOf(logs[i % 2]!.append(entry(accountId), reservation(accountId))),
     );
     const verdicts = await Promise.all(asked);
     expect(verdicts.filter((verdict) => verdict === "signed")).toHaveLength(10);
@@ -72,7 +72,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const logs = [...replicas, ...replicas].map(newLog);
     const asked = Array.from({ length: 320 }, (_, i) => {
       const accountId = accounts[(i * 5) % 8]!;
-      return verdictOf(logs[i % 4]!.append(entry(accountId), wish(accountId)));
+      return verdictOf(logs[i % 4]!.append(entry(accountId), reservation(accountId)));
     });
     const verdicts = await Promise.all(asked);
     expect(new Set(verdicts)).toEqual(new Set(["signed", "BudgetExceeded"]));
@@ -84,7 +84,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const accountId = uuidv7(clock);
     const logs = replicas.map(newLog);
     const one = { count: 1, fees: FEES };
-    const paid = wish(accountId, {}, one);
+    const paid = reservation(accountId, {}, one);
     const authorized = { ...paid, amounts: { count: 1, computation: 0, fees: 0 } };
     await logs[0]!.append(entry(accountId), authorized);
     expect(await usedOf(accountId)).toEqual([{ count: 1, computation: 0, fees: 0 }]);
@@ -92,7 +92,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
       Array.from({ length: 20 }, (_, i) => logs[i % 2]!.append(entry(accountId), i % 3 ? paid : authorized)),
     );
     expect(await usedOf(accountId)).toEqual([{ count: 1, computation: 999, fees: FEES }]);
-    expect(await verdictOf(logs[1]!.append(entry(accountId), wish(accountId, {}, one)))).toBe("BudgetExceeded");
+    expect(await verdictOf(logs[1]!.append(entry(accountId), reservation(accountId, {}, one)))).toBe("BudgetExceeded");
     expect(await verdictOf(logs[1]!.append(entry(accountId), paid))).toBe("signed");
     const higher = { ...paid, amounts: { count: 1, computation: 1000, fees: FEES + 1 } };
     expect(await verdictOf(logs[1]!.append(entry(accountId), higher))).toBe("BudgetExceeded");
@@ -102,10 +102,10 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
   it("a transaction that is kept alive with newer reference blocks counts in each new window", async () => {
     const accountId = uuidv7(clock);
     const log = newLog(prisma);
-    const first = wish(accountId);
+    const first = reservation(accountId);
     await log.append(entry(accountId), first);
     clock.advance(3600_000);
-    const { windows } = wish(accountId);
+    const { windows } = reservation(accountId);
     await log.append(entry(accountId), { ...first, windows });
     expect(await usedOf(accountId), "the same message").toHaveLength(1);
     await log.append(entry(accountId), { ...first, windows, referenceBlock: "block 2" });
@@ -119,7 +119,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const limit = [{ windowSeconds: 3600, count: 25, computation: undefined, fees: undefined }];
     const windows = windowsAt("creation", "all", limit, clock.now());
     const creation = (accounts: number, change: Partial<Reservation> = {}): Reservation => ({
-      ...wish("", { amounts: { count: accounts, computation: 0, fees: 0 } }),
+      ...reservation("", { amounts: { count: accounts, computation: 0, fees: 0 } }),
       windows,
       ...change,
     });
@@ -153,12 +153,12 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const log = newLog(prisma);
     const none = { count: 0, fees: 0 };
     const asked = Array.from({ length: 3 }, () =>
-      verdictOf(log.append(entry(accountId), wish(accountId, {}, none), () => false)),
+      verdictOf(log.append(entry(accountId), reservation(accountId, {}, none), () => false)),
     );
     expect(await Promise.all(asked)).toEqual(Array(3).fill("BudgetExceeded"));
     expect(await recordsOf(accountId)).toEqual([]);
     expect(await prisma.budgetReservation.count({ where: { budgets: { isEmpty: true } } })).toBe(0);
-    expect(await verdictOf(log.append(entry(accountId), wish(accountId)))).toBe("signed");
+    expect(await verdictOf(log.append(entry(accountId), reservation(accountId)))).toBe("signed");
     expect(await recordsOf(accountId)).toHaveLength(1);
   });
 
@@ -168,7 +168,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
     const chainId = uuidv7(clock);
     const head = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     const counted = { minute: clock.now(), counts: new Map([[accountId, 1]]), limit: 100 };
-    const charge = { counted, reservations: [wish(accountId, {}, { count: 0, fees: FEES })] };
+    const charge = { counted, reservations: [reservation(accountId, {}, { count: 0, fees: FEES })] };
     const batch = signedBatch(newWriter(), head, chainRecords(head, [entry(accountId)]));
     expect(await store.commit(head, batch, charge)).toBe(false);
     expect(await usedOf(accountId)).toEqual([]);

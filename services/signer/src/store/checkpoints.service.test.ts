@@ -68,7 +68,7 @@ describe("checkpoints on Postgres", () => {
     expect(events[0]).toMatchObject({ keyVersion: 1, signature: Buffer.from(stored[0]!.signature, "hex") });
   });
 
-  it("nothing new, no checkpoint; a record without one yet is told to come again", async () => {
+  it("nothing new, no checkpoint; the proof of a record without one yet is Unavailable", async () => {
     const receipts = await newAuditLog().append(auditEntry({ accountId, time: new Date() }));
     const prove = getAuditProof(prismaAuditReader(prisma));
     await expect(prove(receipts)).rejects.toMatchObject({ reason: "Unavailable", retryAfterSeconds: 1 });

@@ -6,7 +6,7 @@ import { clock, database, type prisma } from "../testing/store-fixture.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
 
 describe("bindings that are remembered", () => {
-  it("hear of a rotation before it can be on chain, on every replica, and nothing is remembered meanwhile", async () => {
+  it("are notified of a rotation before it can be on chain, on every replica, and nothing is remembered meanwhile", async () => {
     const logger = createLogger({ name: "test", level: "silent" });
     const open = () => {
       const listener = listenPostgres({
@@ -40,7 +40,7 @@ describe("bindings that are remembered", () => {
     await Promise.all([one.listener.close(), other.listener.close()]);
   });
 
-  it("are read once for however many ask at once, and once more for whoever asks after a change", async () => {
+  it("are read once for any number of requests at once, and once more for requests after a change", async () => {
     const binding = await bound();
     let reads = 0;
     const counting = new Proxy(plainPrisma(), {
@@ -63,7 +63,7 @@ describe("bindings that are remembered", () => {
     expect(reads).toBe(2);
   });
 
-  it("that are being read while a change is told are not remembered", async () => {
+  it("that are being read during a change are not remembered", async () => {
     const binding = await bound();
     const [hasRead, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = new Proxy(plainPrisma(), {

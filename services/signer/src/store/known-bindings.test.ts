@@ -34,7 +34,7 @@ describe("a read that is under way", () => {
   it.each([
     ["nothing was bound yet", []],
     ["a rotation was on its way", [rotating]],
-  ])("says nothing to whoever asked later where %s: they share the next one", async (_case, stale) => {
+  ])("answers no later request where %s: they share the next read", async (_case, stale) => {
     const { known, reads } = open();
     const first = known.find(accountId);
     const later = [known.find(accountId), known.find(accountId)];

@@ -1,13 +1,13 @@
 import type { Binding } from "../policy/account.ts";
 
-const CACHED_ACCOUNTS = 50_000;
-/** A second net below what we are told. */
-const CACHED_MS = 5_000;
+const MAX_CACHED_ACCOUNTS = 50_000;
+/** A limit for entries whose change this process did not receive. */
+const CACHE_MS = 5_000;
 /** How long a read may be joined. */
-const SHARED_MS = 500;
+const MAX_SHARED_READ_MS = 500;
 
-/** Bound, and no rotation on its way: only changes that we are told of change it. */
-const isSettled = (found: readonly Binding[]): boolean =>
+/** Bound, and no rotation in progress: only changes that every replica is notified of change it. */
+const isUnchanging = (found: readonly Binding[]): boolean =>
   found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
 
 export interface KnownBindings {
@@ -17,8 +17,9 @@ export interface KnownBindings {
 }
 
 /**
- * What is known of accounts' bindings. They change only by a rotation, which all replicas are told of before it is signed: what `read` found is remembered while we listen
- * (`listening`), but not while a rotation is on its way.
+ * Caches accounts' bindings. They change only by a rotation, and every replica is notified before it is
+ * signed: so what `read` returned is cached while this process listens (`listening`), but not while a
+ * rotation is in progress.
  */
 export function createKnownBindings(
   read: (accountId: string) => Promise<Binding[]>,
@@ -30,22 +31,22 @@ export function createKnownBindings(
 
   const remember = (accountId: string, found: Binding[]): void => {
     remembered.set(accountId, found);
-    setTimeout(() => remembered.delete(accountId), CACHED_MS).unref();
-    if (remembered.size > CACHED_ACCOUNTS) remembered.delete(remembered.keys().next().value!);
+    setTimeout(() => remembered.delete(accountId), CACHE_MS).unref();
+    if (remembered.size > MAX_CACHED_ACCOUNTS) remembered.delete(remembered.keys().next().value!);
   };
 
-  /** Begins a read that others may join for a moment, unless a change is told meanwhile. */
+  /** Starts a read that others may join for a moment, unless a change is notified meanwhile. */
   const readShared = (accountId: string): Promise<Binding[]> => {
     const leave = () => {
       clearTimeout(timer);
       if (underWay.get(accountId) === reading) underWay.delete(accountId);
     };
     // Nobody waits for long on the one connection that does not answer.
-    const timer = setTimeout(() => leave(), SHARED_MS).unref();
+    const timer = setTimeout(() => leave(), MAX_SHARED_READ_MS).unref();
     const reading = read(accountId)
       .then((found) => {
         // A change while we were reading may be one that we did not see.
-        if (isSettled(found) && underWay.get(accountId) === reading && listening()) remember(accountId, found);
+        if (isUnchanging(found) && underWay.get(accountId) === reading && listening()) remember(accountId, found);
         return found;
       })
       .finally(leave);
@@ -61,8 +62,9 @@ export function createKnownBindings(
       const begun = underWay.get(accountId);
       if (!begun) return readShared(accountId);
       const found = await begun;
-      // What has just been bound or rotates may be on its way to us: only a read that begins after the question says how it stands.
-      return isSettled(found) ? found : (underWay.get(accountId) ?? readShared(accountId));
+      // The notification of a new binding or rotation may still be on its way: only a read that starts now is
+      // current.
+      return isUnchanging(found) ? found : (underWay.get(accountId) ?? readShared(accountId));
     },
 
     forget(accountId) {

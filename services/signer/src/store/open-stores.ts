@@ -30,7 +30,9 @@ export function openStores(
   const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
   onClose("database", () => prisma.$disconnect());
   readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
-  /** With connections of its own: bindings are read while the writing of records waits, and the other way round. */
+  /**
+   * With connections of its own, so that reads of bindings and writes of records do not wait for each other.
+   */
   const openPlain = (name: string) => {
     const queries = createPlainQueries(databaseUrl, (err) => logger.warn({ err }, "lost Postgres"));
     onClose(name, () => queries.close());

@@ -1,7 +1,7 @@
 import type { PlainQueries } from "@countersign/postgres";
 import type { PrismaClient } from "./generated/client.ts";
 
-/** What went wrong in the shape of Prisma's raw queries, so that a store need not know who runs its statement. */
+/** Gives an error the shape of Prisma's raw queries, so that a store need not know who runs its statement. */
 function asPrismas(cause: unknown): Error {
   const { code, message } = cause as { code?: unknown; message?: unknown };
   return Object.assign(new Error(String(message), { cause }), {
@@ -10,7 +10,10 @@ function asPrismas(cause: unknown): Error {
   });
 }
 
-/** The same client, whose `$queryRaw` goes past Prisma's engine: that takes longer over a batch of audit records than Postgres. */
+/**
+ * The same client, but `$queryRaw` bypasses Prisma's engine, which takes longer over a batch of audit records
+ * than Postgres.
+ */
 export function withPlainQueries(prisma: PrismaClient, { query }: PlainQueries): PrismaClient {
   const $queryRaw = async (parts: TemplateStringsArray, ...values: readonly unknown[]) => {
     try {

@@ -34,8 +34,8 @@ export function prismaAuditReader(prisma: PrismaClient): AuditReader {
   };
 }
 
-const PAGE = 5000;
-const BATCHES = 100;
+const CHECKPOINTS_PER_PAGE = 5000;
+const BATCHES_PER_PAGE = 100;
 
 /** Everything that audit/verify-export.ts reads, line by line; what is written meanwhile is left out. */
 export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string> {
@@ -45,10 +45,10 @@ export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string>
     const rows = await prisma.auditCheckpoint.findMany({
       where: { sequence: { gt: after } },
       orderBy: { sequence: "asc" },
-      take: PAGE,
+      take: CHECKPOINTS_PER_PAGE,
     });
     for (const { text, signature } of rows) yield `checkpoint ${JSON.stringify({ text, signature })}`;
-    if (rows.length < PAGE) break;
+    if (rows.length < CHECKPOINTS_PER_PAGE) break;
     after = rows.at(-1)!.sequence;
   }
   const chains = await prisma.auditChain.findMany({ orderBy: { id: "asc" } });
@@ -56,13 +56,17 @@ export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string>
     yield `chain ${chainId} ${headSequence} ${headHash} ${JSON.stringify({ text, signature })}`;
     for (let after = 0n; ; ) {
       const where = { chainId, lastSequence: { gt: after, lte: headSequence } };
-      const batches = await prisma.auditBatch.findMany({ where, orderBy: { lastSequence: "asc" }, take: BATCHES });
+      const batches = await prisma.auditBatch.findMany({
+        where,
+        orderBy: { lastSequence: "asc" },
+        take: BATCHES_PER_PAGE,
+      });
       for (const batch of batches) {
         const hashes = splitHashes(batch.hashes);
         for (const [i, text] of textsOf(batch).entries()) yield `${hashes[i]?.toString("hex")} ${text}`;
         yield `batch ${batch.lastSequence} ${batch.time.toISOString()} ${Buffer.from(batch.signature).toString("hex")}`;
       }
-      if (batches.length < BATCHES) break;
+      if (batches.length < BATCHES_PER_PAGE) break;
       after = batches.at(-1)!.lastSequence;
     }
   }

@@ -96,7 +96,7 @@ describe("the audit log on Postgres", () => {
     expect(await reader.recordText(uuidv7(clock), sequence)).toBeUndefined();
   });
 
-  it("what Postgres refuses is told as Prisma tells it", async () => {
+  it("an error of Postgres has the same shape as with Prisma", async () => {
     const queries = withPlainQueries(prisma, plain);
     const refused = { meta: { driverAdapterError: { cause: { originalCode: "22012" } } } };
     await expect(queries.$queryRaw`SELECT 1 / ${0}::int`).rejects.toMatchObject(refused);

@@ -66,13 +66,16 @@ async function addCounts(tx: Sql, counted: CountedSignatures): Promise<Map<strin
 }
 
 /**
- * Counts, reservations, usage, records and head in one statement, so that they commit together with one flush. A limit that would be passed raises over_limit(), which
- * takes all of it back. JSON texts: arrays of columns cost the driver more than the signatures cost us.
+ * Counts, reservations, usage, records and head in one statement, so that they commit together with one
+ * flush. A limit that would be passed raises over_limit(), which rolls all of it back. The lists are JSON
+ * texts: the driver takes longer over arrays of columns than the signer over the signatures.
  *
- * What is asked for again just as it stands there is passed over without a lock: a second signature over the same message lets nothing more happen than the first.
+ * A request that equals its reservation is skipped without a lock: a second signature over the same message
+ * allows no more than the first.
  *
- * Rows are locked in the order counts, reservations, usage, each sorted: whoever else locks several of them does it in this order too. The limits are looked at by
- * counting, which reads a subquery to its end before the next one begins. What was settled and comes with another block or more of anything is a new reservation: no
+ * Rows are locked in the order counts, reservations, usage, each sorted; every other statement that locks
+ * several of them uses the same order. The limits are checked by counting, which reads a subquery to its end
+ * before the next one begins. A settled reservation with another block or a larger amount is a new one: no
  * window holds anything of it.
  */
 async function writeBatch(

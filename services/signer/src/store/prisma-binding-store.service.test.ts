@@ -55,7 +55,7 @@ describe("bindings", () => {
     await expect(bind()(someBinding({ address: bound!.address }), "")).rejects.toMatchObject(conflict);
   });
 
-  it("have a version of the server key with which a creation of the account was signed, whatever the account service says", async () => {
+  it("have a version of the server key with which a creation of the account was signed, also against a false report of the account service", async () => {
     const binding = someBinding({ serverKeyVersion: 2 });
     const command = bindAddress({
       bindings: prismaBindingStore(plainPrisma()),
@@ -68,7 +68,7 @@ describe("bindings", () => {
     await creationSigned(chainName, [binding.accountId, other.accountId], 1);
     await creationSigned("another-chain", [binding.accountId], 2);
     await expect(command(binding, "")).rejects.toMatchObject(conflict);
-    // The first one was too old to run, and was made anew after the rotation.
+    // The first one was too old to run, and was made again after the rotation.
     await Promise.all([1, 2].map(() => creationSigned(chainName, [binding.accountId], 2)));
     await expect(command({ ...binding, serverKeyVersion: 3 }, "")).rejects.toMatchObject(conflict);
     await command(binding, "");
@@ -79,7 +79,7 @@ describe("bindings", () => {
     expect(found[0]).not.toHaveProperty("retired");
   });
 
-  it("that stand already are told again without a signed creation: a signer from before has remembered none", async () => {
+  it("that exist already are accepted again without a signed creation: an earlier signer recorded none", async () => {
     const binding = someBinding();
     const bindings = prismaBindingStore(plainPrisma());
     await bindings.insert(binding, { now: clock.now(), requestId: "" });
@@ -87,7 +87,7 @@ describe("bindings", () => {
     await command(binding, "");
     for (const change of [{ address: newAddress() }, { serverKeyIndex: 1 }, { serverKeyVersion: 2 }])
       await expect(command({ ...binding, ...change }, "")).rejects.toMatchObject(conflict);
-    // As it was bound, whatever key it has by now.
+    // As it was bound, with its first key.
     await beginRotation(binding, 2, bindings);
     await bindings.appendVersion(binding, { index: 2, version: 2 }, clock.now());
     await command(binding, "");
@@ -108,8 +108,8 @@ describe("rotations of a server key", () => {
   const store = () => prismaBindingStore(plainPrisma());
   const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number, replaces?: number) => {
     const { accountId, chainName: on } = of;
-    const told = { accountId, chainName: on, serverKeyVersion, serverKeyIndex, replaces };
-    return rotateBinding({ bindings: store(), clock })(told);
+    const report = { accountId, chainName: on, serverKeyVersion, serverKeyIndex, replaces };
+    return rotateBinding({ bindings: store(), clock })(report);
   };
   const begin = (of: Binding, version: number) => beginRotation(of, version);
 
@@ -153,7 +153,7 @@ describe("rotations of a server key", () => {
     expect([2, 3]).toContain(rows[0]!.serverKeyIndex);
   });
 
-  it("told wrongly by an account service that was broken into are mended by telling them right", async () => {
+  it("that a compromised account service reported wrongly are corrected by a right report", async () => {
     const binding = await bound();
     const { accountId } = binding;
     const now = async () => (await store().find(accountId))[0]!;
@@ -167,7 +167,7 @@ describe("rotations of a server key", () => {
     // No index of an account's: below the key before, at it, and where no account has one.
     for (const index of [0, 10_000, 0x7fffffff])
       await expect(rotate(binding, 2, index)).rejects.toMatchObject(conflict);
-    // The rotation stands elsewhere than it was told.
+    // The rotation has another index than reported.
     await rotate(binding, 2, 3);
     await expect(rotate(binding, 2, 0)).rejects.toMatchObject(conflict);
     await rotate(binding, 2, 4);
@@ -206,13 +206,13 @@ describe("rotations of a server key", () => {
     return { binding, now };
   };
 
-  it("told late change nothing: what has come since stays, unless it is named", async () => {
+  it("reported late change nothing: later versions stay, unless the report names them", async () => {
     const { binding, now } = await rotatedTwice(2, 3);
     const before = await now();
     await rotate(binding, 2, 2);
     await rotate(binding, 1, 0);
     expect(await now()).toEqual(before);
-    // Whoever has decided before the rotation came: the database takes back and moves by what stands there then.
+    // A decision from before the rotation: the database takes back and moves by its own state.
     await store().takeBackVersion(binding, 2);
     await store().moveVersion(binding, { index: 4, version: 2 });
     await store().appendVersion(binding, { index: 9, version: 2 }, clock.now());
@@ -222,7 +222,7 @@ describe("rotations of a server key", () => {
     expect(await now()).toMatchObject({ serverKeyVersion: 3, serverKeyIndex: 3 });
   });
 
-  it("never leave a gap, whoever appends and takes back at once", async () => {
+  it("never leave a gap, also when one is appended while another is taken back", async () => {
     for (let round = 0; round < 8; round++) {
       const binding = await bound();
       for (const version of [2, 3]) await begin(binding, version);
@@ -239,7 +239,7 @@ describe("rotations of a server key", () => {
     }
   });
 
-  it("told wrongly twice are mended one after the other", async () => {
+  it("reported wrongly twice are corrected one after the other", async () => {
     const { binding, now } = await rotatedTwice(9_000, 9_001);
     await expect(rotate(binding, 3, 3)).rejects.toMatchObject(conflict);
     for (const index of [0, 9_001, 9_002]) await expect(rotate(binding, 2, index)).rejects.toMatchObject(conflict);

@@ -6,7 +6,10 @@ import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import type { Prisma, PrismaClient, Binding as Row } from "./generated/client.ts";
 import { createKnownBindings, type KnownBindings } from "./known-bindings.ts";
 
-/** A binding with the versions of the server key that came after its first, and the highest to which a rotation was begun. */
+/**
+ * A binding with the versions of the server key after its first, and the highest version of a signed
+ * rotation.
+ */
 interface WholeRow extends Row {
   later: readonly ServerKeyPlace[];
   begun: number | null;
@@ -26,7 +29,10 @@ function toBinding({ createdAt: boundAt, later, begun, ...binding }: WholeRow): 
   };
 }
 
-/** An account's bindings, the first one first. One statement: most signatures are the first of their account for a while. */
+/**
+ * Reads an account's bindings, the oldest first. In one statement: most signatures are the first of their
+ * account for a while.
+ */
 async function readBindings(prisma: PrismaClient, accountId: string): Promise<Binding[]> {
   const rows = await prisma.$queryRaw<WholeRow[]>`
     SELECT b.account_id AS "accountId", b.chain_name AS "chainName", b.address, b.server_key_index AS "serverKeyIndex",
@@ -43,13 +49,16 @@ async function readBindings(prisma: PrismaClient, accountId: string): Promise<Bi
 /** `forget` is for the listener on `binding_changed`. */
 export type PrismaBindingStore = BindingStore & Pick<KnownBindings, "forget">;
 
-/** Bindings in Postgres; while this process is told of changes (`listening`), what was read is remembered. */
+/** Bindings in Postgres; cached while this process is notified of changes (`listening`). */
 export function prismaBindingStore(prisma: PrismaClient, listening: () => boolean = () => false): PrismaBindingStore {
   const { find, forget } = createKnownBindings((accountId) => readBindings(prisma, accountId), listening);
   const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
     (await readBindings(prisma, accountId)).find((binding) => binding.chainName === chainName);
 
-  /** Changes of an account's versions wait for each other, on any replica: their conditions see what the one before has done. */
+  /**
+   * Serializes the changes of an account's versions over all replicas: their conditions see the change
+   * before.
+   */
   const change = async (
     { accountId, chainName }: AccountOnChain,
     work: (tx: Prisma.TransactionClient) => Promise<unknown>,
@@ -89,7 +98,7 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
         forget(accountId);
         return binding;
       }
-      // As it was bound, whatever key it has by now: an account that was rotated since is still the same binding.
+      // The binding as the creation made it: an account that was rotated since is still the same binding.
       const row = await prisma.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
       return row ? toBinding({ ...row, later: [], begun: null }) : undefined;
     },

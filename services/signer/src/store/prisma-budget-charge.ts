@@ -49,7 +49,10 @@ interface UsedRow {
   fees: bigint;
 }
 
-/** What stands there of these reservations and their windows, locked until the transaction ends: what is not there yet gets an empty row to lock. */
+/**
+ * Reads and locks these reservations and their windows until the transaction ends; for a missing row an empty
+ * one is written and locked.
+ */
 export async function lockBudgets(tx: Sql, reservations: readonly Reservation[]): Promise<BudgetState> {
   const { asked, windows } = chargeRows(reservations);
   const reserved = await tx.$queryRaw<ReservedRow[]>`

@@ -8,7 +8,7 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 type Transaction = Prisma.TransactionClient;
 
 const HASH_BYTES = 32;
-const BATCHES = 1000;
+const BATCHES_PER_PAGE = 1000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
 
@@ -33,16 +33,16 @@ export async function readRecordHashes(
       where: { chainId, lastSequence: { gt: from + hashes.length } },
       orderBy: { lastSequence: "asc" },
       select: { lastSequence: true, hashes: true },
-      take: BATCHES,
+      take: BATCHES_PER_PAGE,
     });
     for (const { lastSequence, hashes: joined } of batches) {
       const some = splitHashes(joined);
       const first = Number(lastSequence) - some.length;
-      // A batch that is not where the one before ends: whoever asked finds hashes missing.
+      // A batch does not start where the one before ends: the caller finds hashes missing.
       if (first > from + hashes.length) return hashes;
       hashes.push(...some.slice(from + hashes.length - first, to - first));
     }
-    if (batches.length < BATCHES) break;
+    if (batches.length < BATCHES_PER_PAGE) break;
   }
   return hashes;
 }
@@ -53,11 +53,11 @@ async function* readBatches(tx: Transaction, chainId: string, from: number, to: 
       where: { chainId, lastSequence: { gt: after, lte: BigInt(to) } },
       orderBy: { lastSequence: "asc" },
       select: { lastSequence: true, hashes: true, signature: true },
-      take: BATCHES,
+      take: BATCHES_PER_PAGE,
     });
     for (const { lastSequence, hashes, signature } of batches)
       yield { lastSequence: Number(lastSequence), hashes: splitHashes(hashes), signature };
-    if (batches.length < BATCHES) return;
+    if (batches.length < BATCHES_PER_PAGE) return;
     after = batches.at(-1)!.lastSequence;
   }
 }

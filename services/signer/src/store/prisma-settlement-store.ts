@@ -18,7 +18,7 @@ const toOpen = ({ proposal, computation, fees, budgets }: OpenRow): OpenReservat
 });
 
 /** So many are released in one transaction: the rows of the service's budget are locked meanwhile. */
-const RELEASED_AT_ONCE = 500;
+const RELEASES_PER_TRANSACTION = 500;
 
 /** Gives windows back what was reserved and not taken; in the order in which signatures lock them. */
 async function lower(tx: Sql, chainName: string, returned: Returned): Promise<void> {
@@ -69,7 +69,8 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
     },
 
     async see(chainName, mark, height) {
-      // Whoever is being signed again at this moment is left for the next time, so that nobody waits here with rows in hand.
+      // Reservations that are being signed for again now are left for the next time, so that this waits for
+      // no lock.
       await prisma.$executeRaw`
         UPDATE budget_reservation r SET seen_height = ${height}
         FROM (
@@ -87,7 +88,7 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
             SELECT proposal, computation, fees, budgets FROM budget_reservation
             WHERE chain_name = ${chainName} AND settled_at IS NULL AND computation > 0 AND seen_height < ${seenBelow}
               AND renewed_at <= now() - make_interval(secs => ${seconds}::double precision)
-            LIMIT ${RELEASED_AT_ONCE} FOR UPDATE SKIP LOCKED`;
+            LIMIT ${RELEASES_PER_TRANSACTION} FOR UPDATE SKIP LOCKED`;
           if (open.length === 0) return 0;
           await tx.budgetReservation.deleteMany({
             where: { chainName, proposal: { in: open.map(({ proposal }) => proposal) } },
@@ -96,7 +97,7 @@ export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
           return open.length;
         });
         total += count;
-        if (count < RELEASED_AT_ONCE) return total;
+        if (count < RELEASES_PER_TRANSACTION) return total;
       }
     },
   };

@@ -12,8 +12,9 @@ const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, numbe
   number > MAX_BIGINT ? undefined : { accountId, chainName, keyIndex, number };
 
 /**
- * Records a sequence number as the session's. False, and nothing recorded, where the session has `limit` other
- * numbers of the key open: signed for after `openSince` and not known to have executed, over all replicas.
+ * Records a sequence number as the session's. False, and nothing recorded, where the session has `limit`
+ * other numbers of the key open: signed for after `openSince` and not known to have executed, over all
+ * replicas.
  */
 export async function recordSequenceNumber(
   tx: Prisma.TransactionClient,
@@ -27,7 +28,8 @@ export async function recordSequenceNumber(
   // Counting waits for every transaction that has counted and not committed, on any replica.
   const lock = JSON.stringify(["signed_template", accountId, chainName, keyIndex]);
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
-  // Signed again, the number is as young as this signature, and this session's. Settled budgets tell what executed.
+  // Signed again, the number is as recent as this signature, and this session's. Settled budgets show what
+  // executed.
   const recorded = await tx.$executeRaw`
     INSERT INTO signed_template AS t (account_id, chain_name, key_index, number, signed_at, session_id)
     SELECT ${accountId}::uuid, ${chainName}, ${keyIndex}::int, ${number}::bigint, ${signedAt}::timestamptz, ${sessionId}::uuid

@@ -23,7 +23,7 @@ const events = async (accountId: string, event: string) =>
   prisma.outbox.count({ where: { subject: `cs.v1.signer.${accountId}.${event}` } });
 
 describe("time locks in Postgres", () => {
-  it("ten first requests at once start one delay, told once", async () => {
+  it("ten first requests at once start one delay, with one event", async () => {
     const accountId = uuidv7(clock);
     const store = prismaTimeLockStore(prisma);
     const locks = await Promise.all(Array.from({ length: 10 }, () => store.startOrFind(requested(accountId), "r")));
@@ -32,14 +32,14 @@ describe("time locks in Postgres", () => {
     expect(await events(accountId, "time-lock-started")).toBe(1);
   });
 
-  it("another request takes the place; cancelling is told once, and nobody else's", async () => {
-    const [accountId, stranger] = [uuidv7(clock), uuidv7(clock)];
+  it("another request takes the place; cancelling has one event, and works for no other account", async () => {
+    const [accountId, otherAddress] = [uuidv7(clock), uuidv7(clock)];
     const store = prismaTimeLockStore(prisma);
     const first = await store.startOrFind(requested(accountId), "r");
     const second = await store.startOrFind(requested(accountId, "b"), "r");
     expect(second.id).not.toBe(first.id);
     expect(await store.cancel(accountId, first.id, clock.now(), "r")).toBeUndefined();
-    expect(await store.cancel(stranger, second.id, clock.now(), "r")).toBeUndefined();
+    expect(await store.cancel(otherAddress, second.id, clock.now(), "r")).toBeUndefined();
     const cancelled = { ...second, cancelledAt: clock.now() };
     for (let i = 0; i < 3; i++) {
       expect(await store.cancel(accountId, second.id, clock.now(), "r")).toEqual(cancelled);
@@ -51,7 +51,7 @@ describe("time locks in Postgres", () => {
     expect(await store.list(accountId, later(2_000))).toEqual([]);
   });
 
-  it("requests that follow each other within a week are one row, whatever they ask for", async () => {
+  it("requests that follow each other within a week are one series, also for different keys", async () => {
     const accountId = uuidv7(clock);
     const store = prismaTimeLockStore(prisma);
     const DAY = 24 * 3_600_000;

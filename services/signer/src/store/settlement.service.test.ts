@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { uuidv7 } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import { openFeesWindow, type Reservation, windowsAt } from "../budget/budget.ts";
-import { NODE_LAG, REFERENCE_EXPIRY, settleReservations } from "../domain/settle-reservations.ts";
+import { NODE_LAG_BLOCKS, REFERENCE_EXPIRY_BLOCKS, settleReservations } from "../domain/settle-reservations.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
 import { clock, FEES, newLog, replicas } from "../testing/store-fixture.ts";
@@ -10,7 +10,7 @@ import type { PrismaClient } from "./generated/client.ts";
 import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 
-const EXPIRED = REFERENCE_EXPIRY + NODE_LAG;
+const EXPIRED = REFERENCE_EXPIRY_BLOCKS + NODE_LAG_BLOCKS;
 const settlerOf = (
   prisma: PrismaClient,
   onUnderestimated?: (count: number) => void,
@@ -29,28 +29,31 @@ interface Believing {
   inclusion?: number;
 }
 
-/** A chain of its own for each test: one account on it, with a budget for so many transactions at their full price. */
+/**
+ * A chain of its own for each test: one account on it, with a budget for so many transactions at their full
+ * price.
+ */
 let chains = 0;
-function newWorld(room = 2, believing: Believing = {}, openRoom = 1_000_000) {
+function newWorld(limit = 2, believing: Believing = {}, openLimit = 1_000_000) {
   const chainName = `chain-${chains++}`;
   const accountId = uuidv7(clock);
   const [one, other] = replicas;
   const logs = [newLog(one), newLog(other)];
   const rule = (fees?: number) => [{ windowSeconds: 3600, count: undefined, computation: undefined, fees }];
-  const wish = (sequence: number, change: Partial<Reservation> = {}): Reservation => ({
+  const reservation = (sequence: number, change: Partial<Reservation> = {}): Reservation => ({
     chainName,
     proposal: `aa/1/${sequence}`,
     referenceBlock: "block 1",
     amounts: { count: 1, computation: 999, fees: FEES },
     windows: [
-      ...windowsAt("account", accountId, rule(room * FEES), clock.now()),
+      ...windowsAt("account", accountId, rule(limit * FEES), clock.now()),
       ...windowsAt("service", "all", rule(), clock.now()),
-      openFeesWindow(accountId, openRoom * FEES),
+      openFeesWindow(accountId, openLimit * FEES),
     ],
     ...change,
   });
   const sign = (sequence: number, change: Partial<Reservation> = {}, replica = 0) =>
-    logs[replica]!.append(auditEntry({ accountId, time: clock.now() }), wish(sequence, change)).then(
+    logs[replica]!.append(auditEntry({ accountId, time: clock.now() }), reservation(sequence, change)).then(
       () => "signed",
       (error) => error.metadata?.reason ?? String(error),
     );
@@ -59,11 +62,12 @@ function newWorld(room = 2, believing: Believing = {}, openRoom = 1_000_000) {
     prisma = one,
   ) => {
     const { executed = [], took = 100, sealedHeight = 10n, latestHeight = sealedHeight } = change;
-    // A mark has whole milliseconds: what was reserved in the one that has just begun is after it, and left for the next report.
+    // A mark has whole milliseconds: what was reserved in the one that has just begun is after it, and left
+    // for the next report.
     await prisma.$queryRaw`SELECT pg_sleep(0.001)::text`;
     const { mark } = await prismaSettlementStore(prisma).begin(chainName);
-    const told = executed.map((sequence) => ({ proposal: `aa/1/${sequence}`, computation: took, fees: took }));
-    return settlerOf(prisma, undefined, believing)({ chainName, mark, sealedHeight, latestHeight, executed: told });
+    const reported = executed.map((sequence) => ({ proposal: `aa/1/${sequence}`, computation: took, fees: took }));
+    return settlerOf(prisma, undefined, believing)({ chainName, mark, sealedHeight, latestHeight, executed: reported });
   };
   const used = async () => {
     const where = { chainName, NOT: { budget: { startsWith: "open/" } } };
@@ -76,11 +80,11 @@ function newWorld(room = 2, believing: Believing = {}, openRoom = 1_000_000) {
     const row = await one.budgetUsage.findFirst({ where: { chainName, budget: { startsWith: "open/" } } });
     return row && Number(row.fees);
   };
-  return { chainName, sign, report, used, openFees, wish };
+  return { chainName, sign, report, used, openFees, reservation };
 }
 
 describe("settling reservations", { timeout: 60_000 }, () => {
-  it("lowers to what the chain took, once, and there is room again", async () => {
+  it("lowers to what the chain took, once, and its budget is free again", async () => {
     const { sign, report, used } = newWorld();
     expect([await sign(1), await sign(2), await sign(3)]).toEqual(["signed", "signed", "BudgetExceeded"]);
     expect(await report({ executed: [1] })).toEqual({ settled: 1, released: 0 });
@@ -102,7 +106,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([1, 100, 100]);
   });
 
-  it("what a lying account service tells of as executed is charged in full when it is signed again", async () => {
+  it("what a lying account service reports as executed is charged in full when it is signed again", async () => {
     const { chainName, sign, report, used } = newWorld(4);
     const cheap = { count: 1, computation: 1, fees: 1 };
     await sign(1, { amounts: cheap });
@@ -135,7 +139,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([1, 1, 1]);
   });
 
-  it("a creation is never settled, whatever is told: its accounts stay counted, and more of them count", async () => {
+  it("a creation is never settled by any report: its accounts stay counted, and more of them count", async () => {
     const { chainName, sign, report, used } = newWorld();
     const creation = (count: number, referenceBlock: string) => ({
       referenceBlock,
@@ -151,16 +155,16 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([20, 0, 0]);
   });
 
-  it("never takes more than was reserved, and tells of it", async () => {
+  it("never takes more than was reserved, and counts the difference", async () => {
     const { chainName, sign, used } = newWorld(1);
     await sign(1);
-    let told = 0;
+    let reported = 0;
     const settle = settlerOf(replicas[0], (count) => {
-      told += count;
+      reported += count;
     });
     const executed = [{ proposal: "aa/1/1", computation: 1_000, fees: 9 * FEES }];
     await settle({ chainName, mark: new Date(), latestHeight: 1n, sealedHeight: 1n, executed });
-    expect(told).toBe(1);
+    expect(reported).toBe(1);
     expect(await used()).toEqual([1, 999, FEES]);
   });
 
@@ -186,7 +190,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([1, 100, 100]);
   });
 
-  it("a newer reference block begins the wait anew; the same one does not", async () => {
+  it("a newer reference block begins the wait again; the same one does not", async () => {
     const { sign, report, used } = newWorld();
     await sign(1);
     await report({ sealedHeight: 10n });
@@ -226,7 +230,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(referenceSeconds({} as ChainPolicy)).toBe(900);
   });
 
-  it("what is told of as executed has cost an inclusion at the least, and nothing of its count comes back", async () => {
+  it("what is reported as executed has cost an inclusion at the least, and nothing of its count comes back", async () => {
     const { sign, report, used } = newWorld(2, { inclusion: 10_000 });
     await sign(1);
     expect(await report({ executed: [1], took: 0 })).toEqual({ settled: 1, released: 0 });
@@ -319,7 +323,8 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     await Promise.all(reporting);
     const open = await replicas[0].budgetReservation.findMany({ where: { chainName, settledAt: null } });
     const sum = (key: "computation" | "fees") => open.reduce((total, row) => total + Number(row[key]), taken);
-    // All in one window: what the chain took of each that was settled, and what is reserved of those that wait.
+    // All in one window: what the chain took of each that was settled, and what is reserved of those that
+    // wait.
     expect((await used())!.slice(1)).toEqual([sum("computation"), sum("fees")]);
     expect(await openFees()).toBe(sum("fees") - taken);
   });

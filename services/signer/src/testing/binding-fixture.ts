@@ -28,7 +28,7 @@ export const someBinding = (change: Partial<Binding> = {}): Binding => ({
   ...change,
 });
 
-/** A binding that stands in the database. */
+/** A binding that is in the database. */
 export async function bound(): Promise<Binding> {
   const binding = someBinding();
   await prismaBindingStore(plainPrisma()).insert(binding, { now: clock.now(), requestId: "" });

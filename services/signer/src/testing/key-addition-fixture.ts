@@ -6,7 +6,7 @@ import { account, asked, byDevice, policy, state, transaction, tx } from "./poli
 
 export const newDevice = generateKeyPair();
 const requestId = "01900000-0000-7000-8000-0000000000f1";
-/** The token of a device that asks to be let in. */
+/** The token of a device that is being enrolled. */
 export const ephemeral: Partial<VerifiedToken> = {
   scope: "sign",
   sessionId: requestId,
@@ -25,7 +25,7 @@ export const addition = (userKey: PublicKey = newDevice.publicKey, change: Parti
   ...change,
 });
 
-/** The addition as it comes to the paymaster: signed by the server key, and by whoever approved. */
+/** The addition as it comes to the paymaster: signed by the server key and the approving device. */
 export async function paid(payload = addition(), by = "vault") {
   const { signature } = await transaction(asked(payloadMessage(payload)));
   state.records = [];

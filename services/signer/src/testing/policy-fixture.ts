@@ -38,7 +38,7 @@ export const account: Binding = {
   serverKeyIndex: 0,
   serverKeyVersion: 1,
 };
-export const stranger = "179b6b1cb6755e31";
+export const otherAddress = "179b6b1cb6755e31";
 export const policy: ChainPolicy = {
   chainName,
   paymaster: { address: "f3fcd2c1a78f5eee", keyId: 0 },
@@ -79,7 +79,7 @@ export const vault = createKeystoreVault({
   chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
 });
 
-/** What the rules saw and left behind; made anew for each test. */
+/** What the rules saw and left behind; new for each test. */
 export const state: {
   records: AuditEntry[];
   reserved: Reservation[];
@@ -104,7 +104,7 @@ export const store: BindingStore = {
   bound: async (_, ids) => state.bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
 };
 export const audit = {
-  admit: () => undefined,
+  requireWithinLimit: () => undefined,
   noteRefusal: () => undefined,
   head: () => undefined,
   append: async (entry: AuditEntry, reservation?: Reservation) => {

@@ -4,15 +4,16 @@ import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from 
 
 export interface AwsKmsOptions {
   readonly region: string;
-  /** Instead of the region's own, for stand-ins and private endpoints. */
+  /** Instead of the region's own: for tests and private endpoints. */
   readonly endpoint?: string | undefined;
 }
 
 const TIMEOUT_MS = 3000;
 
 /**
- * AWS KMS: keys of spec ECC_NIST_P256 with usage SIGN_VERIFY, named by id, ARN or alias. It knows no SHA3, so it is given the digest (MessageType DIGEST).
- * Credentials come from where the AWS SDK looks: the role of the pod or machine, files, variables.
+ * Opens AWS KMS: keys of spec ECC_NIST_P256 with usage SIGN_VERIFY, named by id, ARN or alias. It does not
+ * support SHA3, so it gets the digest (MessageType DIGEST). Credentials come from the places that the AWS SDK
+ * searches: the role of the pod or machine, files, variables.
  */
 export function awsKms({ region, endpoint }: AwsKmsOptions): KeyHolder {
   const client = new KMSClient({ region, ...(endpoint && { endpoint }), maxAttempts: 2 });

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import type { Logger } from "@countersign/core";
 
 /**
- * A core dump has all keys in it. A program cannot forbid its own from JavaScript, so whoever starts the signer does (`ulimit -c 0`, `ulimits: core: 0`,
- * LimitCORE=0); here it is only looked at, where the system tells.
+ * Logs a warning where core dumps are enabled: a core dump contains all keys. A program cannot disable its
+ * own from JavaScript; the command that starts the signer does (`ulimit -c 0`, `ulimits: core: 0`,
+ * LimitCORE=0). Where the system has no such file, nothing is checked.
  */
 export function warnOfCoreDumps(logger: Pick<Logger, "warn">, limitsFile = "/proc/self/limits"): void {
   let limits: string;

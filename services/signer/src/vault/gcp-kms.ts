@@ -7,7 +7,7 @@ import { holderUnavailable, type KeyHolder, KeyHolderError, p256FromSpki } from 
 export interface GcpKmsOptions {
   /** A service account's file; absent: where Google's library looks (the workload's own identity). */
   readonly credentialsFile?: string | undefined;
-  /** Instead of https://cloudkms.googleapis.com, for stand-ins. Then `accessToken` stands for the library. */
+  /** Instead of https://cloudkms.googleapis.com, for tests. Then `accessToken` replaces the library. */
   readonly endpoint?: string | undefined;
   readonly accessToken?: () => Promise<string>;
 }
@@ -42,9 +42,10 @@ function requireChecksum(bytes: Uint8Array, expected: number): void {
 }
 
 /**
- * Google Cloud KMS over its REST interface: key versions of algorithm EC_SIGN_P256_SHA256, named projects/…/cryptoKeyVersions/n. It knows no SHA3 there, so it
- * is given our digest in the place of its own SHA-256. Checksums in both directions are compared, as Google's
- * documentation of data integrity asks for; an answer without them is refused.
+ * Opens Google Cloud KMS over its REST interface: key versions of algorithm EC_SIGN_P256_SHA256, named
+ * projects/…/cryptoKeyVersions/n. It does not support SHA3, so it gets our digest in the place of its own
+ * SHA-256. Checksums in both directions are compared, as Google's documentation of data integrity requires;
+ * an answer without them is refused.
  */
 export function gcpKms(options: GcpKmsOptions): KeyHolder {
   const { credentialsFile, endpoint = "https://cloudkms.googleapis.com" } = options;

@@ -5,7 +5,7 @@ import type { PublicKey } from "@countersign/keys";
 export interface KeyHolder {
   /** Of the key with the holder's own name. Errors: KeyHolderError where it is none on P-256. */
   publicKey(id: string): Promise<PublicKey>;
-  /** r||s, 64 bytes, over a digest of 32 bytes, whatever hash it is of. Errors: KeyHolderError, Unavailable. */
+  /** r||s, 64 bytes, over a digest of 32 bytes of any hash. Errors: KeyHolderError, Unavailable. */
   signDigest(id: string, digest: Uint8Array): Promise<Uint8Array>;
   close(): void;
 }
@@ -15,7 +15,7 @@ export class KeyHolderError extends Error {
   override readonly name = "KeyHolderError";
 }
 
-/** The holder did not answer; what it said stands in the log and not in the answer. */
+/** The error for a holder that did not answer; its own message is logged and not sent. */
 export const holderUnavailable = (cause: unknown): AppError =>
   new AppError("Unavailable", { retryAfterSeconds: 1, detail: "a vault did not answer", cause });
 

@@ -21,7 +21,9 @@ const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 }
 export const keystoreContent = z.object({
   /** Of server keys of version 1. */
   rootSecret: hex32,
-  /** Of later versions of server keys, each with a secret of its own, so that a leaked one tells nothing of the next. */
+  /**
+   * Later versions of server keys, each with its own secret, so that a leaked one does not reveal the next.
+   */
   laterRoots: z.array(z.object({ version: z.int().min(2), secret: hex32 })).optional(),
   /** Absent in a keystore that was made before there were checkpoints; `keys create` adds it. */
   audit: versions.optional(),
@@ -37,7 +39,7 @@ const envelope = z.object({
   ciphertext: z.string(),
 });
 
-/** The file is damaged, of another format, or the passphrase is wrong; which of them, nobody is told. */
+/** The file is damaged, of another format, or the passphrase is wrong; the message does not say which. */
 export class KeystoreError extends Error {
   override readonly name = "KeystoreError";
 }
@@ -63,8 +65,9 @@ export function readKeystore(file: string, passphrase: string): KeystoreContent 
 }
 
 /**
- * Replaces the file as one step: a crash leaves the old one or the new one. With `isNew` an existing file stays as it is: of two processes that make a keystore at once
- * the first one's keys must stand, since they may be on chain already.
+ * Replaces the file in one step: a crash leaves the old one or the new one. With `isNew` an existing file is
+ * kept: of two processes that create a keystore at once, the first one's keys must stay, since they may be on
+ * chain already.
  */
 function writeKeystore(file: string, passphrase: string, content: KeystoreContent, isNew: boolean): void {
   const salt = randomBytes(16);
@@ -101,7 +104,10 @@ function writeKeystore(file: string, passphrase: string, content: KeystoreConten
   closeSync(directory);
 }
 
-/** Runs `change` while no other command changes the file; what a killed one left behind must be removed by hand. Errors: KeystoreError. */
+/**
+ * Runs `change` while no other command changes the file. The lock of a killed command must be removed by
+ * hand. Errors: KeystoreError.
+ */
 function withLock<T>(file: string, change: () => T): T {
   const lock = `${file}.lock`;
   try {
@@ -133,7 +139,7 @@ export function ensureKeystore(file: string, passphrase: string, chainName: stri
     const { chains, audit = firstVersion() } = now;
     const added = Object.hasOwn(chains, chainName) ? chains : { ...chains, [chainName]: keys() };
     writeKeystore(file, passphrase, { ...now, audit, chains: added }, false);
-    // What stands in the file, not what was meant to.
+    // The file's content, not the intended one.
     return readKeystore(file, passphrase);
   });
 }

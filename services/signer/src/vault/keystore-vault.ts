@@ -6,7 +6,7 @@ import { p256PrivateKey } from "./p256.ts";
 import { deriveServerScalar } from "./server-key.ts";
 import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
 
-const CACHED_KEYS = 10_000;
+const MAX_CACHED_KEYS = 10_000;
 
 function chainKeys({ chains }: KeystoreContent, chainName: string) {
   const keys = Object.hasOwn(chains, chainName) ? chains[chainName] : undefined;
@@ -19,14 +19,17 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
   const roots = serverRoots(content);
   const cache = new Map<string, KeyObject>();
 
-  /** The keys that stand in the file, found by version or the newest. */
+  /** The key of the file, by version or the newest. */
   const stored = (key: AuditKeyReference | (KeyReference & { role: "creator" | "paymaster" })) => {
     const keys = key.role === "audit" ? (content.audit ?? []) : chainKeys(content, key.chainName)[key.role];
     const found = key.version === undefined ? keys.at(-1) : keys.find(({ version }) => version === key.version);
     if (!found) throw new KeystoreError(`the keystore has no such ${key.role} key`);
     return found;
   };
-  /** Errors: KeystoreError for a version that this keystore has no root secret of: another one's key must not stand in for it. */
+  /**
+   * Errors: KeystoreError for a version without a root secret in this keystore: no other version's key may
+   * replace it.
+   */
   const rootOf = (version: number): Buffer => {
     const root = roots.find((each) => each.version === version);
     if (!root) throw new KeystoreError(`the keystore has no root secret of server keys of version ${version}`);
@@ -44,7 +47,7 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
       cache.delete(id); // re-inserted below: the map's order is the order of use
     else found = p256PrivateKey(scalarOf(key));
     cache.set(id, found);
-    if (cache.size > CACHED_KEYS) cache.delete(cache.keys().next().value!);
+    if (cache.size > MAX_CACHED_KEYS) cache.delete(cache.keys().next().value!);
     return found;
   };
 

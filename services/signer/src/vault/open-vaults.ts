@@ -47,7 +47,10 @@ async function open(settings: z.output<typeof holder>): Promise<KeyHolder> {
   }
 }
 
-/** The keystore's vault with the keys that the vaults file places elsewhere; `path` undefined: none. Errors: ConfigError, KeyHolderError, Unavailable. */
+/**
+ * Opens the keystore's vault with the keys that the vaults file places elsewhere; without `path` there are
+ * none. Errors: ConfigError, KeyHolderError, Unavailable.
+ */
 export async function openVaults(keystore: Vault, path: string | undefined): Promise<{ vault: Vault; close(): void }> {
   if (!path) return { vault: keystore, close: () => undefined };
   const { vaults, keys } = readJsonFile(path, file);

@@ -9,7 +9,10 @@ export async function auditPublicKeys(vault: Vault): Promise<Map<number, PublicK
   return new Map(await Promise.all(keys));
 }
 
-/** The public halves of creator and paymaster on a chain in every version: none of them may ever be a user's key. */
+/**
+ * Returns the public halves of creator and paymaster on a chain in every version: none of them may ever be a
+ * user's key.
+ */
 export async function ownPublicKeys(vault: Vault, chainName: string): Promise<PublicKey[]> {
   const references = (["creator", "paymaster"] as const).flatMap((role) =>
     vault.versions(role, chainName).map((version) => ({ role, chainName, version })),

@@ -2,7 +2,8 @@ import { type PublicKey, parsePublicKey } from "@countersign/keys";
 import koffi from "koffi";
 import { holderUnavailable, type KeyHolder, KeyHolderError } from "./key-holder.ts";
 
-// Of PKCS #11 v2.40 what signing needs. CK_ULONG is C's long; structures are packed as C does on everything but Windows.
+// The part of PKCS #11 v2.40 that signing needs. CK_ULONG is C's long; structures are packed as in C, except
+// on Windows.
 const CKR_OK = 0n;
 const CKR_ALREADY_INITIALIZED = 0x191n;
 const CKR_USER_ALREADY_LOGGED_IN = 0x100n;
@@ -25,7 +26,9 @@ export interface Pkcs11Options {
   readonly pin: string;
 }
 
-/** An attribute of a template: its value's place is an address, so the buffer must live as long as the call. */
+/**
+ * An attribute of a template. It holds the address of its value, so the buffer must live as long as the call.
+ */
 interface Attribute {
   readonly type: bigint;
   readonly value: Buffer;
@@ -68,8 +71,9 @@ function check(name: string, code: number | bigint, ...accepted: readonly bigint
 }
 
 /**
- * An HSM or its like behind PKCS #11: EC keys on P-256 named by their label, private and public part alike. CKM_ECDSA signs a digest whatever its hash is, so
- * SHA3-256 needs nothing of the device. One session; signatures go one after the other on a thread of their own. Errors: KeyHolderError.
+ * Opens an HSM or similar device behind PKCS #11: EC keys on P-256 named by their label, private and public
+ * part alike. CKM_ECDSA signs a digest of any hash, so that the device need not support SHA3-256. One
+ * session; signatures are made one after another on a thread of their own. Errors: KeyHolderError.
  */
 export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Promise<KeyHolder> {
   const api = load(module);

@@ -20,15 +20,16 @@ type StoredReference = AuditKeyReference | Exclude<KeyReference, { role: "server
 const chainOf = (key: StoredReference) => (key.role === "audit" ? undefined : key.chainName);
 
 /**
- * The keystore file's vault with some keys held elsewhere. Asks each holder for its public keys and for one signature, so that a key that cannot sign stops
- * the start and not a person. Errors: KeyHolderError, Unavailable.
+ * Combines the keystore file's vault with keys that are held elsewhere. Requests each holder's public keys
+ * and one signature, so that a key that cannot sign fails the start and not a user's request. Errors:
+ * KeyHolderError, Unavailable.
  */
 export async function createRoutedVault(keystore: Vault, keys: readonly HeldKey[]): Promise<Vault> {
   const held = new Map<HeldKey, PublicKey>();
   for (const key of keys) {
     const publicKey = await key.holder.publicKey(key.id);
     if ([...held.values()].some((other) => samePublicKey(other, publicKey)))
-      throw new KeyHolderError("one key stands for two in the vaults file");
+      throw new KeyHolderError("the vaults file names one key twice");
     const probe = Buffer.from("countersign: a key is tried at the start");
     const signature = await key.holder.signDigest(key.id, hash("sha256", probe, "buffer"));
     if (!verifySignature(publicKey, probe, signature, "sha256"))

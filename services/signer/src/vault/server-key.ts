@@ -5,8 +5,9 @@ const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc6
 const SALT = "countersign/server-key";
 
 /**
- * The private scalar of a server key: HKDF-SHA256 (RFC 5869) of the root secret over chain, account id, version and a counter; a candidate
- * outside of 1…n−1 is rejected and the next counter tried, so that scalars are uniform. 32 bytes.
+ * Returns the private scalar of a server key: HKDF-SHA256 (RFC 5869) of the root secret over chain, account
+ * id, version and a counter. A candidate outside of 1…n−1 is rejected and the next counter tried, so that
+ * scalars are uniform. 32 bytes.
  */
 export function deriveServerScalar(
   rootSecret: Uint8Array,

@@ -13,9 +13,9 @@ export interface VaultSettings {
 }
 
 /**
- * Opens the keystore and the vaults of the vaults file; they close with the process. Errors: ConfigError where
- * the keystore lacks the server keys of a version that a chain wants: this replica could not sign for accounts
- * that others have rotated.
+ * Opens the keystore and the vaults of the vaults file; they close with the process. Errors: ConfigError
+ * where the keystore lacks the server keys of a version that a chain wants: this replica could not sign for
+ * accounts that others have rotated.
  */
 export async function startVault(
   { keystoreFile, vaultsFile, secrets, chains }: VaultSettings,

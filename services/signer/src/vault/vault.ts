@@ -1,6 +1,9 @@
 import type { PublicKey } from "@countersign/keys";
 
-/** Which key signs. Server keys are derived, one per account, chain and version; the others are the service's own. */
+/**
+ * The key that signs. Server keys are derived, one per account, chain and version; the others are the
+ * service's own.
+ */
 export type KeyReference =
   | {
       readonly role: "creator" | "paymaster";
@@ -20,10 +23,15 @@ export interface AuditKeyReference {
 export interface Vault {
   /** P-256. Errors: UnknownChain for a chain that the vault holds no keys of. */
   publicKey(key: KeyReference | AuditKeyReference): Promise<PublicKey>;
-  /** All versions of one of the service's own keys, the oldest first; of server keys those that can be derived. */
+  /**
+   * All versions of one of the service's own keys, the oldest first; of server keys those that can be
+   * derived.
+   */
   versions(role: "creator" | "paymaster" | "audit" | "server", chainName?: string): readonly number[];
   /** The version that `sign` uses; for the audit record. */
   version(key: KeyReference | AuditKeyReference): number;
-  /** Raw r||s, 64 bytes, ECDSA on P-256 over the SHA3-256 of `message`, with the audit key over its SHA-256. */
+  /**
+   * Raw r||s, 64 bytes, ECDSA on P-256 over the SHA3-256 of `message`, with the audit key over its SHA-256.
+   */
   sign(key: KeyReference | AuditKeyReference, message: Uint8Array): Promise<Uint8Array>;
 }

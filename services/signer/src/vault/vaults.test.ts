@@ -38,14 +38,14 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>
 
 const requests: { path: string; headers: IncomingMessage["headers"]; body: Record<string, unknown> }[] = [];
 let down = false;
-/** What an answer of Google's stand-in has instead of the right values. */
+/** Wrong values in an answer of the fake Google service. */
 let damage: Record<string, unknown> = {};
 afterEach(() => {
   damage = {};
 });
 
 /** Both services' interfaces as their references describe them. */
-const standIn: Server = createServer(async (request, response) => {
+const fakeService: Server = createServer(async (request, response) => {
   const body = await bodyOf(request);
   const path = request.url!;
   requests.push({ path, headers: request.headers, body });
@@ -87,8 +87,8 @@ const standIn: Server = createServer(async (request, response) => {
 const gcpId = "projects/p/locations/l/keyRings/r/cryptoKeys/paymaster/cryptoKeyVersions/1";
 let holders: Record<string, { holder: KeyHolder; id: string; secp: string }>;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => standIn.listen(0, "127.0.0.1", resolve));
-  const endpoint = `http://127.0.0.1:${(standIn.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => fakeService.listen(0, "127.0.0.1", resolve));
+  const endpoint = `http://127.0.0.1:${(fakeService.address() as AddressInfo).port}`;
   process.env.AWS_ACCESS_KEY_ID = "AKIATEST";
   process.env.AWS_SECRET_ACCESS_KEY = "secret-of-the-test";
   holders = {
@@ -104,10 +104,10 @@ afterAll(async () => {
   delete process.env.AWS_ACCESS_KEY_ID;
   delete process.env.AWS_SECRET_ACCESS_KEY;
   for (const { holder } of Object.values(holders)) holder.close();
-  await new Promise((resolve) => standIn.close(resolve));
+  await new Promise((resolve) => fakeService.close(resolve));
 });
 
-describe.each(["aws", "gcp"])("the key service %s, by a stand-in of its interface", (name) => {
+describe.each(["aws", "gcp"])("the key service %s, by a fake of its interface", (name) => {
   it("answers its public key and signs digests in the form of the chain", async () => {
     const { holder, id } = holders[name]!;
     expect(await holder.publicKey(id)).toEqual(publicKeyOf(key.publicKey));
@@ -146,7 +146,7 @@ describe.each(["aws", "gcp"])("the key service %s, by a stand-in of its interfac
     await expect(holder.publicKey(secp)).rejects.toThrow("is not");
   });
 
-  it("is Unavailable where the service refuses, and tells nobody why", async () => {
+  it("is Unavailable where the service refuses, and does not reveal why", async () => {
     const { holder, id } = holders[name]!;
     down = true;
     await expect(holder.signDigest(id, digest)).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe("keys in several vaults", () => {
       { role: "audit", version: 2, holder, id: "x" },
       { role: "creator", chainName, version: 2, holder, id: "x" },
     ] as const;
-    await expect(createRoutedVault(keystore, both)).rejects.toThrow("stands for two");
+    await expect(createRoutedVault(keystore, both)).rejects.toThrow("names one key twice");
   });
 });
 
@@ -265,7 +265,7 @@ describe("the vaults file", () => {
     writeFileSync(file, JSON.stringify(content));
     return openVaults(keystore, file);
   };
-  const endpoint = () => `http://127.0.0.1:${(standIn.address() as AddressInfo).port}`;
+  const endpoint = () => `http://127.0.0.1:${(fakeService.address() as AddressInfo).port}`;
   const place = { role: "paymaster", chainName, version: 2, vault: "aws", id: "alias/paymaster" };
 
   it("places a version in a vault", async () => {

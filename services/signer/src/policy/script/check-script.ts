@@ -2,25 +2,25 @@ import type { DecodedMessage } from "@countersign/flow";
 import { refusal } from "../refusal.ts";
 import type { KnownScripts } from "./known-scripts.ts";
 import { accountStays } from "./rules/account-escapes.ts";
-import { freeEntitlementsOnly } from "./rules/entitlements.ts";
+import { allowedEntitlementsOnly } from "./rules/entitlements.ts";
 import { noDeniedContract } from "./rules/lists.ts";
-import { noRulingMember } from "./rules/members.ts";
+import { forbidPrivilegedMembers } from "./rules/members.ts";
 import type { ScriptContext, ScriptPolicy, ScriptRule, Violation } from "./rules/rule.ts";
 import { cadenceOwnedAccountStays, pathsAreLiteral, typesAreConcrete } from "./rules/storage-calls.ts";
 import { noEntitledCapability } from "./rules/strict.ts";
 import { noAccountInTypes } from "./rules/types.ts";
-import { asManyAccounts, noShadows, oneTransaction, understood } from "./rules/understood.ts";
+import { accountCountMatchesAuthorizers, noShadows, oneTransaction, understood } from "./rules/understood.ts";
 import type { ScriptFacts } from "./script-facts.ts";
 
 /** The rules of a custom script, in the order in which they apply: the first violation is the answer. */
 export const SCRIPT_RULES: readonly ScriptRule[] = [
   understood,
   oneTransaction,
-  asManyAccounts,
+  accountCountMatchesAuthorizers,
   noShadows,
   noDeniedContract,
-  freeEntitlementsOnly,
-  noRulingMember,
+  allowedEntitlementsOnly,
+  forbidPrivilegedMembers,
   noAccountInTypes,
   cadenceOwnedAccountStays,
   typesAreConcrete,

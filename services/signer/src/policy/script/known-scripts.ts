@@ -38,7 +38,10 @@ interface Entry {
   owner: string | undefined;
 }
 
-/** What was not understood may have been our own weakness, a worker that was killed: it is tried again after this. */
+/**
+ * A script may have failed because of the signer itself, such as a killed worker: it is read again after
+ * this.
+ */
 const RETRY_MS = 60_000;
 
 /** Moves a key to the end, where what was used last is. */

@@ -14,7 +14,7 @@ const scripts = createKnownScripts({ reader: undefined, clock: new FixedClock() 
 const transaction = signTransaction({ ...signing, scripts });
 
 describe("without a parser", () => {
-  it("no free script is signed, however harmless", async () => {
+  it("no custom script is signed, however harmless", async () => {
     expect(await refusal(transaction(asked(payloadMessage(tx()))))).toBe("ScriptNotUnderstood");
   });
 

@@ -39,7 +39,7 @@ const BUILT_IN =
 
 describe("names of the language", () => {
   it.each([...new Set([...ACCOUNT_ENTITLEMENTS, ...VALUES, ...PARTS, ...BUILT_IN])])(
-    "%s stands for nothing else",
+    "%s has one meaning",
     async (name) => {
       await refused(`import ${name} from 0x02\ntransaction { prepare(a: &Account) {} }`, "ScriptNotUnderstood");
       await refused(`import Foo as ${name} from 0x02\ntransaction { prepare(a: &Account) {} }`, "ScriptNotUnderstood");
@@ -112,7 +112,7 @@ describe("types", () => {
     "@Foo.Vault",
     "Capability<&Foo.Thing>",
     "Capability<&{Foo.Shown}>",
-  ])("%s tells what it is", async (type) => {
+  ])("%s is concrete", async (type) => {
     const taken = type.startsWith("@") ? `destroy a.storage.load<${type}>(from: /storage/x)` : undefined;
     const what = script(taken ?? `a.storage.load<${type}>(from: /storage/x)`);
     if (type.includes("{Foo")) await refused(what, "ForbiddenType");

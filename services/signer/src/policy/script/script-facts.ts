@@ -6,7 +6,10 @@ import type { PrepareParameter } from "./facts/prepare.ts";
 import type { StorageCall } from "./facts/storage-calls.ts";
 import type { TypeUse } from "./facts/types.ts";
 
-/** What the syntax tree of a script says, as far as rules ask for it. Knows no policy and no account: it is the same for everybody, for ever. */
+/**
+ * What the syntax tree of a script shows, as far as rules need it. Independent of policy and account, so it
+ * never changes.
+ */
 export interface ScriptFacts {
   /** Why nothing else is known; empty where the script was understood. */
   readonly problem: string;

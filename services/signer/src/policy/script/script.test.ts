@@ -152,7 +152,7 @@ describe("the policy", () => {
     expect(await refusal(ask(SAVE))).toBe("SwitchedOff");
   });
 
-  it("stands in every record", async () => {
+  it("is in every record", async () => {
     use({ version: "script-1/of-a-test" });
     await ask(SAVE);
     expect(state.records[0]?.policyVersion).toBe("script-1/of-a-test");

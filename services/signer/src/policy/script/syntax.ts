@@ -1,4 +1,7 @@
-/** A node of Cadence's syntax tree as cadence-parser/encode.go writes it: its Go type, where it begins, and its children by their Go names. */
+/**
+ * A node of Cadence's syntax tree as cadence-parser/encode.go writes it: its Go type, its position, and its
+ * children by their Go names.
+ */
 export interface SyntaxNode {
   readonly node: string;
   /** "line:column"; lines count from 1, columns from 0. */

@@ -22,7 +22,7 @@ const METHODS: Readonly<Record<string, ReadonlySet<string>>> = {
 
 const isFunction = ({ node }: SyntaxNode) => node === "FunctionExpression" || node === "FunctionDeclaration";
 
-/** Whether the account is inside of a function of its own: a closure outlives the line that it stands in. */
+/** Whether the account is inside a function of the script: a closure outlives its line. */
 const inClosure = (ancestors: readonly SyntaxNode[]) =>
   ancestors.some((node, i) => isFunction(node) && ancestors[i - 1]?.node !== "SpecialFunctionDeclaration");
 
@@ -47,7 +47,10 @@ function isDirect(names: readonly string[], called: boolean): boolean {
   return called && (METHODS[names.slice(0, -1).join(".")]?.has(method) ?? false);
 }
 
-/** The imported contract whose function gets the whole account as an argument: `Contract.function(account)`. */
+/**
+ * Returns the imported contract whose function gets the whole account as an argument:
+ * `Contract.function(account)`.
+ */
 function recipient(ancestors: readonly SyntaxNode[], imports: readonly Imported[]): Imported | undefined {
   const [invocation, argument] = ancestors.slice(-2);
   if (argument?.node !== "Argument" || invocation?.node !== "InvocationExpression") return undefined;

@@ -65,7 +65,10 @@ function controllerNames(program: SyntaxNode): Set<string> {
   return names;
 }
 
-/** Whether the controller is used in place: a member of it is read or called, a list is counted through, or it is bound to a name that is watched as well. */
+/**
+ * Whether the controller is used in place: a member of it is read or called, a list is counted through, or it
+ * is bound to a name that is checked as well.
+ */
 function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: readonly Imported[]): boolean {
   let inner = node;
   let i = ancestors.length - 1;
@@ -84,7 +87,8 @@ function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: re
 }
 
 /**
- * `controller.capability` is whatever was issued once: it must be told at once what it is. An interface tells it only together with a right: without one, anything with more rights has
+ * `controller.capability` may be any capability that was issued before: the script must cast it at once. A
+ * cast to an interface is enough only with an entitlement: without one, a capability with more rights has
  * that type as well.
  */
 function isNarrowed(member: SyntaxNode, outer: SyntaxNode | undefined, imports: readonly Imported[]): boolean {
@@ -96,8 +100,8 @@ function isNarrowed(member: SyntaxNode, outer: SyntaxNode | undefined, imports: 
 }
 
 /**
- * Where a storage capability controller leaves the script: who has it, has the capability that was issued once. Passing something else than a function literal to
- * `forEachController` lets it leave, too.
+ * Returns where a storage capability controller leaves the script: its holder has the capability that was
+ * issued before. Passing anything but a function literal to `forEachController` lets it leave, too.
  */
 export function controllerUses(
   program: SyntaxNode,

@@ -18,7 +18,10 @@ export interface Shadow {
 export const declarations = (program: SyntaxNode): Declared[] =>
   children(program, "Declarations").map(({ node, at }) => ({ kind: node, at: at ?? "" }));
 
-/** Every name that is declared inside of the transaction: parameters, constants, variables, functions, loop variables. Fields are reached through `self` only. */
+/**
+ * Yields every name that is declared inside the transaction: parameters, constants, variables, functions,
+ * loop variables. Fields are reached through `self` only.
+ */
 export function* declaredNames(program: SyntaxNode): Generator<Shadow & { readonly declaration: SyntaxNode }> {
   for (const [node, ancestors] of walk(program)) {
     const at = node.at ?? "";
@@ -33,8 +36,9 @@ export function* declaredNames(program: SyntaxNode): Generator<Shadow & { readon
 }
 
 /**
- * Names of the language or of an import that the script gives another meaning, imports with a name of the language, and names of prepare's parameters that are declared
- * again: rules go by names.
+ * Returns names with two meanings: names of the language or of an import that the script declares, imports
+ * with a name of the language, and names of prepare's parameters that are declared again. The rules identify
+ * things by name.
  */
 export function shadows(program: SyntaxNode, imports: readonly Imported[]): Shadow[] {
   const imported = new Set(imports.map(({ as }) => as));

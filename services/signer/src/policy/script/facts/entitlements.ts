@@ -1,7 +1,10 @@
 import { child, children, type SyntaxNode } from "../syntax.ts";
 import { type Imported, ownName } from "./imports.ts";
 
-/** The entitlements of a reference type, in either form of set; what is no plain set has a name that no list knows. */
+/**
+ * Returns the entitlements of a reference type, in either form of set. Anything but a plain set gets a name
+ * that no list contains.
+ */
 export function entitlementsOf(reference: SyntaxNode, imports: readonly Imported[]): string[] {
   const authorization = child(reference, "Authorization");
   if (reference.LegacyAuthorized === true && !authorization) return ["auth without entitlements"];

@@ -2,7 +2,7 @@ import { child, children, isNode, type SyntaxNode, text } from "../syntax.ts";
 
 /** A contract that the script imports. */
 export interface Imported {
-  /** Its own name, whatever the script calls it; empty for an import of everything at an address. */
+  /** The contract's own name, not the script's alias; empty for an import of everything at an address. */
   readonly name: string;
   /** What the script calls it. */
   readonly as: string;
@@ -11,7 +11,7 @@ export interface Imported {
   readonly at: string;
 }
 
-/** Every import of the program, also inside of it: rules on names must know what a name stands for. */
+/** Returns every import of the program, also nested ones: rules on names must know what a name means. */
 export function importsOf(program: SyntaxNode): Imported[] {
   return children(program, "Declarations")
     .filter(({ node }) => node === "ImportDeclaration")
@@ -30,11 +30,14 @@ export function importsOf(program: SyntaxNode): Imported[] {
     });
 }
 
-/** The contract that a name of the script stands for. */
+/** Returns the contract that a name of the script refers to. */
 export const importedAs = (name: string, imports: readonly Imported[]): Imported | undefined =>
   imports.find((each) => each.as === name);
 
-/** A qualified name with its contract's own name in front: `F.Vault` is `FlowToken.Vault` after `import FlowToken as F`. */
+/**
+ * Returns a qualified name with its contract's own name first: `F.Vault` is `FlowToken.Vault` after `import
+ * FlowToken as F`.
+ */
 export function ownName(type: SyntaxNode, imports: readonly Imported[]): string {
   const first = text(type, "Identifier");
   const nested = Array.isArray(type.NestedIdentifiers) ? type.NestedIdentifiers.map(String) : [];

@@ -1,5 +1,8 @@
-/** Entitlements of Cadence's `Account` that a free script may ask for. Every other one is refused, also those of versions to come. */
-export const FREE_ENTITLEMENTS: ReadonlySet<string> = new Set([
+/**
+ * Entitlements of Cadence's `Account` that a custom script may ask for. Every other one is refused, also
+ * future ones.
+ */
+export const ALLOWED_ENTITLEMENTS: ReadonlySet<string> = new Set([
   "Storage",
   "SaveValue",
   "LoadValue",
@@ -13,9 +16,12 @@ export const FREE_ENTITLEMENTS: ReadonlySet<string> = new Set([
   "ClaimInboxCapability",
 ]);
 
-/** Cadence's own entitlements on `Account` and its parts: keys, contracts, account capabilities, inbox, and the free ones. */
+/**
+ * Cadence's own entitlements on `Account` and its parts: keys, contracts, account capabilities, inbox, and
+ * the allowed ones.
+ */
 export const ACCOUNT_ENTITLEMENTS: ReadonlySet<string> = new Set([
-  ...FREE_ENTITLEMENTS,
+  ...ALLOWED_ENTITLEMENTS,
   "Keys",
   "AddKey",
   "RevokeKey",

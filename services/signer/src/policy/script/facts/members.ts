@@ -7,10 +7,13 @@ export interface Member {
   readonly at: string;
 }
 
-/** Parts of an account that change who rules it. The name alone counts, whatever stands before it. */
-const RULING = new Set(["keys", "contracts", "inbox"]);
-/** Types made when the script runs cannot be read in it; and HybridCustody's giveOwnership revokes every key. */
-const BLIND = new Set(["issueWithType", "giveOwnership"]);
+/** Parts of an account that change who controls it. The name alone counts, on any receiver. */
+const PRIVILEGED_PARTS = new Set(["keys", "contracts", "inbox"]);
+/**
+ * `issueWithType` takes a type that is made when the script runs; HybridCustody's `giveOwnership` revokes
+ * every key.
+ */
+const FORBIDDEN_FUNCTIONS = new Set(["issueWithType", "giveOwnership"]);
 
 /** What an account has besides: each is known to be harmless where it stands. */
 const ACCOUNT_MEMBERS = new Set(["storage", "capabilities", "address", "balance", "availableBalance"]);
@@ -24,7 +27,7 @@ export function members(program: SyntaxNode, accounts: ReadonlySet<string>): Mem
     if (node.node !== "MemberExpression") continue;
     const receiver = child(node, "Expression");
     const receiverName = text(receiver, "Identifier");
-    if (RULING.has(name) || BLIND.has(name)) found.push({ name, at });
+    if (PRIVILEGED_PARTS.has(name) || FORBIDDEN_FUNCTIONS.has(name)) found.push({ name, at });
     else if (name === "account" && receiver?.node === "MemberExpression" && receiverName === "capabilities")
       found.push({ name: "capabilities.account", at });
     else if (receiver?.node === "IdentifierExpression" && accounts.has(receiverName) && !ACCOUNT_MEMBERS.has(name))

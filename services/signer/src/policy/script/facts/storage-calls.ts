@@ -10,7 +10,10 @@ export type PathFact =
   | { readonly kind: "contract"; readonly contract: string; readonly address: string }
   | { readonly kind: "computed" };
 
-/** A call that takes something out of an account's storage, makes a capability of it, or makes an issued one lead elsewhere ("retarget", which has no type). */
+/**
+ * A call that takes something out of an account's storage, makes a capability of it, or makes an issued one
+ * lead elsewhere ("retarget", which has no type).
+ */
 export interface StorageCall {
   readonly method: "load" | "copy" | "borrow" | "issue" | "retarget";
   /** Undefined where the call names no type. */

@@ -5,7 +5,7 @@ import { ACCOUNT_ENTITLEMENTS, ACCOUNT_PARTS, VALUE_TYPES } from "./language.ts"
 
 /** A type that a storage call names. */
 export interface TypeFacts {
-  /** What keeps it from being known from the script alone: "AnyResource", "{Interface}", …; empty where nothing does. */
+  /** Why the type is not known from the script alone: "AnyResource", "{Interface}", …; empty where it is. */
   readonly vague: string;
   /** Interfaces behind a reference: known enough to be borrowed, not to be taken out. */
   readonly interfaces: boolean;
@@ -29,7 +29,10 @@ export interface TypeUse {
   readonly at: string;
 }
 
-/** Why a type does not tell what it is, or "". `behind`: whether a reference stands before it, so that interfaces will do. */
+/**
+ * Returns why a type is not concrete, or "". `behind`: whether a reference precedes it, so that interfaces
+ * are enough.
+ */
 function vagueness(type: SyntaxNode | undefined, imports: readonly Imported[], behind = false): string {
   const inner = () => vagueness(child(type, "Type"), imports);
   switch (type?.node) {
@@ -78,7 +81,7 @@ export function describeType(type: SyntaxNode | undefined, imports: readonly Imp
   };
 }
 
-/** HybridCustody's name for an account that is owned by somebody: whoever may act on it can revoke every key. */
+/** HybridCustody's name for an owned account: a holder of rights over it can revoke every key. */
 const isOwnedAccount = (name: string) => /^HybridCustody\.(OwnedAccount|Owner\b)/.test(name);
 const isCadenceOwnedAccount = (name: string) => name === "EVM.CadenceOwnedAccount";
 const isOfEvm = (name: string) => name.startsWith("EVM.");

@@ -8,8 +8,9 @@ const where = {
 } as const;
 
 /**
- * An imported contract that gets the account does what the script does not show, now and in the closure that it keeps; so the account is only ever the receiver of a direct call.
- * Contracts on the allow list may get it.
+ * An imported contract that gets the account can do what the script does not show, now and in a closure that
+ * it keeps. So the account is only ever the receiver of a direct call. Contracts on the allow list may get
+ * it.
  */
 export const accountStays: ScriptRule = ({ accountUses }, { policy }) => {
   for (const use of accountUses) {

@@ -1,6 +1,9 @@
 import { at, contractId, type ScriptRule } from "./rule.ts";
 
-/** Contracts that the operator does not want touched, for example because they are known to rob. An import that does not say what it brings may bring them. */
+/**
+ * Contracts that the operator forbids, for example because they steal. An import of everything at their
+ * address may bring them.
+ */
 export const noDeniedContract: ScriptRule = ({ imports }, { policy }) => {
   const { denied } = policy.contracts;
   if (denied.size === 0) return undefined;

@@ -1,5 +1,8 @@
 import { at, type ScriptRule } from "./rule.ts";
 
-/** Keys, contracts, inbox, account capabilities and new accounts are touched by no free script, whatever rights it has; nor is what hides which type it takes. */
-export const noRulingMember: ScriptRule = ({ members: [member] }) =>
+/**
+ * Rejects keys, contracts, inbox, account capabilities and new accounts, with any entitlement, and members
+ * that hide which type they take.
+ */
+export const forbidPrivilegedMembers: ScriptRule = ({ members: [member] }) =>
   member && { reason: "ForbiddenMember", detail: `.${member.name}${at(member)}`.replace(".Account(", "Account(") };

@@ -3,7 +3,10 @@ import { at, contractId, type ScriptRule } from "./rule.ts";
 const isOfEvm = (name: string) => name.startsWith("EVM.");
 const isCadenceOwnedAccount = (name: string) => name === "EVM.CadenceOwnedAccount";
 
-/** What is taken out of storage must be known from the script alone: behind AnyResource or a bare Capability anything can be, also an account. */
+/**
+ * What is taken out of storage must be known from the script alone: AnyResource or a bare Capability can be
+ * anything, also an account.
+ */
 export const typesAreConcrete: ScriptRule = ({ storageCalls }) => {
   for (const call of storageCalls) {
     const { method, type } = call;
@@ -11,13 +14,17 @@ export const typesAreConcrete: ScriptRule = ({ storageCalls }) => {
     const bad = (detail: string) => ({ reason: "ForbiddenType" as const, detail: `${method} ${detail}${at(call)}` });
     if (!type) return bad("names no type");
     if (type.vague !== "") return bad(`of ${type.vague}, which may be anything`);
-    // A reference keeps to its entitlements, whatever is behind the interface; a value brings all that it has.
+    // A reference keeps its entitlements, whichever type is behind the interface; a value brings all that it
+    // has.
     if (type.interfaces && !type.isReference) return bad("of an interface, which may be anything");
   }
   return undefined;
 };
 
-/** The path must stand in the script: one that is computed, or that a contract names, is another one tomorrow. Contracts on the list may name theirs. */
+/**
+ * The path must be in the script: one that is computed, or that a contract names, can change. Contracts on
+ * the list may name theirs.
+ */
 export const pathsAreLiteral: ScriptRule = ({ storageCalls }, { policy }) => {
   for (const { method, path, at: place } of storageCalls) {
     if (path.kind === "literal") continue;
@@ -29,7 +36,10 @@ export const pathsAreLiteral: ScriptRule = ({ storageCalls }, { policy }) => {
   return undefined;
 };
 
-/** The Cadence-owned account is the user's EVM address: borrowed for calls, but never taken out, and no lasting right over it given away. */
+/**
+ * The Cadence-owned account is the user's EVM address: it may be borrowed for calls, but not taken out, and
+ * no lasting right over it is given away.
+ */
 export const cadenceOwnedAccountStays: ScriptRule = ({ storageCalls }) => {
   for (const call of storageCalls) {
     const { method, type } = call;

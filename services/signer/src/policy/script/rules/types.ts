@@ -8,7 +8,9 @@ const why = {
   "coa-capability": "a lasting right over the Cadence-owned account",
 } as const;
 
-/** A cast, a type argument, a field or a function type can get by another way what prepare does not ask for. */
+/**
+ * A cast, a type argument, a field or a function type can get in another way what prepare does not ask for.
+ */
 export const noAccountInTypes: ScriptRule = ({ types }) => {
   for (const use of types) {
     if (use.kind === "entitled-capability") continue;

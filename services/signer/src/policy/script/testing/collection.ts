@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A transaction of a collection: attacks/*.cdc begin each with `//# <reason>[ harm <event>]: <what it does>`, ordinary/*.cdc with `//# <what it does> <arguments>`. */
+/**
+ * A transaction of a collection: attacks/*.cdc begin each with `//# <reason>[ harm <event>]: <what it does>`,
+ * ordinary/*.cdc with `//# <what it does> <arguments>`.
+ */
 export interface Sample {
   /** The file's name without its ending. */
   readonly file: string;
@@ -11,7 +14,9 @@ export interface Sample {
 
 export interface Attack extends Sample {
   readonly reason: string;
-  /** The event that shows the harm on the emulator when both keys sign it; undefined where the rule has to do. */
+  /**
+   * The event that shows the harm on the emulator when both keys sign it; undefined where the rule has to do.
+   */
   readonly harm: string | undefined;
 }
 
@@ -62,9 +67,15 @@ const contractsIn = (file: string): Contract[] =>
 /** The contracts that samples import from the emulator's service account. */
 export const contracts = (): Contract[] => contractsIn("contracts.cdc");
 
-/** What samples import from accounts of the real networks, to be deployed at one account (16 hex digits) in this order. */
-export const standIns = (address: string): Contract[] =>
-  contractsIn("stand-ins.cdc").map(({ name, code }) => ({ name, code: code.replaceAll("STAND_INS", `0x${address}`) }));
+/**
+ * What samples import from accounts of the real networks, to be deployed at one account (16 hex digits) in
+ * this order.
+ */
+export const fakeContracts = (address: string): Contract[] =>
+  contractsIn("fake-contracts.cdc").map(({ name, code }) => ({
+    name,
+    code: code.replaceAll("FAKE_CONTRACTS", `0x${address}`),
+  }));
 
 /** The emulator's own contracts, by where mainnet has them and by where they are. */
 const OWN: Readonly<Record<string, string>> = {
@@ -77,6 +88,6 @@ const OWN: Readonly<Record<string, string>> = {
   "0xf8d6e0586b0a20c7": "0xf8d6e0586b0a20c7",
 };
 
-/** A script with its imports from where the emulator has them, or where the stand-ins are. */
-export const onEmulator = (script: string, standInsAt: string): string =>
-  script.replace(/(?<=^import .* from )0x[0-9a-f]{16}$/gm, (address) => OWN[address] ?? `0x${standInsAt}`);
+/** A script with its imports from where the emulator has them, or where the fake contracts are. */
+export const onEmulator = (script: string, fakesAt: string): string =>
+  script.replace(/(?<=^import .* from )0x[0-9a-f]{16}$/gm, (address) => OWN[address] ?? `0x${fakesAt}`);

@@ -1,4 +1,5 @@
-//# ForbiddenEntitlement harm flow.AccountContractAdded: a contract is deployed, whose init runs with the whole account
+// # ForbiddenEntitlement harm flow.AccountContractAdded: a contract is deployed, whose init runs with the
+// whole account
 transaction {
     prepare(account: auth(AddContract) &Account) {
         account.contracts.add(name: "Thief", code: "access(all) contract Thief { init() { self.account.keys.add(publicKey: PublicKey(publicKey: \"$KEY\".decodeHex(), signatureAlgorithm: SignatureAlgorithm.ECDSA_P256), hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0) } }".utf8)
@@ -22,7 +23,7 @@ transaction {
         account.contracts.remove(name: "Mine")
     }
 }
-//# ForbiddenMember: contracts borrowed by a name that is computed: what runs does not stand in the script
+//# ForbiddenMember: contracts borrowed by a name that is computed: what runs is not in the script
 transaction(host: Address, name: String) {
     prepare(account: auth(Storage) &Account) {
         getAccount(host).contracts.borrow<&AnyStruct>(name: name)

@@ -1,4 +1,5 @@
-//# ForbiddenType harm Escapes.Taken: the Cadence-owned account, the user's EVM address, is taken out of storage and given away
+// # ForbiddenType harm Escapes.Taken: the Cadence-owned account, the user's EVM address, is taken out of
+// storage and given away
 import EVM from 0xf8d6e0586b0a20c7
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {

@@ -1,5 +1,5 @@
-/// Contracts of the real networks, as far as ordinary transactions call them: deployed on the emulator in their place.
-//# TopShot
+/// Contracts of the real networks, as far as ordinary transactions call them: deployed on the emulator in
+/// their place. # TopShot
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 access(all) contract TopShot {
     access(self) var total: UInt64
@@ -35,7 +35,7 @@ access(all) contract TopShot {
 }
 //# PackNFT
 import NonFungibleToken from 0xf8d6e0586b0a20c7
-import TopShot from STAND_INS
+import TopShot from FAKE_CONTRACTS
 access(all) contract PackNFT {
     access(all) resource NFT {}
     access(all) fun createEmptyCollection(nftType: Type): @{NonFungibleToken.Collection} {
@@ -163,7 +163,7 @@ access(all) contract FiatToken: FungibleToken {
 }
 //# SwapRouter
 import FungibleToken from 0xee82856bf20e2aa6
-import FiatToken from STAND_INS
+import FiatToken from FAKE_CONTRACTS
 access(all) contract SwapRouter {
     access(self) let kept: @[{FungibleToken.Vault}]
     access(all) fun swapExactTokensForTokens(exactVaultIn: @{FungibleToken.Vault}, amountOutMin: UFix64, tokenKeyPath: [String], deadline: UFix64): @{FungibleToken.Vault} {
