@@ -1,5 +1,5 @@
-/// Contracts of the real networks, as far as ordinary transactions call them: deployed on the emulator in
-/// their place. # TopShot
+/// Contracts of the real networks, as far as ordinary transactions call them, for the emulator.
+//# TopShot
 import NonFungibleToken from 0xf8d6e0586b0a20c7
 access(all) contract TopShot {
     access(self) var total: UInt64

@@ -1,5 +1,4 @@
-// # ForbiddenEntitlement harm Escapes.Taken: a capability of the whole account is issued and given to a
-// contract
+//# ForbiddenEntitlement harm Escapes.Taken: a capability of the account is issued and given to a contract
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {
     prepare(account: auth(IssueAccountCapabilityController) &Account) {
@@ -12,8 +11,7 @@ transaction {
         account.inbox.publish(account.capabilities.account.issue<auth(Keys) &Account>(), name: "gift", recipient: 0x01cf0e2f2f715450)
     }
 }
-// # ForbiddenEntitlement harm flow.AccountCapabilityControllerIssued: the coarse entitlement holds account
-// capabilities as well
+//# ForbiddenEntitlement harm flow.AccountCapabilityControllerIssued: the coarse entitlement
 transaction {
     prepare(account: auth(Storage, Capabilities) &Account) {
         account.storage.save(account.capabilities.account.issue<auth(Keys) &Account>(), to: /storage/later)
@@ -87,8 +85,7 @@ transaction(to: Address) {
         owned.giveOwnership(to: to)
     }
 }
-// # ForbiddenType: HybridCustody's private interface in the owned account's place: another factory for a
-// parent
+//# ForbiddenType: HybridCustody's private interface of the owned account: another factory
 import HybridCustody from 0xd8a7e05a7ac670c0
 import CapabilityFactory from 0xd8a7e05a7ac670c0
 transaction(parent: Address, factory: Address) {

@@ -1,5 +1,4 @@
-// # ForbiddenEntitlement harm flow.AccountContractAdded: a contract is deployed, whose init runs with the
-// whole account
+//# ForbiddenEntitlement harm flow.AccountContractAdded: a contract is deployed, whose init gets the account
 transaction {
     prepare(account: auth(AddContract) &Account) {
         account.contracts.add(name: "Thief", code: "access(all) contract Thief { init() { self.account.keys.add(publicKey: PublicKey(publicKey: \"$KEY\".decodeHex(), signatureAlgorithm: SignatureAlgorithm.ECDSA_P256), hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0) } }".utf8)

@@ -1,5 +1,4 @@
-// # ForbiddenEntitlement harm flow.AccountKeyAdded: a key of weight 1000 is added: its holder needs nobody
-// any more
+//# ForbiddenEntitlement harm flow.AccountKeyAdded: a key of weight 1000 is added: its holder signs alone
 transaction {
     prepare(account: auth(AddKey) &Account) {
         account.keys.add(
@@ -15,8 +14,7 @@ transaction {
             hashAlgorithm: HashAlgorithm.SHA3_256, weight: 1000.0)
     }
 }
-// # ForbiddenEntitlement harm flow.AccountKeyAdded: the entitlement hides among harmless ones, on a line of
-// its own, behind a comment
+//# ForbiddenEntitlement harm flow.AccountKeyAdded: the entitlement hides behind a comment
 transaction {
     prepare(account: auth(
         BorrowValue, /* for the vault */
@@ -41,8 +39,7 @@ transaction {
         report("$KEY")
     }
 }
-// # ForbiddenEntitlement harm flow.AccountKeyRemoved: the server key is revoked: the account is locked for
-// good
+//# ForbiddenEntitlement harm flow.AccountKeyRemoved: the server key is revoked: the account is locked
 transaction {
     prepare(account: auth(RevokeKey) &Account) {
         account.keys.revoke(keyIndex: 0)

@@ -1,5 +1,4 @@
-// # ForbiddenType harm Escapes.Taken: the Cadence-owned account, the user's EVM address, is taken out of
-// storage and given away
+//# ForbiddenType harm Escapes.Taken: the Cadence-owned account is taken out and given away
 import EVM from 0xf8d6e0586b0a20c7
 import Escapes from 0xf8d6e0586b0a20c7
 transaction {

@@ -65,8 +65,7 @@ transaction(to: String, amount: UFix64) {
     }
     execute { EVM.addressFromString(to).deposit(from: <-self.sent) }
 }
-// # an ERC-20 transfer ["String 0000000000000000000000000000000000000003", "String
-// 0000000000000000000000000000000000000004", "UInt256 1"]
+//# an ERC-20 transfer ["String 0000000000000000000000000000000000000003", "String 0000000000000000000000000000000000000004", "UInt256 1"]
 import EVM from 0xe467b9dd11fa00df
 transaction(token: String, to: String, amount: UInt256) {
     prepare(signer: auth(BorrowValue) &Account) {

@@ -1,5 +1,4 @@
-// # delegate to a validator ["String abababababababababababababababababababababababababababababababab",
-// "UFix64 0.05"]
+//# delegate to a validator ["String abababababababababababababababababababababababababababababababab", "UFix64 0.05"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import FlowIDTableStaking from 0x8624b52f9ddcd04a

@@ -9,8 +9,7 @@ transaction {
         }
     }
 }
-// # list an item for sale, with the withdraw right over its collection ["UInt64 2", "UFix64 0.01", "UInt64
-// 4102444800"]
+//# list an item for sale, with the withdraw right ["UInt64 2", "UFix64 0.01", "UInt64 4102444800"]
 import FungibleToken from 0xf233dcee88fe0abe
 import FlowToken from 0x1654653399040a61
 import NonFungibleToken from 0x1d7e57aa55817448
