@@ -39,9 +39,11 @@ test("a missing file, heading or path is found, and a page that no index lists",
     "docs/b.md": "# B\n[up](../README.md)",
     "docs/README.md": "[a](a.md)",
     "README.md": "# R",
+    "services/a.ts": "// See docs/a.md and docs/gone.md.",
   });
   expect(checkLinks(root)).toEqual([
     "docs/README.md: has no link to b.md",
+    "services/a.ts: there is no docs/gone.md",
     "docs/a.md: there is no docs/x.md",
     "docs/a.md: docs/b.md has no heading #y",
     "docs/a.md: there is no dev/src/gone.ts",

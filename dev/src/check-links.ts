@@ -44,13 +44,24 @@ function unlistedPages(root: string, pages: string[]): string[] {
     .map((path) => `${dirname(path)}/README.md: has no link to ${basename(path)}`);
 }
 
+/** Returns each missing page of docs/ that a comment or message in code names. */
+function missingPages(root: string, files: string[]): string[] {
+  return files
+    .filter((path) => /\.(ts|mjs|proto|prisma|py|go|yml)$/.test(path) && !/^dev\/src\/check-.*\.test\.ts$/.test(path))
+    .flatMap((path) => {
+      const pages = readFileSync(join(root, path), "utf8").match(/\bdocs\/[\w/-]+\.md\b/g) ?? [];
+      return pages.filter((page) => !existsSync(join(root, page))).map((page) => `${path}: there is no ${page}`);
+    });
+}
+
 /**
- * Returns each link to a missing file or heading, each missing path, and each page below docs/ that no index lists,
- * in the Markdown files of the repository.
+ * Returns each link to a missing file or heading and each missing path in the Markdown files of the repository,
+ * each page below docs/ that no index lists, and each missing page that code names.
  */
 export function checkLinks(root: string): string[] {
-  const pages = trackedFiles(root).filter((path) => path.endsWith(".md") && existsSync(join(root, path)));
-  const missing = unlistedPages(root, pages);
+  const files = trackedFiles(root).filter((path) => existsSync(join(root, path)));
+  const pages = files.filter((path) => path.endsWith(".md"));
+  const missing = [...unlistedPages(root, pages), ...missingPages(root, files)];
   for (const path of pages) {
     const { links, paths } = referencesOf(readFileSync(join(root, path), "utf8"));
     for (const link of links) {
