@@ -71,7 +71,7 @@ async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, af
       query<{ id: string; user_key: string; transaction_id: string | null; finished_at: Date | null }>(
         stack,
         "auth",
-        "SELECT id, user_key, transaction_id, finished_at FROM two_factor_sign_in",
+        "SELECT id, account_key AS user_key, transaction_id, finished_at FROM two_factor_sign_in",
       ),
       query<{ id: string; account_key: string; status: string; result_tx_id: string | null; key_index: number | null }>(
         stack,

@@ -162,7 +162,9 @@ describe("codes", () => {
 
 it("no attack has made an account", async () => {
   const { publicKey } = phone.deviceKey;
-  expect(await query("auth", "SELECT 1 FROM sign_up WHERE user_key = $1 OR device_key = $1", [publicKey])).toEqual([]);
+  expect(await query("auth", "SELECT 1 FROM sign_up WHERE account_key = $1 OR device_key = $1", [publicKey])).toEqual(
+    [],
+  );
   expect(await query("auth", "SELECT 1 FROM identity WHERE issuer <> $1", [stack.identityProvider.issuer])).toEqual([]);
 });
 

@@ -48,7 +48,7 @@ describe("many at once", () => {
     const keys = phones.map(({ deviceKey }) => deviceKey.publicKey);
     const rows = await query<{ account_id: string }>(
       "auth",
-      "SELECT account_id FROM sign_up WHERE user_key = ANY($1)",
+      "SELECT account_id FROM sign_up WHERE account_key = ANY($1)",
       [keys],
     );
     expect(rows).toEqual([{ account_id: id }]);

@@ -9,19 +9,22 @@ const enrollment = [
   "request opened",
   "request received",
   "request taken note of",
-  "admission begun",
-  "key admitted",
-  "device admitted",
-  "admission committed",
+  "enrollment begun",
+  "key enrolled",
+  "device enrolled",
+  "enrollment committed",
   "request finished",
-  "let in",
+  "session opened",
 ] as const;
 
 const revocation = ["revocation received", "revocation followed"] as const;
 
 type SignUpPoint = "claimed" | `${"before" | "after"} ${SignUpStep}` | "done" | "session begun";
 
-/** Every place of auth's sign-up, and of its part in letting a device in and in shutting out a key that was revoked, at which a fault test may kill. */
+/**
+ * Every place of auth's sign-up, and of its part in letting a device in and in shutting out a key that was
+ * revoked, at which a fault test may kill.
+ */
 export const AUTH_FAULT_POINTS: FaultPoints<
   SignUpPoint | (typeof enrollment)[number] | (typeof revocation)[number] | "account held"
 > = {

@@ -14,36 +14,20 @@ import { createServiceRuntime, runService, type ServiceProcess } from "@counters
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, listPasskeys, signUpSteps } from "./clients/sign-up-steps.ts";
-import { admissionSteps, twoFactorRequests } from "./clients/two-factor-requests.ts";
+import { enrollmentSteps, twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
 import { loadConfig } from "./config.ts";
-import { removeDevice } from "./domain/access/remove-device.ts";
-import { freezeAccount, unfreezeAccount } from "./domain/freeze/freeze-account.ts";
 import { holdAccount } from "./domain/freeze/hold-account.ts";
-import { getContact } from "./domain/get-contact.ts";
-import { endOtherSessions, endSession, signOut } from "./domain/sessions/end-session.ts";
-import { refreshToken } from "./domain/sessions/refresh-token.ts";
-import { issueChallenge } from "./domain/sign-in/issue-challenge.ts";
-import { respondChallenge } from "./domain/sign-in/respond-challenge.ts";
-import { signUp } from "./domain/sign-up/sign-up.ts";
-import { admitApproved, admitDevice } from "./domain/two-factor/enroll-device.ts";
-import { finishTwoFactor } from "./domain/two-factor/finish-two-factor.ts";
-import { requestTwoFactor } from "./domain/two-factor/request-two-factor.ts";
+import { enrollApproved, enrollDevice } from "./domain/two-factor/enroll-device.ts";
 import { startJwksServer } from "./http/jwks.ts";
 import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
 import { housekeeping } from "./jobs/housekeeping.ts";
-import { endOtherSessionsRpc, endSessionRpc, signOutRpc } from "./rpc/end-session.ts";
-import { finishTwoFactorRpc } from "./rpc/finish-two-factor.ts";
-import { freezeAccountRpc, unfreezeAccountRpc } from "./rpc/freeze-account.ts";
-import { getContactRpc } from "./rpc/get-contact.ts";
-import { issueChallengeRpc } from "./rpc/issue-challenge.ts";
+import { accessHandlers } from "./rpc/access.ts";
+import { contactsHandlers } from "./rpc/contacts.ts";
 import { createLimit, createPollLimit } from "./rpc/limits.ts";
-import { listSessionsRpc } from "./rpc/list-sessions.ts";
-import { refreshTokenRpc } from "./rpc/refresh-token.ts";
-import { removeDeviceRpc } from "./rpc/remove-device.ts";
-import { requestTwoFactorRpc } from "./rpc/request-two-factor.ts";
-import { respondChallengeRpc } from "./rpc/respond-challenge.ts";
-import { signUpRpc } from "./rpc/sign-up.ts";
+import { sessionsHandlers } from "./rpc/sessions.ts";
+import { signInHandlers } from "./rpc/sign-in.ts";
+import { signUpHandlers } from "./rpc/sign-up.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccessStore } from "./store/prisma-access-store.ts";
 import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
@@ -86,7 +70,7 @@ async function start(service: ServiceProcess) {
   const tokens = createTokens({ keys, issuer, clock });
   const feed = createTokenStateFeed({ store: prismaTokenStateStore(prisma), keys, clock, logger });
   runtime.listen("token_state", feed.notify);
-  // Auth judges tokens by the same stream as everybody else, only without the network between.
+  // auth checks tokens by the same stream as the other services, without the network.
   const tokenState = createTokenState({ clock });
   const following = (async () => {
     for await (const message of feed.watch("", signal)) tokenState.apply(message);
@@ -99,15 +83,13 @@ async function start(service: ServiceProcess) {
   const devices = runtime.client(DevicesService, "device");
 
   const providers = config.providers.map((provider) => createOpenIdProvider(provider, clock));
-  // A code is exchanged inside of a transaction: with connections of its own, a slow provider holds up nobody else.
+  // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const codes = runtime.connections(PrismaClient, 3);
   const verifyLogin = createVerifyLogin(providers, prismaExchangedCodeStore(codes, clock));
   const store = prismaSignUpStore(prisma);
   const sessions = prismaSessionStore(prisma);
   const challenges = prismaChallengeStore(prisma);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
-  const findKey = findSignInKey(registrations);
-  const listKeys = listPasskeys(registrations);
   const { issue, issueEphemeral, readRefreshToken } = tokens;
   const { isKeyBlocked } = tokenState;
 
@@ -119,18 +101,19 @@ async function start(service: ServiceProcess) {
   runtime.consume({ durable: "auth-key-events", handler: onKeyEvent(access) });
   runtime.consume({
     durable: "auth-chain-alerts",
-    // In whatever order they come; not so many that those of one account, which wait for each other, take all connections.
+    // Their order does not matter. Few at once: those of one account wait for each other and hold
+    // connections.
     concurrency: 3,
     handler: onChainAlert(holdAccount({ holds: prismaHoldStore(prisma), clock })),
   });
   const signIns = prismaTwoFactorSignInStore(prisma);
   const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
-  const admit = admitDevice({ signIns, steps: admissionSteps({ keys: registrations, devices }), clock });
+  const enroll = enrollDevice({ signIns, steps: enrollmentSteps({ keys: registrations, devices }), clock });
   const { describe } = requests;
   runtime.consume({
     durable: "auth-two-factor-changed",
     handler: onTwoFactorChanged({
-      admit: admitApproved({ signIns, describe, admit }),
+      enroll: enrollApproved({ signIns, describe, enroll }),
       endToken: signIns.endToken,
       signal,
     }),
@@ -139,7 +122,8 @@ async function start(service: ServiceProcess) {
   runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", finishAbandonedSignUps({ store, steps, clock, logger }));
   runtime.every(HOUSEKEEPING_MS, "housekeeping", housekeeping({ prisma, keys, clock }));
 
-  // Counts may be lost with the machine; waiting for the disk would cost each request more than the count.
+  // Counts may be lost with the machine; waiting for the disk would cost each request more than the count is
+  // worth.
   const limiters = createPool(databaseUrl, {
     connections: 2,
     applicationName: "limits",
@@ -159,94 +143,64 @@ async function start(service: ServiceProcess) {
         "auth.v1.SignIn/FinishTwoFactor": 10_000,
       },
     })
-    .add(SignUpService, {
-      signUp: signUpRpc(
-        signUp({ verifyLogin, store, sessions, steps, chains, passkeys, clock, issue }),
+    .add(
+      SignUpService,
+      signUpHandlers(
+        { verifyLogin, store, sessions, steps, chains, passkeys, clock, issue },
         createLimit(limiters, "sign-up", config.limits.signUp),
       ),
-    })
-    .add(SignInService, {
-      issueChallenge: issueChallengeRpc(
-        issueChallenge({
-          verifyLogin,
-          identities: store,
-          challenges,
-          findSignInKey: findKey,
-          listPasskeys: listKeys,
-          chains,
-          clock,
-          requireLoginToken: config.requireLoginToken,
-          isKeyBlocked,
-          // Whoever has left counts as frozen too, so that everybody else costs no question.
-          hasLeft: async (accountId) => tokenState.isFrozen(accountId) && (await access.hasLeft(accountId)),
-        }),
-        createLimit(limiters, "challenge", config.limits.challenge),
-      ),
-      respondChallenge: respondChallengeRpc(
-        respondChallenge({
-          challenges,
-          findSignInKey: findKey,
-          listPasskeys: listKeys,
-          passkeys,
-          clock,
-          isKeyBlocked,
-          issue,
-        }),
+    )
+    .add(
+      SignInService,
+      signInHandlers({
+        verifyLogin,
+        identities: store,
+        challenges,
+        signIns,
+        requests,
         accounts,
-        signIns.additionOf,
-        createLimit(limiters, "respond", config.limits.respond),
-      ),
-      requestTwoFactor: requestTwoFactorRpc(
-        requestTwoFactor({
-          verifyLogin,
-          identities: store,
-          signIns,
-          requests,
-          findSignInKey: findKey,
-          chains,
-          passkeys,
-          clock,
-          issueEphemeral,
-        }),
-        createLimit(limiters, "two-factor", config.limits.twoFactor),
-      ),
-      finishTwoFactor: finishTwoFactorRpc(
-        finishTwoFactor({
-          signIns,
-          requests,
-          admit,
-          clock,
-          limit: createPollLimit(limiters, "two-factor-poll"),
-          issue,
-        }),
-        accounts,
-      ),
-    })
-    .add(SessionsService, {
-      refreshToken: refreshTokenRpc(
-        refreshToken({ sessions, clock, read: readRefreshToken, issue }),
-        createLimit(limiters, "refresh", config.limits.refresh),
-      ),
-      signOut: signOutRpc(signOut({ sessions, clock })),
-      listSessions: listSessionsRpc(sessions, clock),
-      endSession: endSessionRpc(endSession({ sessions, clock })),
-      endOtherSessions: endOtherSessionsRpc(endOtherSessions({ sessions, clock })),
-    })
-    .add(AccessService, {
-      freezeAccount: freezeAccountRpc(freezeAccount({ freezes, clock })),
-      unfreezeAccount: unfreezeAccountRpc(unfreezeAccount({ freezes, clock, delays: config.unfreezeDelays })),
-      removeDevice: removeDeviceRpc(
-        removeDevice({
-          access,
-          freezes,
-          delays: config.unfreezeDelays,
-          clock,
-          describeAccess: describeAccess(registrations),
-          removeFromList: removeFromDeviceList(devices),
-        }),
-      ),
-    })
-    .add(ContactsService, { getContact: getContactRpc(getContact({ contacts: prismaContactStore(prisma) })) })
+        enroll,
+        findSignInKey: findSignInKey(registrations),
+        listPasskeys: listPasskeys(registrations),
+        chains,
+        passkeys,
+        clock,
+        requireLoginToken: config.requireLoginToken,
+        isKeyBlocked,
+        // An account that has left counts as frozen too, so that no other account costs a query.
+        hasLeft: async (accountId) => tokenState.isFrozen(accountId) && (await access.hasLeft(accountId)),
+        limits: {
+          challenge: createLimit(limiters, "challenge", config.limits.challenge),
+          respond: createLimit(limiters, "respond", config.limits.respond),
+          twoFactor: createLimit(limiters, "two-factor", config.limits.twoFactor),
+        },
+        limitPolls: createPollLimit(limiters, "two-factor-poll"),
+        issue,
+        issueEphemeral,
+      }),
+    )
+    .add(
+      SessionsService,
+      sessionsHandlers({
+        sessions,
+        clock,
+        read: readRefreshToken,
+        issue,
+        refreshLimit: createLimit(limiters, "refresh", config.limits.refresh),
+      }),
+    )
+    .add(
+      AccessService,
+      accessHandlers({
+        access,
+        freezes,
+        delays: config.unfreezeDelays,
+        clock,
+        describeAccess: describeAccess(registrations),
+        removeFromList: removeFromDeviceList(devices),
+      }),
+    )
+    .add(ContactsService, contactsHandlers(prismaContactStore(prisma)))
     .add(TokenStateService, {
       watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
     });

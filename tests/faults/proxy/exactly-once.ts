@@ -21,7 +21,7 @@ const count = async (query: Query, service: ServiceName, from: string, accountId
 
 /** The account id of a person's key; the complaint where there is none, or more than one. */
 async function accountIdOf(query: Query, { deviceKey }: Person): Promise<{ accountId?: string; complaint?: string }> {
-  const rows = await query<{ account_id: string }>("auth", "SELECT account_id FROM sign_up WHERE user_key = $1", [
+  const rows = await query<{ account_id: string }>("auth", "SELECT account_id FROM sign_up WHERE account_key = $1", [
     deviceKey.publicKey,
   ]);
   const [row] = rows;

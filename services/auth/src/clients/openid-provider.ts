@@ -11,9 +11,12 @@ import {
 } from "jose";
 import * as openid from "openid-client";
 import type { LoginProfile } from "../domain/login.ts";
+import { introspectToken } from "./introspection.ts";
 import { invalidLogin, issuerOf, quoted, tokenProblem } from "./login-errors.ts";
-import { createProviderFetch, ProviderAnswerError } from "./provider-fetch.ts";
+import { createProviderFetch, isBadAnswer, refusalStatus, unavailable } from "./provider-fetch.ts";
+import { type ProfileClaims, profileOf, text, withUserInfo } from "./provider-profile.ts";
 import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
+import { fetchUserInfo } from "./userinfo.ts";
 
 /** Signature algorithms of tokens that are believed: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
@@ -45,26 +48,6 @@ export interface ExchangedCode {
 
 /** With what this service calls a provider. */
 type Credentials = Pick<ProviderClient, "clientId" | "clientSecret">;
-
-/** Claims about a person, of an ID token or of the userinfo endpoint. */
-type ProfileClaims = Readonly<Record<string, unknown>>;
-
-/** Neither protobuf nor Postgres keeps NUL and lone surrogates: what has them counts as absent. */
-const text = (value: unknown, limit: number): string =>
-  typeof value === "string" && value.length <= limit && value.isWellFormed() && !value.includes("\0") ? value : "";
-
-/** People choose their own picture, and others' clients show it. */
-const webAddress = (value: unknown): string => {
-  const address = text(value, 2048);
-  return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol) ? address : "";
-};
-
-/**
- * The e-mail address, unless the provider says that it is not verified. Some providers write booleans as
- * text.
- */
-const emailOf = ({ email, email_verified }: ProfileClaims): string =>
-  String(email_verified) === "false" ? "" : text(email, 320);
 
 /**
  * When the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does not say
@@ -116,23 +99,6 @@ function requireIdToken({ payload, protectedHeader }: JWTVerifyResult): void {
 }
 
 /**
- * The HTTP status that the provider refused with; undefined where there was none, or the answer was the
- * problem.
- */
-function refusalStatus(cause: unknown): number | undefined {
-  const isRefusal = cause instanceof openid.ResponseBodyError || cause instanceof openid.WWWAuthenticateChallengeError;
-  if (isRefusal) return cause.status;
-  return cause instanceof openid.ClientError && cause.cause instanceof Response ? cause.cause.status : undefined;
-}
-
-/** Whether there was an answer, and it is what is wrong; otherwise the provider was not reached. */
-function isBadAnswer(cause: unknown): boolean {
-  if (!(cause instanceof openid.ClientError)) return false;
-  if (cause.cause instanceof ProviderAnswerError) return true;
-  return cause.code !== undefined && cause.code !== "OAUTH_TIMEOUT" && cause.code !== "OAUTH_ABORT";
-}
-
-/**
  * One configured identity provider. Its metadata comes from its configured issuer only, never from inside of
  * a token.
  */
@@ -141,7 +107,6 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   const configurations = new Map<Credentials, Promise<openid.Configuration>>();
   let jwks: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined;
   const providerFetch = createProviderFetch(config);
-  const unavailable = (cause: unknown) => new AppError("IdentityProviderUnavailable", { cause });
 
   function configuration(credentials: Credentials): Promise<openid.Configuration> {
     let found = configurations.get(credentials);
@@ -202,108 +167,6 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     }
   }
 
-  /** Errors: InvalidLoginToken. */
-  function profileOf(
-    { appId, appName }: ProviderClient,
-    sub: unknown,
-    claims: ProfileClaims,
-    authTime: Date | undefined,
-  ): LoginProfile {
-    const subject = text(sub, 255);
-    if (subject === "") throw invalidLogin("The token's subject is missing, empty, too long or not text");
-    return {
-      issuer,
-      subject,
-      email: emailOf(claims),
-      name: text(claims.name, 256),
-      picture: webAddress(claims.picture),
-      app: { appId, appName },
-      authTime,
-    };
-  }
-
-  /**
-   * What the provider's userinfo endpoint says about the person of this access token (OpenID Connect Core,
-   * section 5.3); undefined where it refuses the token. Errors: InvalidLoginToken,
-   * IdentityProviderUnavailable.
-   */
-  async function userInfo(accessToken: string, subject: unknown): Promise<ProfileClaims | undefined> {
-    const { userinfo_endpoint: endpoint } = (await configuration(config.clients[0]!)).serverMetadata();
-    if (!endpoint) return undefined;
-    let answer: Response;
-    let claims: unknown;
-    try {
-      answer = await providerFetch(endpoint, {
-        headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" },
-        signal: AbortSignal.timeout(TIMEOUT_S * 1000),
-      });
-      claims = answer.status === 200 ? await answer.json() : undefined;
-    } catch (cause) {
-      const isAnswer = cause instanceof ProviderAnswerError || cause instanceof SyntaxError;
-      throw isAnswer ? invalidLogin("The provider's userinfo answer is not valid") : unavailable(cause);
-    }
-    const { status, headers } = answer;
-    if (status === 401 || status === 403) return undefined;
-    if (status !== 200) throw unavailable(new Error(`userinfo answered ${status}`));
-    const isJson = /^application\/json\s*(;|$)/i.test(headers.get("content-type") ?? "");
-    if (!isJson || typeof claims !== "object" || claims === null || Array.isArray(claims)) {
-      throw invalidLogin("The provider's userinfo answer is not JSON");
-    }
-    // A token of another person could otherwise lend that person's profile (section 5.3.2).
-    if (typeof subject !== "string" || (claims as ProfileClaims).sub !== subject) {
-      throw invalidLogin("The provider's userinfo is about another person than the token");
-    }
-    return claims as ProfileClaims;
-  }
-
-  /**
-   * What the provider says about an opaque access token (RFC 7662). Errors: InvalidLoginToken,
-   * IdentityProviderUnavailable.
-   */
-  async function introspect(token: string): Promise<JWTPayload> {
-    if (!introspection) {
-      throw invalidLogin(
-        `The token is no JWT, and provider "${name}" takes no opaque access tokens; send the ID token`,
-      );
-    }
-    const found = await configuration(introspection);
-    if (!found.serverMetadata().introspection_endpoint) {
-      throw new AppError("IdentityProviderUnavailable", { detail: "The provider publishes no introspection endpoint" });
-    }
-    let answer: openid.IntrospectionResponse;
-    try {
-      answer = await openid.tokenIntrospection(found, token, { token_type_hint: "access_token" });
-    } catch (cause) {
-      // Other statuses are about our credentials there.
-      const status = refusalStatus(cause);
-      const isOfToken = status === undefined ? isBadAnswer(cause) : status === 400;
-      throw isOfToken
-        ? invalidLogin("The provider's answer about the access token is not valid", cause)
-        : unavailable(cause);
-    }
-    const { active, iss, exp, iat, nbf, token_type: type } = answer;
-    if (active !== true) {
-      throw invalidLogin(
-        `Provider "${name}" says that the token is not active: it has expired, was revoked, or is no access token`,
-      );
-    }
-    if (iss !== undefined && iss !== issuer) throw invalidLogin(`The access token is of issuer ${quoted(iss)}`);
-    if (type !== undefined && String(type).toLowerCase() !== "bearer") {
-      throw invalidLogin(`The token's type is ${quoted(type)}, not Bearer`);
-    }
-    const now = clock.now().getTime() / 1000;
-    if (typeof exp !== "number" || typeof iat !== "number") {
-      throw invalidLogin(`Provider "${name}" does not say when the access token was issued and when it expires`);
-    }
-    if (!(exp > now - CLOCK_TOLERANCE_S)) throw invalidLogin("The access token has expired; log in again");
-    if (!(iat > now - MAX_AGE_S - CLOCK_TOLERANCE_S)) {
-      throw invalidLogin("The access token was issued more than 10 minutes ago; log in again");
-    }
-    const early = Math.max(iat, typeof nbf === "number" ? nbf : iat) - CLOCK_TOLERANCE_S;
-    if (early > now) throw invalidLogin("The access token is not valid yet");
-    return answer as JWTPayload;
-  }
-
   /**
    * The registered client that an access token was issued to. A token for another resource server is refused:
    * that server could log in with it. So is one that is bound to a key (`cnf`), which nothing here checks.
@@ -333,8 +196,23 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     requireIdToken(verified);
     const { payload } = verified;
     const client = clientOf(payload, config);
-    const profile = profileOf(client, payload.sub, payload, authTimeOf(payload, clock.now()));
+    const profile = profileOf(issuer, client, payload.sub, payload, authTimeOf(payload, clock.now()));
     return { client, nonce: text(payload.nonce, 512), profile, hasEmail: payload.email !== undefined };
+  }
+
+  async function userInfo(accessToken: string, subject: unknown): Promise<ProfileClaims | undefined> {
+    const { userinfo_endpoint: endpoint } = (await configuration(config.clients[0]!)).serverMetadata();
+    return fetchUserInfo({ endpoint, providerFetch, timeoutMs: TIMEOUT_S * 1000 }, accessToken, subject);
+  }
+
+  async function introspect(token: string): Promise<JWTPayload> {
+    if (!introspection) {
+      throw invalidLogin(
+        `The token is no JWT, and provider "${name}" takes no opaque access tokens; send the ID token`,
+      );
+    }
+    const age = { maxAgeS: MAX_AGE_S, clockToleranceS: CLOCK_TOLERANCE_S };
+    return introspectToken(await configuration(introspection), config, clock, age, token);
   }
 
   return {
@@ -356,20 +234,13 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
       const client = clientOfAccessToken(claims, isJwt);
       const info = await userInfo(token, claims.sub);
       if (!info) throw invalidLogin(`Provider "${name}" refuses the access token at its userinfo endpoint`);
-      return { client, nonce: undefined, profile: profileOf(client, claims.sub, info, undefined) };
+      return { client, nonce: undefined, profile: profileOf(issuer, client, claims.sub, info, undefined) };
     },
 
     /** A profile with what it lacks from the userinfo endpoint, as far as that accepts the access token. */
     async completeProfile(profile: LoginProfile, accessToken: string): Promise<LoginProfile> {
       const claims = await userInfo(accessToken, profile.subject);
-      if (!claims) return profile;
-      const { name: ownName, picture } = profile;
-      return {
-        ...profile,
-        email: emailOf(claims),
-        name: ownName || text(claims.name, 256),
-        picture: picture || webAddress(claims.picture),
-      };
+      return claims ? withUserInfo(profile, claims) : profile;
     },
 
     /**

@@ -1,9 +1,29 @@
+import { AppError } from "@countersign/core";
+import * as openid from "openid-client";
+
 const MAX_ANSWER_BYTES = 256 * 1024;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The provider's answer is not read; the message says why. */
+/** The provider's answer is refused; the message says why. */
 export class ProviderAnswerError extends Error {
   override readonly name = "ProviderAnswerError";
+}
+
+/** The provider was not reached, or its answer concerns neither the token nor the code. */
+export const unavailable = (cause: unknown): AppError => new AppError("IdentityProviderUnavailable", { cause });
+
+/** Returns the HTTP status of a refusal; undefined where there was none, or the answer itself was wrong. */
+export function refusalStatus(cause: unknown): number | undefined {
+  const isRefusal = cause instanceof openid.ResponseBodyError || cause instanceof openid.WWWAuthenticateChallengeError;
+  if (isRefusal) return cause.status;
+  return cause instanceof openid.ClientError && cause.cause instanceof Response ? cause.cause.status : undefined;
+}
+
+/** Returns whether the provider answered, and the answer is wrong; otherwise it was not reached. */
+export function isBadAnswer(cause: unknown): boolean {
+  if (!(cause instanceof openid.ClientError)) return false;
+  if (cause.cause instanceof ProviderAnswerError) return true;
+  return cause.code !== undefined && cause.code !== "OAUTH_TIMEOUT" && cause.code !== "OAUTH_ABORT";
 }
 
 async function readBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
@@ -37,3 +57,5 @@ export const createProviderFetch =
     const body = await readBody(response);
     return new Response(body.length === 0 ? null : body, { status, headers });
   };
+
+export type ProviderFetch = ReturnType<typeof createProviderFetch>;

@@ -4,7 +4,7 @@ import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/ports.ts";
+import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/ports.ts";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 
 export interface Deployment extends Deployed {
@@ -22,33 +22,33 @@ export interface StepClients {
   readonly devices: RpcClient<DevicesService>;
 }
 
-/** The wire's name for what a user key is. */
+/** Returns the contract's value for a type of user key. */
 export const userKeyTypeToProto = (type: "device" | "passkey"): UserKeyType =>
   type === "passkey" ? UserKeyType.USER_KEY_TYPE_PASSKEY : UserKeyType.USER_KEY_TYPE_DEVICE;
 
-/** Margin above the wait for the chain, so that the answer "still pending" comes back in time. */
-const ANSWER_MS = 3_000;
+/** Time for the answer after the wait for the chain: "pending" must arrive before the deadline. */
+const ANSWER_MARGIN_MS = 3_000;
 
-/** The steps of sign-up, each an idempotent call of the service that owns the data. */
+/** The steps of sign-up, each an idempotent call to the service that owns the data. */
 export const signUpSteps = ({ accounts, keys, devices }: StepClients): SignUpSteps<Deployment> => ({
-  async deployAccount({ accountId, chainName, userKey, profileImageUrl }, waitMs, context) {
-    const request = { accountId, chainName, userKey: publicKeyToProto(userKey), profileImageUrl, waitMs };
+  async deployAccount({ accountId, chainName, accountKey, profileImageUrl }, waitMs, context) {
+    const request = { accountId, chainName, userKey: publicKeyToProto(accountKey), profileImageUrl, waitMs };
     const answer = await accounts.deployAccount(request, {
       ...context,
-      deadlineMs: waitMs + ANSWER_MS,
+      deadlineMs: waitMs + ANSWER_MARGIN_MS,
       idempotent: true,
     });
     return { status: STATUS.get(answer.status) ?? "pending", answer };
   },
 
-  async registerKey({ accountId, chainName, app, userKeyType, userKey, deviceKey, device }, context) {
+  async registerKey({ accountId, chainName, app, userKeyType, accountKey, deviceKey, device }, context) {
     await keys.registerKey(
       {
         accountId,
         chainName,
         app,
         type: userKeyTypeToProto(userKeyType),
-        accountKey: publicKeyToProto(userKey),
+        accountKey: publicKeyToProto(accountKey),
         deviceKey: publicKeyToProto(deviceKey),
         keyIndex: FIRST_USER_KEY_INDEX,
         origin: KeyOrigin.KEY_ORIGIN_SIGN_UP,

@@ -3,10 +3,10 @@ import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { Admission, AdmissionSteps, TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
+import type { Enrollment, EnrollmentSteps, TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
 import { userKeyTypeToProto } from "./sign-up-steps.ts";
 
-const STATUS = new Map<number, Admission["status"]>([
+const STATUS = new Map<number, Enrollment["status"]>([
   [TwoFactorStatus.TWO_FACTOR_STATUS_PENDING, "pending"],
   [TwoFactorStatus.TWO_FACTOR_STATUS_APPROVED, "approved"],
   [TwoFactorStatus.TWO_FACTOR_STATUS_REJECTED, "rejected"],
@@ -15,12 +15,12 @@ const STATUS = new Map<number, Admission["status"]>([
   [TwoFactorStatus.TWO_FACTOR_STATUS_FAILED, "failed"],
 ]);
 
-/** device.v1.TwoFactor, as far as it is auth's to call. */
+/** The methods of device.v1.TwoFactor that auth calls. */
 export const twoFactorRequests = (
   requests: Pick<RpcClient<TwoFactorService>, "openTwoFactor" | "describeEnrollment" | "finishTwoFactor">,
 ): TwoFactorRequests<TwoFactorAuth> => ({
   async open(
-    { id, accountId, chainName, app, userKeyType, userKey, deviceKey, device, expiresAt },
+    { id, accountId, chainName, app, userKeyType, accountKey, deviceKey, device, expiresAt },
     { email, ip, recovering },
     context,
   ) {
@@ -31,7 +31,7 @@ export const twoFactorRequests = (
       app: { ...app },
       userKey: {
         type: userKeyTypeToProto(userKeyType),
-        accountKey: publicKeyToProto(userKey),
+        accountKey: publicKeyToProto(accountKey),
         deviceKey: publicKeyToProto(deviceKey),
         device: { ...device },
       },
@@ -40,7 +40,7 @@ export const twoFactorRequests = (
       recovering,
     };
     const { twoFactorAuth } = await requests.openTwoFactor(request, { ...context, idempotent: true });
-    if (!twoFactorAuth) throw new Error("an opened request without its answer");
+    if (!twoFactorAuth) throw new Error("the device service opened a request and returned none");
     return twoFactorAuth;
   },
 
@@ -51,12 +51,12 @@ export const twoFactorRequests = (
     const status = STATUS.get(twoFactorAuth?.status ?? 0);
     const deviceId = twoFactorAuth?.request?.srcDevice?.id;
     if (!twoFactorAuth || !status || !deviceId || (sealed && !transaction))
-      throw new Error("an admission that is not whole");
+      throw new Error(`the device service described request ${id} incompletely`);
     return {
       id: twoFactorAuth.id,
       status,
       chainName,
-      userKey: publicKeyFromProto(userKey?.accountKey),
+      accountKey: publicKeyFromProto(userKey?.accountKey),
       deviceKey: publicKeyFromProto(userKey?.deviceKey),
       deviceId,
       sealed: sealed && transaction ? { keyIndex, transaction } : undefined,
@@ -68,18 +68,18 @@ export const twoFactorRequests = (
   },
 });
 
-/** Registers what was let in with the services that own it. */
-export const admissionSteps = (clients: {
+/** Registers an enrolled device and its key with the services that own them. */
+export const enrollmentSteps = (clients: {
   keys: Pick<RpcClient<KeysService>, "registerKey">;
   devices: Pick<RpcClient<DevicesService>, "registerDevice">;
-}): AdmissionSteps => ({
-  async registerKey({ accountId, chainName, app, userKeyType, userKey, deviceKey, device }, keyIndex, context) {
+}): EnrollmentSteps => ({
+  async registerKey({ accountId, chainName, app, userKeyType, accountKey, deviceKey, device }, keyIndex, context) {
     const request = {
       accountId,
       chainName,
       app: { ...app },
       type: userKeyTypeToProto(userKeyType),
-      accountKey: publicKeyToProto(userKey),
+      accountKey: publicKeyToProto(accountKey),
       deviceKey: publicKeyToProto(deviceKey),
       keyIndex,
       origin: KeyOrigin.KEY_ORIGIN_TWO_FACTOR,

@@ -24,7 +24,7 @@ function verifier(clients: ProviderClient[] = [client()], time: Clock = clock) {
 }
 
 describe("ID tokens", () => {
-  it("a good one tells who it is, through which app", async () => {
+  it("a good one names the person and the app", async () => {
     const auth_time = now - 60;
     const token = await provider.idToken({ name: "A", picture: "https://p.example/a.png", auth_time });
     expect(await verifier()(login({ token }), [key])).toEqual({
@@ -59,7 +59,7 @@ describe("ID tokens", () => {
   });
 
   it.each<[string, Record<string, unknown>, object]>([
-    ["an e-mail that nobody vouches for", { email: "a@example.com", email_verified: false }, { email: "" }],
+    ["an unverified e-mail", { email: "a@example.com", email_verified: false }, { email: "" }],
     ["an e-mail with NUL", { email: "a\0@example.com" }, { email: "" }],
     ["a name with a lone surrogate", { name: "\ud800" }, { name: "" }],
     ["a picture that is a program", { picture: "javascript:alert(1)" }, { picture: "" }],
@@ -404,7 +404,7 @@ describe("authorization codes", () => {
     it("a code that the provider refuses is 400 where the client was a guess, and 401 where it was not", async () => {
       exchanges = 1;
       const refused = (clients: ProviderClient[], change = {}) => verifier(clients, systemClock)(code(change), [key]);
-      // A client that the app never heard of is not named, and a forgotten codeVerifier is as likely.
+      // A client that the app does not know is not named, and a forgotten codeVerifier is as likely.
       const detail = "The provider refused the code, whose client could only be inferred; send the login's redirectUri";
       await expect(refused([client(), plain], threeFields)).rejects.toMatchObject({
         reason: "InvalidRequest",

@@ -2,7 +2,10 @@ import { isUuid } from "@countersign/core";
 import { type Command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
-/** `auth accounts holds`: which accounts wait for an operator, and for which event on chain; one line for each alert. */
+/**
+ * `auth accounts holds`: which accounts wait for an operator, and for which event on chain; one line for each
+ * alert.
+ */
 export const accountsHolds: Command = {
   usage: "accounts holds [<account id>]",
   async run({ args, env, print }) {

@@ -4,8 +4,9 @@ import { type Command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
 /**
- * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked: up to the alert that was seen, so that what came while somebody
- * looked goes on holding. Who, when and why stay in auth's table account_hold. Exit code 1 where nothing was lifted.
+ * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked: up to the alert
+ * that was seen, so that what came while somebody looked goes on holding. Who, when and why stay in auth's
+ * table account_hold. Exit code 1 where nothing was lifted.
  */
 export const accountsUnfreeze: Command = {
   usage: "accounts unfreeze <account id> --seen <newest alert looked at> --by <operator> --reason <text>",

@@ -2,7 +2,7 @@ import { AppError, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 
-/** Refuses, before anything is begun, what the account service would refuse later. Errors: UnknownChain, UnsupportedKey. */
+/** Refuses early what the account service would refuse later. Errors: UnknownChain, UnsupportedKey. */
 export function requireChainAndKey(chains: ReadonlySet<string>, chainName: string, key?: PublicKey): void {
   if (!chains.has(chainName)) throw unknownChain(chainName, chains);
   if (key && !isFlowKeyAlgorithm(key.algorithm)) {

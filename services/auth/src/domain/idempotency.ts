@@ -4,13 +4,13 @@ import { createHash } from "node:crypto";
 export interface Idempotency {
   /** Hash of route, principal and key. */
   readonly id: string;
-  /** Hash of what was asked: the same key with another body is refused. */
+  /** Hash of the body: the same key with another body is refused. */
   readonly fingerprint: string;
 }
 
 const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
-/** Scoped to a route and the login token, which is kept as a hash only; undefined where no key was sent. */
+/** Returns the claim of a key within a route and login token, which is hashed; undefined without a key. */
 export const idempotencyOf = (
   route: string,
   loginToken: string,

@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 
-/** Who logged in, and through which of our apps. */
+/** A person who logged in, and the app that they used. */
 export interface LoginProfile {
   readonly issuer: string;
   readonly subject: string;
@@ -9,8 +9,8 @@ export interface LoginProfile {
   readonly picture: string;
   readonly app: App;
   /**
-   * When the person proved who they are at the provider; undefined where the login does not say: then it is
-   * not fresh.
+   * When the person authenticated at the provider; undefined where the login does not say: it is not fresh
+   * then.
    */
   readonly authTime: Date | undefined;
 }
@@ -20,7 +20,7 @@ export interface App {
   readonly appName: string;
 }
 
-/** A login token as a client sent it; empty strings are what was not sent. */
+/** A login token as a client sent it; "" for members that were not sent. */
 export interface Login {
   readonly method: "id_token_channel" | "redirect_code_channel" | "";
   readonly token: string;
@@ -31,7 +31,8 @@ export interface Login {
 }
 
 /**
- * Verifies a login token for the holder of these keys, the account key or the key that a challenge names
- * first. Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
+ * Verifies a login token for the holder of these keys; the account key, or the key of a challenge, is the
+ * first.
+ * Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
  */
 export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<LoginProfile>;

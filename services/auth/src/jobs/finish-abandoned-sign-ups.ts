@@ -1,5 +1,5 @@
 import { type Clock, isAppError, type Logger, uuidv4 } from "@countersign/core";
-import type { SignUpStore } from "../domain/ports.ts";
+import type { SignUpStore } from "../domain/sign-up/ports.ts";
 import { SAGA_LEASE_MS } from "../domain/sign-up/sign-up.ts";
 import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 

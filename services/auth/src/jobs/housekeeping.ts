@@ -11,7 +11,10 @@ export interface HousekeepingOptions {
   clock: Clock;
 }
 
-/** Rotates token keys in time and deletes rows that cannot matter any more. Every replica may do it: it is idempotent. */
+/**
+ * Rotates token keys in time and deletes rows that cannot matter any more. Every replica may do it: it is
+ * idempotent.
+ */
 export function housekeeping({ prisma, keys, clock }: HousekeepingOptions) {
   return async (): Promise<void> => {
     await keys.rotate();
@@ -21,7 +24,7 @@ export function housekeeping({ prisma, keys, clock }: HousekeepingOptions) {
     await prisma.exchangedCode.deleteMany({ where: { expiresAt: { lt: before(0) } } });
     await prisma.idempotencyClaim.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
     // Sign-ins of enrolled devices stay: they name the transaction that added the key.
-    await prisma.twoFactorSignIn.deleteMany({ where: { admittedAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
+    await prisma.twoFactorSignIn.deleteMany({ where: { enrolledAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
     // A lift counts for a week (domain/freeze-rules.ts).
     await prisma.recoveryLift.deleteMany({ where: { lastAt: { lt: before(8 * DAY_MS) } } });
     await prisma.rateLimit.deleteMany({ where: { expire: { lt: now } } });

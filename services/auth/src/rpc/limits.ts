@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * Counts in the database for all replicas. Requests of one key that come while it is being counted share the next count: many behind one address would
- * otherwise wait for one row, each for the other's flush.
+ * Counts in the database for all replicas. Requests of one key that come while it is being counted share the
+ * next count: many behind one address would otherwise wait for one row, each for the other's flush.
  */
 function createLimiter(pool: PostgresPool, name: string, points: number, seconds: number) {
   const limiter = new RateLimiterPostgres({

@@ -11,9 +11,9 @@ import { publicKeyFromProto } from "@countersign/rpc";
 import type { Login } from "../domain/login.ts";
 import type { DeviceAttributes } from "../domain/sign-up/sign-up-saga.ts";
 
-const MAX_TOKEN = 16_384;
-const MAX_TEXT = 256;
-const MAX_LONG_TEXT = 4096;
+const MAX_TOKEN_CHARS = 16_384;
+const MAX_TEXT_CHARS = 256;
+const MAX_LONG_TEXT_CHARS = 4096;
 
 function field(pointer: string, detail: string): never {
   throw new AppError("InvalidRequest", { fields: [{ pointer, detail }] });
@@ -29,19 +29,19 @@ const METHODS = new Map<number, Login["method"]>([
   [LoginMethod.LOGIN_METHOD_REDIRECT_CODE_CHANNEL, "redirect_code_channel"],
 ]);
 
-/** A login token; absent: none was sent. Errors: InvalidRequest. */
+/** Reads a login token; undefined means that none was sent. Errors: InvalidRequest. */
 export function loginFrom(login: LoginToken | undefined): Login {
   return {
     method: METHODS.get(login?.method ?? 0) ?? field("/login/method", "unknown"),
-    token: limited(login?.token ?? "", MAX_TOKEN, "/login/token"),
-    provider: limited(login?.provider ?? "", MAX_TEXT, "/login/provider"),
-    redirectUri: limited(login?.redirectUri ?? "", MAX_LONG_TEXT, "/login/redirectUri"),
-    codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT, "/login/codeVerifier"),
-    nonce: limited(login?.nonce ?? "", MAX_TEXT, "/login/nonce"),
+    token: limited(login?.token ?? "", MAX_TOKEN_CHARS, "/login/token"),
+    provider: limited(login?.provider ?? "", MAX_TEXT_CHARS, "/login/provider"),
+    redirectUri: limited(login?.redirectUri ?? "", MAX_LONG_TEXT_CHARS, "/login/redirectUri"),
+    codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT_CHARS, "/login/codeVerifier"),
+    nonce: limited(login?.nonce ?? "", MAX_TEXT_CHARS, "/login/nonce"),
   };
 }
 
-/** A key whose point lies on its curve. Errors: InvalidPublicKey. */
+/** Reads a key whose point is on its curve. Errors: InvalidPublicKey. */
 export function publicKeyFrom(key: ProtoPublicKey | undefined, pointer: string): PublicKey {
   const { publicKey, algorithm } = publicKeyFromProto(key, pointer);
   try {
@@ -53,10 +53,10 @@ export function publicKeyFrom(key: ProtoPublicKey | undefined, pointer: string):
 }
 
 function attributesFrom(device: ProtoDeviceAttributes | undefined): DeviceAttributes {
-  const text = (name: keyof DeviceAttributes, limit = MAX_TEXT) =>
+  const text = (name: keyof DeviceAttributes, limit = MAX_TEXT_CHARS) =>
     limited(device?.[name] ?? "", limit, `/userKey/device/${name}`);
   return {
-    pushToken: text("pushToken", MAX_LONG_TEXT),
+    pushToken: text("pushToken", MAX_LONG_TEXT_CHARS),
     name: text("name"),
     osName: text("osName"),
     osVersion: text("osVersion"),
@@ -73,14 +73,14 @@ const USER_KEY_TYPES = new Map<number, "device" | "passkey">([
   [UserKeyType.USER_KEY_TYPE_PASSKEY, "passkey"],
 ]);
 
-/** A user key with its device. Errors: InvalidRequest, InvalidPublicKey. */
+/** Reads a user key with its device. Errors: InvalidRequest, InvalidPublicKey. */
 export function userKeyFrom(userKey: UserKey | undefined) {
   const userKeyType = USER_KEY_TYPES.get(userKey?.type ?? 0);
   if (!userKey || !userKeyType) return field("/userKey/type", "unknown");
   const accountKey = publicKeyFrom(userKey.accountKey, "/userKey/publicKey");
   const deviceKey = userKey.deviceKey ? publicKeyFrom(userKey.deviceKey, "/userKey/device/publicKey") : accountKey;
-  return { userKeyType, userKey: accountKey, deviceKey, device: attributesFrom(userKey.device) };
+  return { userKeyType, accountKey, deviceKey, device: attributesFrom(userKey.device) };
 }
 
-/** A chain's or another short name. Errors: InvalidRequest. */
-export const nameFrom = (value: string, pointer: string): string => limited(value, MAX_TEXT, pointer);
+/** Reads a short text, such as the name of a chain. Errors: InvalidRequest. */
+export const nameFrom = (value: string, pointer: string): string => limited(value, MAX_TEXT_CHARS, pointer);

@@ -1,27 +1,30 @@
 import type { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
-import type { Handler } from "@countersign/rpc";
+import type { Handlers } from "@countersign/rpc";
 import type { Deployment } from "../clients/sign-up-steps.ts";
-import type { signUp } from "../domain/sign-up/sign-up.ts";
+import { type SignUpOptions, signUp } from "../domain/sign-up/sign-up.ts";
 import type { Limit } from "./limits.ts";
 import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";
 
-/** auth.v1.SignUp/SignUp */
-export const signUpRpc =
-  (command: ReturnType<typeof signUp<Deployment>>, limit: Limit): Handler<SignUpService["signUp"]> =>
-  async ({ login, chainName, userKey, idempotencyKey }, call) => {
-    await limit(call);
-    const { deployment, credentials } = await command(
-      {
-        login: loginFrom(login),
-        chainName: nameFrom(chainName, "/chainName"),
-        ...userKeyFrom(userKey),
-        idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
-        token: call.token,
-        tokenRefusal: call.tokenRefusal,
-        requestId: call.requestId,
-      },
-      call.signal,
-    );
-    const { account, transaction } = deployment.answer;
-    return { account, transaction, credentials };
+/** auth.v1.SignUp. `limit` is by client address. */
+export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit): Handlers<SignUpService> {
+  const command = signUp(options);
+  return {
+    async signUp({ login, chainName, userKey, idempotencyKey }, call) {
+      await limit(call);
+      const { deployment, credentials } = await command(
+        {
+          login: loginFrom(login),
+          chainName: nameFrom(chainName, "/chainName"),
+          ...userKeyFrom(userKey),
+          idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
+          token: call.token,
+          tokenRefusal: call.tokenRefusal,
+          requestId: call.requestId,
+        },
+        call.signal,
+      );
+      const { account, transaction } = deployment.answer;
+      return { account, transaction, credentials };
+    },
   };
+}

@@ -18,7 +18,10 @@ export async function blockKey(tx: Prisma.TransactionClient, accountId: string, 
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
 
-/** Blocks a key for as long as a sign-in that is under way, or its token, may last; a block for good stays one. */
+/**
+ * Blocks a key for as long as a sign-in that is under way, or its token, may last; a block for good stays
+ * one.
+ */
 async function blockKeyForAWhile(tx: Prisma.TransactionClient, accountId: string, key: PublicKey, from: Date) {
   const until = new Date(from.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
   await tx.$executeRaw`
@@ -47,7 +50,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
       prisma.$transaction(async (tx) => {
         await lockAccess(tx, accountId);
         await tx.leftAccount.createMany({ data: [{ accountId, leftAt }], skipDuplicates: true });
-        // As a freeze that nobody lifts: the signer refuses everything from the moment that it hears of it.
+        // Like a freeze that is never lifted: the signer refuses everything once it has received it.
         await tx.$executeRaw`
           INSERT INTO token_state_entry (kind, subject, active, until, txid)
           VALUES ('account', ${accountId}, true, NULL, pg_current_xact_id()::text::bigint)
@@ -74,7 +77,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         const keys = [
           deviceKey,
           ...sessions.map((each) => each.accountKey),
-          ...[...sagas, ...added].map((each) => each.userKey),
+          ...[...sagas, ...added].map((each) => each.accountKey),
         ];
         for (const key of keys) await blockKey(tx, accountId, key);
         for (const session of sessions) {

@@ -1,7 +1,7 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import type { Challenge } from "../domain/ports.ts";
+import type { Challenge } from "../domain/sign-in/ports.ts";
 import { respondChallenge } from "../domain/sign-in/respond-challenge.ts";
 import { app, clock, now, prisma, times } from "../testing/store-fixture.ts";
 import { prismaChallengeStore } from "./prisma-challenge-store.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { Challenge, ChallengeStore, PasskeyCounter } from "../domain/ports.ts";
+import type { Challenge, ChallengeStore, PasskeyCounter } from "../domain/sign-in/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { insertSession } from "./prisma-session-store.ts";
 
@@ -29,7 +29,10 @@ const toChallenge = (data: string, row: Row): Challenge => ({
   expiresAt: row.expires_at,
 });
 
-/** The statement decides between two at once. A counter that has not grown is of a copy, or of an answer that was overtaken. */
+/**
+ * The statement decides between two at once. A counter that has not grown is of a copy, or of an answer that
+ * was overtaken.
+ */
 async function advance(
   tx: Prisma.TransactionClient,
   accountId: string,

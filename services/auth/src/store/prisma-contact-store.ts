@@ -1,7 +1,7 @@
-import type { ContactStore } from "../domain/get-contact.ts";
+import type { ContactStore } from "../domain/identities.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
-/** Contacts in Postgres: the profile of the sign-up. */
+/** Contacts in Postgres, from the profile of the sign-up. */
 export function prismaContactStore(prisma: PrismaClient): ContactStore {
   return {
     async emailOf(accountId) {

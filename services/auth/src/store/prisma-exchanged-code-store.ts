@@ -28,7 +28,7 @@ export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): Ex
           const now = clock.now();
           const known = await tx.exchangedCode.findUnique({ where: { codeHash } });
           if (known && known.expiresAt > now) {
-            // A challenge by name names no key: whoever names one first, is who it is bound to from then on.
+            // A challenge by e-mail names no key: the code is bound to the first key that comes with it.
             const unbound = known.keys.length === 0 || keys.length === 0;
             if (known.binding === binding && (unbound || known.keys.some((key) => keys.includes(key)))) {
               if (known.keys.length === 0 && keys.length > 0) {

@@ -132,15 +132,15 @@ describe("a freeze", () => {
         chainName: "c",
         appId: "demo",
         appName: "Demo",
-        userKeyAlgorithm: deviceKey.algorithm,
-        userKey: deviceKey.publicKey,
+        accountKeyAlgorithm: deviceKey.algorithm,
+        accountKey: deviceKey.publicKey,
         deviceKeyAlgorithm: deviceKey.algorithm,
         deviceKey: deviceKey.publicKey,
         deviceAttributes: {},
         authTime: clock.now(),
         createdAt: clock.now(),
         expiresAt: clock.now(),
-        admittedAt: new Date(clock.now().getTime() - 1000),
+        enrolledAt: new Date(clock.now().getTime() - 1000),
       },
     });
     await expect(unfreeze(late)).rejects.toMatchObject(required);

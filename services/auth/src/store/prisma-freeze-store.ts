@@ -13,8 +13,10 @@ import { publishAccountFrozen, publishUnfreezeAsked, publishUnfreezeCancelled } 
 import type { FreezeParty, Prisma, PrismaClient } from "./generated/client.ts";
 import { lockAccess } from "./prisma-session-store.ts";
 
-/** What the services must know; a lifted entry stays until every watcher has heard of it. */
-export async function tellServices(tx: Prisma.TransactionClient, accountId: string, active: boolean, now: Date) {
+/**
+ * Changes the account's entry in the token state; a lifted entry stays until every watcher has received it.
+ */
+export async function notifyServices(tx: Prisma.TransactionClient, accountId: string, active: boolean, now: Date) {
   const until = active ? null : now;
   await tx.$executeRaw`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
@@ -54,16 +56,16 @@ async function memberSince(tx: Tx, accountId: string, { algorithm, publicKey }: 
     SELECT min(at) AS since FROM (
       SELECT created_at AS at FROM session
         WHERE account_id = ${accountId}::uuid AND scope = 'full' AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
-      UNION ALL SELECT admitted_at FROM two_factor_sign_in
+      UNION ALL SELECT enrolled_at FROM two_factor_sign_in
         WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
       UNION ALL SELECT device_registered_at FROM sign_up
         WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}) AS seen`;
   return row?.since ?? undefined;
 }
 
-function toRequest({ party, requestId, askedAt, availableAt, lapsesAt }: FreezeParty): UnfreezeRequest[] {
-  if (requestId === null || askedAt === null || availableAt === null || lapsesAt === null) return [];
-  return [{ id: requestId, party, askedAt, availableAt, lapsesAt }];
+function toRequest({ party, timeLockId, askedAt, availableAt, lapsesAt }: FreezeParty): UnfreezeRequest[] {
+  if (timeLockId === null || askedAt === null || availableAt === null || lapsesAt === null) return [];
+  return [{ id: timeLockId, party, askedAt, availableAt, lapsesAt }];
 }
 
 async function findFreeze(tx: Tx, accountId: string, now: Date): Promise<Freeze | undefined> {
@@ -92,7 +94,7 @@ async function findFacts(tx: Tx, { accountId, by, key, now }: FreezeCommand): Pr
   };
 }
 
-const NO_REQUEST = { requestId: null, askedAt: null, availableAt: null, lapsesAt: null };
+const NO_REQUEST = { timeLockId: null, askedAt: null, availableAt: null, lapsesAt: null };
 
 async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): Promise<void> {
   const { accountId, by, key, now } = command;
@@ -102,7 +104,7 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
       const byRecoveryKey = by === RECOVERY_KEY;
       const set = { deviceKeyAlgorithm: key.algorithm, deviceKey: key.publicKey, byRecoveryKey, frozenAt: now };
       await tx.frozenAccount.create({ data: { accountId, ...set } });
-      await tellServices(tx, accountId, true, now);
+      await notifyServices(tx, accountId, true, now);
       await publishAccountFrozen(tx, { ...command, frozen: true, cause: "user" }, now);
       return;
     }
@@ -118,8 +120,8 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
       return;
     }
     case "ask": {
-      const { id: requestId, askedAt, availableAt, lapsesAt } = decision.request;
-      const asked = { requestId, askedAt, availableAt, lapsesAt };
+      const { id: timeLockId, askedAt, availableAt, lapsesAt } = decision.request;
+      const asked = { timeLockId, askedAt, availableAt, lapsesAt };
       await tx.freezeParty.upsert({ where: row, create: { accountId, party: by, ...asked }, update: asked });
       await publishUnfreezeAsked(tx, command, decision.request);
       return;
@@ -135,7 +137,7 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
       }
       await tx.frozenAccount.delete({ where: { accountId } });
       await tx.freezeParty.deleteMany({ where: { accountId } });
-      await tellServices(tx, accountId, false, now);
+      await notifyServices(tx, accountId, false, now);
       await publishAccountFrozen(tx, { ...command, frozen: false, cause: "user" }, now);
   }
 }

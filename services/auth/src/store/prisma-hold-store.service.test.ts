@@ -29,7 +29,7 @@ const lift = async (seen?: string) => {
 const frozen = async () =>
   (await prisma.tokenStateEntry.findUnique({ where: { kind_subject: { kind: "account", subject: accountId } } }))
     ?.active;
-const told = async () =>
+const emitted = async () =>
   (await prisma.outbox.findMany({ where: { subject: { contains: accountId } }, orderBy: { id: "asc" } })).flatMap(
     ({ payload }) => Event.decode(payload).accountFrozen ?? [],
   );
@@ -40,9 +40,9 @@ describe("an account that waits for an operator", () => {
     await Promise.all([1, 2, 3].map(() => place(hold)));
     await place();
     expect(await frozen()).toBe(true);
-    expect(await told()).toEqual([{ frozen: true, cause: "chain-alert" }]);
+    expect(await emitted()).toEqual([{ frozen: true, cause: "chain-alert" }]);
     expect(await prismaHoldStore(prisma).open(accountId)).toHaveLength(2);
-    expect(await prismaTwoFactorSignInStore(prisma).mayAdmit(accountId, [])).toBe("frozen");
+    expect(await prismaTwoFactorSignInStore(prisma).mayEnroll(accountId, [])).toBe("frozen");
   });
 
   it("is not unfrozen by its own person, whichever device and however late", async () => {
@@ -69,7 +69,7 @@ describe("an account that waits for an operator", () => {
       liftedBy: "ada",
       liftReason: "it was the person",
     });
-    expect(await told()).toEqual([
+    expect(await emitted()).toEqual([
       { frozen: true, cause: "chain-alert" },
       { frozen: false, cause: "chain-alert" },
     ]);
@@ -88,7 +88,7 @@ describe("an account that waits for an operator", () => {
     await expect(freezing.unfreeze(phone)).rejects.toMatchObject({ reason: "TimeLockRequired" });
     await freezing.unfreeze(other);
     expect(await frozen()).toBe(false);
-    expect(await told()).toEqual([
+    expect(await emitted()).toEqual([
       { frozen: true, cause: "user" },
       { frozen: false, cause: "user" },
     ]);

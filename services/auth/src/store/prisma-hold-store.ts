@@ -1,7 +1,7 @@
 import type { HoldStore } from "../domain/freeze/hold-account.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
-import { isFrozen, isHeld, tellServices } from "./prisma-freeze-store.ts";
+import { isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
 import { lockAccess } from "./prisma-session-store.ts";
 
 const toHold = ({ alertId, accountId, chainName, transactionId, eventType, placedAt }: Row) => ({
@@ -23,7 +23,7 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
         const before = await isFrozen(tx, accountId);
         const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
         if (count === 0) return;
-        await tellServices(tx, accountId, true, now);
+        await notifyServices(tx, accountId, true, now);
         const frozen = { accountId, frozen: true, requestId: "", cause: "chain-alert" } as const;
         if (!before) await publishAccountFrozen(tx, frozen, now);
       }),
@@ -42,7 +42,7 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
         if ((await tx.leftAccount.findUnique({ where: { accountId } })) !== null)
           return { holds, still: "left" as const };
         if (holds.length > 0) {
-          await tellServices(tx, accountId, false, now);
+          await notifyServices(tx, accountId, false, now);
           await publishAccountFrozen(tx, { accountId, frozen: false, requestId: "", cause: "chain-alert" }, now);
         }
         return { holds, still: undefined };

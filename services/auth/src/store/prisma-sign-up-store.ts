@@ -1,5 +1,6 @@
 import { samePublicKey } from "@countersign/keys";
-import type { IdentityStore, SignUpClaim, SignUpStore, SignUpWish } from "../domain/ports.ts";
+import type { IdentityStore } from "../domain/identities.ts";
+import type { ClaimSignUp, SignUpClaim, SignUpStore } from "../domain/sign-up/ports.ts";
 import { isOwnFurtherChain } from "../domain/sign-up/sign-up.ts";
 import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import type { SignUpStep } from "../domain/sign-up/sign-up-steps.ts";
@@ -15,7 +16,7 @@ const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
 
 async function accountIdOf(
   tx: Tx,
-  { profile, newAccountId, now }: SignUpWish,
+  { profile, newAccountId, now }: ClaimSignUp,
 ): Promise<{ accountId: string; isNew: boolean }> {
   const { issuer, subject, email, name, picture } = profile;
   const found = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
@@ -26,16 +27,17 @@ async function accountIdOf(
   return { accountId: newAccountId, isNew: true };
 }
 
-async function beginSaga(tx: Tx, wish: SignUpWish, accountId: string): Promise<SignUpSaga> {
-  const { chainName, app, userKeyType, userKey, deviceKey, device, deviceId, profileImageUrl, leaseUntil, now } = wish;
+async function beginSaga(tx: Tx, command: ClaimSignUp, accountId: string): Promise<SignUpSaga> {
+  const { chainName, app, userKeyType, accountKey, deviceKey, device, deviceId, profileImageUrl, leaseUntil, now } =
+    command;
   const row = await tx.signUp.create({
     data: {
       accountId,
       chainName,
       ...app,
       userKeyType,
-      userKeyAlgorithm: userKey.algorithm,
-      userKey: userKey.publicKey,
+      accountKeyAlgorithm: accountKey.algorithm,
+      accountKey: accountKey.publicKey,
       deviceKeyAlgorithm: deviceKey.algorithm,
       deviceKey: deviceKey.publicKey,
       deviceAttributes: { ...device },
@@ -48,23 +50,23 @@ async function beginSaga(tx: Tx, wish: SignUpWish, accountId: string): Promise<S
   return toSaga(row);
 }
 
-/** What a repeated wish means; see docs/sign-up.md. */
+/** What a repeated command means; see docs/sign-up.md. */
 async function judge(
   tx: Tx,
-  wish: SignUpWish,
+  command: ClaimSignUp,
   accountId: string,
   isNew: boolean,
   isReplay: boolean,
 ): Promise<SignUpClaim> {
-  const { chainName, userKey, deviceKey, leaseUntil } = wish;
+  const { chainName, accountKey, deviceKey, leaseUntil } = command;
   const where = { accountId_chainName: { accountId, chainName } };
   const row = await tx.signUp.findUnique({ where });
   if (!row) {
-    if (!isNew && !isOwnFurtherChain(wish, accountId)) return { kind: "account-exists" };
-    return { kind: "drive", saga: await beginSaga(tx, wish, accountId) };
+    if (!isNew && !isOwnFurtherChain(command, accountId)) return { kind: "account-exists" };
+    return { kind: "drive", saga: await beginSaga(tx, command, accountId) };
   }
   const saga = toSaga(row);
-  const isSame = samePublicKey(saga.userKey, userKey) && samePublicKey(saga.deviceKey, deviceKey);
+  const isSame = samePublicKey(saga.accountKey, accountKey) && samePublicKey(saga.deviceKey, deviceKey);
   if (!isSame) return { kind: "account-exists" };
   if (row.completedAt !== null) return isReplay ? { kind: "replay", saga } : { kind: "account-exists" };
   await tx.signUp.update({ where, data: { leaseUntil } });
@@ -76,18 +78,19 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
   // An identity's account is written once and never changes.
   const accounts = new Map<string, string>();
   return {
-    claim: (wish) =>
+    claim: (command) =>
       prisma.$transaction(async (tx): Promise<SignUpClaim> => {
-        const { issuer, subject } = wish.profile;
-        // One identity's requests come one after the other: which is first decides, the others find what it wrote.
+        const { issuer, subject } = command.profile;
+        // One identity's requests come one after the other: which is first decides, the others find what it
+        // wrote.
         const identity = JSON.stringify([issuer, subject]);
         await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${identity}, 0))`;
-        const claim = wish.idempotency && (await findClaim(tx, wish.idempotency));
+        const claim = command.idempotency && (await findClaim(tx, command.idempotency));
         if (claim === "reused") return { kind: "idempotency-key-reused" };
-        const { accountId, isNew } = await accountIdOf(tx, wish);
-        const judged = await judge(tx, wish, accountId, isNew, claim?.accountId === accountId);
-        if (wish.idempotency && !claim && judged.kind === "drive") {
-          await insertClaim(tx, wish.idempotency, { accountId, now: wish.now });
+        const { accountId, isNew } = await accountIdOf(tx, command);
+        const judged = await judge(tx, command, accountId, isNew, claim?.accountId === accountId);
+        if (command.idempotency && !claim && judged.kind === "drive") {
+          await insertClaim(tx, command.idempotency, { accountId, now: command.now });
         }
         return judged;
       }),
@@ -96,7 +99,8 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
       const { accountId, chainName } = saga;
       const at = (each: SignUpStep) => (each === step ? now : null);
       const event = signUpCompletedRow(saga, now);
-      // One statement: the step, and with the last one the end and its event. The row is locked first, so that of two steps at once one sees the other.
+      // One statement: the step, and with the last one the end and its event. The row is locked first, so
+      // that of two steps at once one sees the other.
       await prisma.$executeRaw`
         WITH held AS (
           SELECT account_id, chain_name, completed_at,
@@ -145,7 +149,7 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
 
     async accountByKey({ publicKey }) {
       const rows = await prisma.signUp.findMany({
-        where: { OR: [{ userKey: publicKey }, { deviceKey: publicKey }] },
+        where: { OR: [{ accountKey: publicKey }, { deviceKey: publicKey }] },
         select: { accountId: true },
         distinct: ["accountId"],
         take: 2,

@@ -3,7 +3,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { database, now, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { createTokenKeys } from "../tokens/token-keys.ts";
-import { tellServices } from "./prisma-freeze-store.ts";
+import { notifyServices } from "./prisma-freeze-store.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
@@ -40,9 +40,9 @@ describe("the token state", () => {
     const store = prismaTokenStateStore(prisma);
     const ofAccount = async () =>
       (await store.changedSince(undefined)).filter(({ frozenAccountId }) => frozenAccountId === accountId);
-    await prisma.$transaction((tx) => tellServices(tx, accountId, true, now));
+    await prisma.$transaction((tx) => notifyServices(tx, accountId, true, now));
     expect(await ofAccount()).toMatchObject([{ active: true, until: undefined }]);
-    await prisma.$transaction((tx) => tellServices(tx, accountId, false, now));
+    await prisma.$transaction((tx) => notifyServices(tx, accountId, false, now));
     expect(await ofAccount()).toMatchObject([{ active: false, until: now }]);
   });
 

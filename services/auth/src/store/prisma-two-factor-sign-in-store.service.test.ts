@@ -19,13 +19,13 @@ beforeEach(() => {
   accountId = uuidv7(clock);
 });
 
-const told = (event: string) => eventsOf(accountId, event);
+const emitted = (event: string) => eventsOf(accountId, event);
 const stateOf = async () => {
   const rows = await prismaTokenStateStore(prisma).changedSince(0n);
   return rows.filter(({ frozenAccountId }) => frozenAccountId === accountId).map(({ active }) => active);
 };
 const signInOf = (change: Partial<TwoFactorSignIn> = {}): TwoFactorSignIn => {
-  const userKey = generateKeyPair().publicKey;
+  const accountKey = generateKeyPair().publicKey;
   const text = { name: "Phone", osName: "", osVersion: "", deviceManufacturer: "", deviceModel: "", lang: "" };
   return {
     id: uuidv7(clock),
@@ -33,23 +33,23 @@ const signInOf = (change: Partial<TwoFactorSignIn> = {}): TwoFactorSignIn => {
     chainName: "flow-emulator",
     app,
     userKeyType: "device",
-    userKey,
-    deviceKey: userKey,
+    accountKey,
+    deviceKey: accountKey,
     device: { ...text, pushToken: "", type: "mobile", sdkVersion: "" },
     tokenId: uuidv4(),
     authTime: now,
     createdAt: now,
     expiresAt: new Date(now.getTime() + 300_000),
-    admittedAt: undefined,
+    enrolledAt: undefined,
     finishedAt: undefined,
     ...change,
   };
 };
-const sessionOf = ({ userKey: accountKey, deviceKey }: TwoFactorSignIn): Session =>
+const sessionOf = ({ accountKey, deviceKey }: TwoFactorSignIn): Session =>
   beginSession({ id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime: now }, now);
 const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "https://look.example/ab" };
 
-describe("new devices that ask to be let in", () => {
+describe("sign-ins of new devices", () => {
   const store = () => prismaTwoFactorSignInStore(prisma);
 
   it("are kept whole, and found by their account only", async () => {
@@ -81,14 +81,14 @@ describe("new devices that ask to be let in", () => {
     expect(begun.filter(({ kind }) => kind === "idempotency-key-reused")).toHaveLength(5);
   });
 
-  it("get one session, told once, when they are finished many times at once", async () => {
+  it("get one session, with one event, when they are finished concurrently", async () => {
     const signIn = signInOf();
     await store().begin(signIn, undefined);
     const finish = () => store().finish(signIn.id, sessionOf(signIn), now, "r");
     const finished = await Promise.all(times(8, finish));
     expect(finished.filter(Boolean)).toHaveLength(1);
     expect(await prisma.session.count({ where: { accountId } })).toBe(1);
-    expect(await told("session-created")).toBe(1);
+    expect(await emitted("session-created")).toBe(1);
     expect((await store().find(accountId, signIn.id))?.finishedAt).toEqual(now);
   });
 
@@ -110,24 +110,24 @@ describe("new devices that ask to be let in", () => {
 
   it("keep the transaction that added their key, the first one only", async () => {
     const signIn = signInOf();
-    const { chainName, userKey } = signIn;
+    const { chainName, accountKey } = signIn;
     await store().begin(signIn, undefined);
-    expect(await store().additionOf(accountId, chainName, userKey)).toBeUndefined();
-    await store().markAdmitted(signIn.id, transaction, now);
-    await store().markAdmitted(signIn.id, { ...transaction, id: "cd".repeat(32) }, now);
-    expect(await store().additionOf(accountId, chainName, userKey)).toEqual(transaction);
-    expect(await store().additionOf(uuidv7(clock), chainName, userKey)).toBeUndefined();
+    expect(await store().additionOf(accountId, chainName, accountKey)).toBeUndefined();
+    await store().markEnrolled(signIn.id, transaction, now);
+    await store().markEnrolled(signIn.id, { ...transaction, id: "cd".repeat(32) }, now);
+    expect(await store().additionOf(accountId, chainName, accountKey)).toEqual(transaction);
+    expect(await store().additionOf(uuidv7(clock), chainName, accountKey)).toBeUndefined();
   });
 
   it("lose their keys with their device, also where they never had a session", async () => {
     const identity = generateKeyPair("EdDSA").publicKey;
     const signIn = signInOf({ deviceKey: identity });
     await store().begin(signIn, undefined);
-    await store().noteAddition(signIn, transaction);
-    expect(await store().mayAdmit(accountId, [signIn.userKey])).toBe("yes");
+    await store().recordAddition(signIn, transaction);
+    expect(await store().mayEnroll(accountId, [signIn.accountKey])).toBe("yes");
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
-    expect(await store().mayAdmit(accountId, [signIn.userKey])).toBe("blocked");
-    expect(await store().mayAdmit(accountId, [generateKeyPair().publicKey])).toBe("yes");
+    expect(await store().mayEnroll(accountId, [signIn.accountKey])).toBe("blocked");
+    expect(await store().mayEnroll(accountId, [generateKeyPair().publicKey])).toBe("yes");
     const finished = store().finish(signIn.id, sessionOf(signIn), now, "");
     await expect(finished).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
     expect((await store().find(accountId, signIn.id))?.finishedAt).toBeUndefined();
@@ -140,17 +140,17 @@ describe("new devices that ask to be let in", () => {
     const requests = [1, 2, 3].map(() => signInOf({ deviceKey: identity }));
     for (const request of requests) await store().begin(request, undefined);
     const [approved, late, ...never] = requests as [TwoFactorSignIn, TwoFactorSignIn, TwoFactorSignIn];
-    await store().noteAddition(approved, transaction);
+    await store().recordAddition(approved, transaction);
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
-    const verdicts = () => Promise.all(requests.map(({ userKey }) => store().mayAdmit(accountId, [userKey])));
+    const verdicts = () => Promise.all(requests.map(({ accountKey }) => store().mayEnroll(accountId, [accountKey])));
     expect(await verdicts()).toEqual(["blocked", "yes", "yes"]);
     // A key that comes to the chain after the removal is blocked then.
-    await store().noteAddition(late, transaction);
+    await store().recordAddition(late, transaction);
     expect(await verdicts()).toEqual(["blocked", "blocked", "yes"]);
-    expect(await store().mayAdmit(accountId, [never[0]!.deviceKey])).toBe("blocked");
+    expect(await store().mayEnroll(accountId, [never[0]!.deviceKey])).toBe("blocked");
   });
 
-  it("come in once through all of the domain, whatever the order of the event and the finishing", async () => {
+  it("are enrolled once through all of the domain, in any order of the event and the finishing", async () => {
     const world = twoFactorWorld({ store: store() });
     accountId = world.account("ann");
     const { opened } = await world.ask();
@@ -182,7 +182,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
   await store.begin(signIn, undefined);
   await freezing.freeze(first);
   expect(await stateOf()).toEqual([true]);
-  expect(await store.mayAdmit(accountId, [signIn.userKey])).toBe("frozen");
+  expect(await store.mayEnroll(accountId, [signIn.accountKey])).toBe("frozen");
   const finished = store.finish(signIn.id, sessionOf(signIn), now, "");
   await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
   await prismaSessionStore(prisma).begin(sessionOf(signInOf()), "");

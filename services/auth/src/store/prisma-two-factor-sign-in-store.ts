@@ -13,7 +13,9 @@ async function insert(tx: Tx, signIn: TwoFactorSignIn): Promise<void> {
   await tx.twoFactorSignIn.create({ data: toTwoFactorSignInRow(signIn) });
 }
 
-/** An ephemeral token's session is its request: whoever does not finish with it refuses it from now on. */
+/**
+ * Ends an ephemeral token, whose session id is its request: every operation except finishing refuses it then.
+ */
 async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: string): Promise<void> {
   const ended = await tx.$executeRaw`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
@@ -23,7 +25,7 @@ async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: stri
   if (ended > 0) await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
 }
 
-/** New devices that ask to be let in, in Postgres. */
+/** Sign-ins of new devices, in Postgres. */
 export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignInStore {
   const replayOf = async (
     tx: Pick<Tx, "idempotencyClaim" | "twoFactorSignIn">,
@@ -61,7 +63,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       return row ? toTwoFactorSignIn(row) : undefined;
     },
 
-    async mayAdmit(accountId, keys) {
+    async mayEnroll(accountId, keys) {
       if (await isFrozen(prisma, accountId)) return "frozen";
       const subject = { in: keys.map((key) => blockedKeySubject(accountId, key)) };
       const blocked = await prisma.tokenStateEntry.findFirst({ where: { kind: "key", subject, active: true } });
@@ -73,7 +75,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       return (await prisma.session.findFirst({ where: { accountId, scope: "recover", ...live } })) !== null;
     },
 
-    noteAddition: ({ id, accountId, userKey, deviceKey }, { id: transactionId, refUrl }) =>
+    recordAddition: ({ id, accountId, accountKey, deviceKey }, { id: transactionId, refUrl }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(tx, accountId);
         const data = { transactionId, transactionRefUrl: refUrl };
@@ -83,14 +85,14 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
           where: { kind: "key", subject, active: true, until: null },
         });
         if (!isRemoved) return;
-        await blockKey(tx, accountId, userKey);
+        await blockKey(tx, accountId, accountKey);
         await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
 
-    async markAdmitted(id, transaction, admittedAt) {
+    async markEnrolled(id, transaction, enrolledAt) {
       await prisma.twoFactorSignIn.updateMany({
-        where: { id, admittedAt: null },
-        data: { admittedAt, transactionId: transaction.id, transactionRefUrl: transaction.refUrl },
+        where: { id, enrolledAt: null },
+        data: { enrolledAt, transactionId: transaction.id, transactionRefUrl: transaction.refUrl },
       });
     },
 
@@ -115,9 +117,9 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
     async additionOf(accountId, chainName, { algorithm, publicKey }) {
       const [row] = await prisma.$queryRaw<{ id: string; ref_url: string | null }[]>`
         SELECT transaction_id AS id, transaction_ref_url AS ref_url FROM two_factor_sign_in
-        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND user_key = ${publicKey}
-          AND user_key_algorithm = ${algorithm} AND transaction_id IS NOT NULL
-        ORDER BY admitted_at DESC LIMIT 1`;
+        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND account_key = ${publicKey}
+          AND account_key_algorithm = ${algorithm} AND transaction_id IS NOT NULL
+        ORDER BY enrolled_at DESC LIMIT 1`;
       return row && { id: row.id, chainName, refUrl: row.ref_url ?? "" };
     },
   };

@@ -29,7 +29,7 @@ export function toSaga(row: SignUpRow): SignUpSaga {
     chainName: row.chainName,
     app: { appId: row.appId, appName: row.appName },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
-    userKey: key(row.userKeyAlgorithm, row.userKey),
+    accountKey: key(row.accountKeyAlgorithm, row.accountKey),
     deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
     device: row.deviceAttributes as unknown as DeviceAttributes,
     deviceId: row.deviceId,
@@ -82,30 +82,30 @@ export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
     chainName,
     app: { appId: row.appId, appName: row.appName },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
-    userKey: key(row.userKeyAlgorithm, row.userKey),
+    accountKey: key(row.accountKeyAlgorithm, row.accountKey),
     deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
     device: row.deviceAttributes as unknown as DeviceAttributes,
     tokenId,
     authTime: row.authTime ?? undefined,
     createdAt,
     expiresAt,
-    admittedAt: row.admittedAt ?? undefined,
+    enrolledAt: row.enrolledAt ?? undefined,
     finishedAt: row.finishedAt ?? undefined,
   };
 }
 
 export function toTwoFactorSignInRow(signIn: TwoFactorSignIn): Prisma.TwoFactorSignInUncheckedCreateInput {
-  const { app, userKey, deviceKey, device, authTime, admittedAt, finishedAt, ...rest } = signIn;
+  const { app, accountKey, deviceKey, device, authTime, enrolledAt, finishedAt, ...rest } = signIn;
   return {
     ...rest,
     ...app,
-    userKeyAlgorithm: userKey.algorithm,
-    userKey: userKey.publicKey,
+    accountKeyAlgorithm: accountKey.algorithm,
+    accountKey: accountKey.publicKey,
     deviceKeyAlgorithm: deviceKey.algorithm,
     deviceKey: deviceKey.publicKey,
     deviceAttributes: { ...device },
     authTime: authTime ?? null,
-    admittedAt: admittedAt ?? null,
+    enrolledAt: enrolledAt ?? null,
     finishedAt: finishedAt ?? null,
   };
 }

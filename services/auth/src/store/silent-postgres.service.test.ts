@@ -28,8 +28,8 @@ afterAll(async () => {
 
 const works = async () => expect(await prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
 
-/** What a caller would be told, and after how many milliseconds. */
-async function told(work: Promise<unknown>): Promise<{ reason: string; ms: number }> {
+/** The error that a caller would get, and after how many milliseconds. */
+async function emitted(work: Promise<unknown>): Promise<{ reason: string; ms: number }> {
   const started = performance.now();
   const error = await work.then(
     () => new Error("it worked"),
@@ -41,19 +41,19 @@ async function told(work: Promise<unknown>): Promise<{ reason: string; ms: numbe
 it("a query of Prisma's ends as Unavailable, and the next one goes over another connection", async () => {
   await works();
   proxy.mute();
-  const { reason, ms } = await told(prisma.session.findMany());
+  const { reason, ms } = await emitted(prisma.session.findMany());
   expect(reason).toBe("Unavailable");
   expect(ms).toBeLessThan(3 * queryMs);
   proxy.speak();
   await works();
 });
 
-it("whoever waits for a connection behind it is told, too, and so is whoever makes a new one", async () => {
+it("a caller that waits for a connection behind it gets the error too, and so does one that makes a new one", async () => {
   await works();
   proxy.mute();
-  const answers = await Promise.all([1, 2, 3].map(() => told(prisma.session.findMany())));
+  const answers = await Promise.all([1, 2, 3].map(() => emitted(prisma.session.findMany())));
   expect(answers.map(({ reason }) => reason)).toEqual(["Unavailable", "Unavailable", "Unavailable"]);
-  const { reason, ms } = await told(prisma.session.count());
+  const { reason, ms } = await emitted(prisma.session.count());
   expect(reason).toBe("Unavailable");
   expect(ms).toBeLessThan(3 * queryMs);
   proxy.speak();
@@ -62,7 +62,7 @@ it("whoever waits for a connection behind it is told, too, and so is whoever mak
 
 it("a transaction leaves no connection behind on which the next one waits", async () => {
   await works();
-  const { reason, ms } = await told(
+  const { reason, ms } = await emitted(
     prisma.$transaction(async (tx) => {
       await tx.session.count();
       proxy.mute();
@@ -77,19 +77,19 @@ it("a transaction leaves no connection behind on which the next one waits", asyn
   expect(performance.now() - started).toBeLessThan(queryMs);
 });
 
-it("whoever stands still in a transaction is ended by Postgres, and holds no locks for ever", async () => {
+it("a transaction that stands still is ended by Postgres, and holds no locks for ever", async () => {
   const [row] = await prisma.$queryRaw<
     { value: string }[]
   >`SELECT current_setting('idle_in_transaction_session_timeout') AS value`;
   expect(row).toEqual({ value: "30s" });
 });
 
-it("a listener finds out, and hears again what is told later", async () => {
-  const heard: string[] = [];
+it("a listener finds out, and receives later notifications again", async () => {
+  const received: string[] = [];
   const listener = listenPostgres({
     databaseUrl: proxy.url,
     channel: "token_state",
-    onNotify: (payload) => heard.push(payload),
+    onNotify: (payload) => received.push(payload),
     logger: createLogger({ name: "test", level: "silent" }),
     aliveMs: 200,
     retryMs: 50,
@@ -97,15 +97,15 @@ it("a listener finds out, and hears again what is told later", async () => {
   const teller = new pg.Client({ connectionString: database.url });
   await teller.connect();
   try {
-    await expect.poll(() => heard).toEqual([""]);
+    await expect.poll(() => received).toEqual([""]);
     proxy.mute();
     await expect.poll(() => listener.connected(), { timeout: 5_000 }).toBe(false);
     proxy.speak();
-    // Whoever listens again is told so: what happened in between was not heard.
+    // A listener that reconnects is notified: it missed what happened in between.
     await expect.poll(() => listener.connected(), { timeout: 10_000 }).toBe(true);
-    expect(heard).toEqual(["", ""]);
+    expect(received).toEqual(["", ""]);
     await teller.query("SELECT pg_notify('token_state', 'later')");
-    await expect.poll(() => heard).toEqual(["", "", "later"]);
+    await expect.poll(() => received).toEqual(["", "", "later"]);
     await sleep(500);
     expect(listener.connected()).toBe(true);
   } finally {

@@ -28,7 +28,7 @@ it("holds the account for an alert that freezes", async () => {
 });
 
 it.each([
-  ["one that only tells", { chainAlert: { ...chainAlert, freezes: false } }],
+  ["one that only reports", { chainAlert: { ...chainAlert, freezes: false } }],
   ["another event", {}],
   ["one of no account", { chainAlert, accountId: "all" }],
 ])("does nothing for %s", async (_, change) => {

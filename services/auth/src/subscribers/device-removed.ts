@@ -3,7 +3,7 @@ import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 
-/** Ends the access of a removed device, in case the request that removed it died half-way. Events only take away, so a late or second one does no harm. */
+/** Handles device-removed: ends the device's access where the request crashed before it did. Idempotent. */
 export const onDeviceRemoved =
   (access: AccessStore) =>
   async ({ event }: DeliveredEvent): Promise<void> => {

@@ -4,7 +4,7 @@ import { publicKeyFromProto } from "@countersign/rpc";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import { faultPoint } from "../fault-points.ts";
 
-/** Takes access away from keys that were revoked on chain, and from accounts that have left. Events only take away, so a late or second one does no harm. */
+/** Handles key-revoked and account-left: ends the access of the key or account. Idempotent. */
 export const onKeyEvent =
   (store: RevokedKeyStore & LeaveStore) =>
   async ({ subject, event }: DeliveredEvent): Promise<void> => {

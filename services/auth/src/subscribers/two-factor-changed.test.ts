@@ -14,23 +14,23 @@ const delivered = (change: Partial<Event>) => ({
 });
 
 const watch = () => {
-  const admit = vi.fn(async () => undefined);
+  const enroll = vi.fn(async () => undefined);
   const endToken = vi.fn(async () => undefined);
-  return { admit, endToken, handle: onTwoFactorChanged({ admit, endToken, signal }) };
+  return { enroll, endToken, handle: onTwoFactorChanged({ enroll, endToken, signal }) };
 };
 
-it.each(["approved", "sealed"])("looks at a request that is told to be %s", async (status) => {
-  const { admit, endToken, handle } = watch();
+it.each(["approved", "sealed"])("enrolls after the event %s", async (status) => {
+  const { enroll, endToken, handle } = watch();
   await handle(delivered({ twoFactorChanged: { id, status } }));
-  expect(admit).toHaveBeenCalledExactlyOnceWith(accountId, id, { requestId: "r", signal });
+  expect(enroll).toHaveBeenCalledExactlyOnceWith(accountId, id, { requestId: "r", signal });
   expect(endToken).not.toHaveBeenCalled();
 });
 
 it.each(["rejected", "expired", "finished", "failed"])("ends the token of a request that is %s", async (status) => {
-  const { admit, endToken, handle } = watch();
+  const { enroll, endToken, handle } = watch();
   await handle(delivered({ twoFactorChanged: { id, status } }));
   expect(endToken).toHaveBeenCalledExactlyOnceWith(accountId, id);
-  expect(admit).not.toHaveBeenCalled();
+  expect(enroll).not.toHaveBeenCalled();
 });
 
 it.each<Partial<Event>>([
@@ -41,15 +41,15 @@ it.each<Partial<Event>>([
   ]),
   {},
 ])("leaves everything else alone (%#)", async (change) => {
-  const { admit, endToken, handle } = watch();
+  const { enroll, endToken, handle } = watch();
   await handle(delivered(change));
-  expect(admit).not.toHaveBeenCalled();
+  expect(enroll).not.toHaveBeenCalled();
   expect(endToken).not.toHaveBeenCalled();
 });
 
-it("lets an event come again whose request could not be admitted", async () => {
-  const { handle, admit } = watch();
-  admit.mockRejectedValueOnce(new Error("not yet"));
+it("lets an event come again whose request could not be enrolled", async () => {
+  const { handle, enroll } = watch();
+  enroll.mockRejectedValueOnce(new Error("not yet"));
   const event = delivered({ twoFactorChanged: { id, status: "sealed" } });
   await expect(handle(event)).rejects.toThrow("not yet");
 });

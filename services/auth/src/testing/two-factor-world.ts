@@ -4,14 +4,14 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import type { LoginProfile } from "../domain/login.ts";
 import type { Session } from "../domain/sessions/session.ts";
-import { admitApproved, admitDevice } from "../domain/two-factor/enroll-device.ts";
+import { enrollApproved, enrollDevice } from "../domain/two-factor/enroll-device.ts";
 import { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactor, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type {
-  Admission,
-  AdmissionSteps,
   BegunTwoFactor,
   ChainTransaction,
+  Enrollment,
+  EnrollmentSteps,
   RequestSource,
   TwoFactorRequests,
   TwoFactorSignIn,
@@ -68,11 +68,11 @@ function memoryStore(): MemoryStore {
       return { kind: "begun", signIn };
     },
     find: async (accountId, id) => (rows.get(id)?.accountId === accountId ? rows.get(id) : undefined),
-    mayAdmit: async () => store.verdict,
+    mayEnroll: async () => store.verdict,
     isRecovering: async () => store.recovering,
-    noteAddition: async ({ id }, transaction) => void store.additions.push({ id, transaction }),
-    async markAdmitted(id, _transaction, now) {
-      rows.set(id, { ...rows.get(id)!, admittedAt: now });
+    recordAddition: async ({ id }, transaction) => void store.additions.push({ id, transaction }),
+    async markEnrolled(id, _transaction, now) {
+      rows.set(id, { ...rows.get(id)!, enrolledAt: now });
     },
     async endToken(accountId, id) {
       if (rows.get(id)?.accountId === accountId) store.endedTokens.add(id);
@@ -90,7 +90,7 @@ function memoryStore(): MemoryStore {
 }
 
 export interface FakeRequests extends TwoFactorRequests<{ id: string }> {
-  all: Map<string, { accountId: string; admission: Admission }>;
+  all: Map<string, { accountId: string; enrollment: Enrollment }>;
   opened: number;
   /** Called before the request is marked as finished. */
   beforeFinish: () => Promise<void>;
@@ -107,28 +107,28 @@ function fakeRequests(): FakeRequests {
     beforeFinish: async () => undefined,
     refuse: undefined,
     from: undefined,
-    async open({ id, accountId, chainName, userKey, deviceKey }, from) {
+    async open({ id, accountId, chainName, accountKey, deviceKey }, from) {
       fake.from = from;
       if (fake.refuse) throw fake.refuse;
       if (!fake.all.has(id)) {
         fake.opened += 1;
-        const admission = {
+        const enrollment = {
           id,
           status: "pending" as const,
           chainName,
-          userKey,
+          accountKey,
           deviceKey,
           deviceId: uuidv4(),
           sealed: undefined,
         };
-        fake.all.set(id, { accountId, admission });
+        fake.all.set(id, { accountId, enrollment });
       }
       return { id };
     },
     async describe(accountId, id) {
       const found = fake.all.get(id);
       if (found?.accountId !== accountId) throw new AppError("TwoFactorAuthNotFound");
-      return found.admission;
+      return found.enrollment;
     },
     async finish(accountId, id, context) {
       await fake.beforeFinish();
@@ -138,22 +138,22 @@ function fakeRequests(): FakeRequests {
       change(id, { status: "finished" });
     },
   };
-  const change = (id: string, to: Partial<Admission>) => {
+  const change = (id: string, to: Partial<Enrollment>) => {
     const found = fake.all.get(id)!;
-    fake.all.set(id, { ...found, admission: { ...found.admission, ...to } });
+    fake.all.set(id, { ...found, enrollment: { ...found.enrollment, ...to } });
   };
   return fake;
 }
 
 /** The calls that letting a device in makes, in their order. */
-export const ADMISSION_CALLS = [
+export const ENROLLMENT_CALLS = [
   "registerKey",
   "registerDevice",
-  "markAdmitted",
+  "markEnrolled",
   "markFinished",
   "beginSession",
 ] as const;
-export type CrashPoint = `${"before" | "after"} ${(typeof ADMISSION_CALLS)[number]}`;
+export type CrashPoint = `${"before" | "after"} ${(typeof ENROLLMENT_CALLS)[number]}`;
 
 /** Auth's part of letting a new device in, over services that a test plays. */
 export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
@@ -163,7 +163,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   const kept = options.store ?? store;
   let crashAt: CrashPoint | undefined;
   /** A call at which the process may die, on either side of it. */
-  async function crashing<T>(name: (typeof ADMISSION_CALLS)[number], work: () => Promise<T>): Promise<T> {
+  async function crashing<T>(name: (typeof ENROLLMENT_CALLS)[number], work: () => Promise<T>): Promise<T> {
     const pass = (side: "before" | "after") => {
       if (crashAt !== `${side} ${name}`) return;
       crashAt = undefined;
@@ -176,7 +176,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   }
   const signIns: TwoFactorSignInStore = {
     ...kept,
-    markAdmitted: (...args) => crashing("markAdmitted", () => kept.markAdmitted(...args)),
+    markEnrolled: (...args) => crashing("markEnrolled", () => kept.markEnrolled(...args)),
     finish: (...args) => crashing("beginSession", () => kept.finish(...args)),
   };
   const requests = fakeRequests();
@@ -187,10 +187,10 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   const accounts = new Map<string, string>();
   let polls = 0;
 
-  const steps: AdmissionSteps = {
-    registerKey: ({ accountId, userKey }, keyIndex) =>
+  const steps: EnrollmentSteps = {
+    registerKey: ({ accountId, accountKey }, keyIndex) =>
       crashing("registerKey", async () => {
-        registered.push(userKey);
+        registered.push(accountKey);
         registrations.push({ step: "key", accountId, keyIndex });
       }),
     registerDevice: ({ accountId }, deviceId) =>
@@ -227,18 +227,18 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     clock,
     issueEphemeral: async ({ id, tokenId }) => `${id}.${tokenId}`,
   });
-  const admit = admitDevice({ signIns, steps, clock });
+  const enroll = enrollDevice({ signIns, steps, clock });
   const finish = finishTwoFactor({
     signIns,
     requests: { ...requests, finish: (...args) => crashing("markFinished", () => requests.finish(...args)) },
-    admit,
+    enroll,
     clock,
-    limit: async () => {
+    limitPolls: async () => {
       polls += 1;
     },
     issue: async ({ id }) => ({ accessToken: id, refreshToken: "" }),
   });
-  const approved = admitApproved({ signIns, describe: requests.describe, admit });
+  const approved = enrollApproved({ signIns, describe: requests.describe, enroll });
 
   return {
     clock,
@@ -260,7 +260,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     },
     ask(change: Partial<RequestTwoFactor> & { token?: string } = {}) {
       const { token = "ann/1", ...rest } = change;
-      const userKey = rest.userKey ?? generateKeyPair().publicKey;
+      const accountKey = rest.accountKey ?? generateKeyPair().publicKey;
       const login = {
         method: "id_token_channel",
         token,
@@ -273,8 +273,8 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
         login,
         chainName: "flow-emulator",
         userKeyType: "device" as const,
-        userKey,
-        deviceKey: userKey,
+        accountKey,
+        deviceKey: accountKey,
         device,
         idempotencyKey: "",
         ip: "192.0.2.1",
@@ -283,19 +283,20 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     },
     /** The ephemeral token of a request that was asked. */
     async tokenOf(accountId: string, id: string, change: Partial<VerifiedToken> = {}): Promise<VerifiedToken> {
-      const { userKey, deviceKey, app, tokenId, expiresAt, createdAt } = (await signIns.find(accountId, id))!;
+      const { accountKey, deviceKey, app, tokenId, expiresAt, createdAt } = (await signIns.find(accountId, id))!;
       const claims = { accountId, sessionId: id, appId: app.appId, scope: "sign" as const, tokenId, twoFactorId: id };
-      return { ...claims, sessionKey: deviceKey, accountKey: userKey, issuedAt: createdAt, expiresAt, ...change };
+      return { ...claims, sessionKey: deviceKey, accountKey: accountKey, issuedAt: createdAt, expiresAt, ...change };
     },
-    decide(id: string, to: Partial<Admission>): void {
+    decide(id: string, to: Partial<Enrollment>): void {
       const found = requests.all.get(id)!;
-      requests.all.set(id, { ...found, admission: { ...found.admission, ...to } });
+      requests.all.set(id, { ...found, enrollment: { ...found.enrollment, ...to } });
     },
     seal(id: string, keyIndex = 2): void {
       const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "" };
       this.decide(id, { status: "approved", sealed: { keyIndex, transaction } });
     },
-    admit: (signIn: TwoFactorSignIn, admission: Admission) => admit(signIn, admission, { requestId: "test", signal }),
+    enroll: (signIn: TwoFactorSignIn, enrollment: Enrollment) =>
+      enroll(signIn, enrollment, { requestId: "test", signal }),
     finish: (token: VerifiedToken, id: string) => finish({ token, id, requestId: "test" }, signal),
     approved: (accountId: string, id: string) => approved(accountId, id, { requestId: "test", signal }),
   };

@@ -114,7 +114,10 @@ export function createTokenKeys({ store, encryptionKey, clock, periodMs }: Token
       return signing;
     },
 
-    /** Public keys of access tokens that may be alive: the next, the current, and the previous while its tokens live. */
+    /**
+     * Public keys of access tokens that may be alive: the next, the current, and the previous while its
+     * tokens live.
+     */
     async published(): Promise<Record<string, string>[]> {
       const alive = new Date(clock.now().getTime() - 2 * ACCESS_TOKEN_MS);
       return (await load()).filter((key) => key.signsUntil > alive).map((key) => key.publicJwk);

@@ -4,7 +4,9 @@ import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away; see docs/sessions.md for the cursor. */
 export interface TokenStateStore {
-  /** The oldest transaction that is still running. Everything older is visible to whatever is read after this. */
+  /**
+   * The oldest transaction that is still running. Everything older is visible to later reads.
+   */
   horizon(): Promise<bigint>;
   /** Entries that a transaction of this number or a later one wrote; `undefined`: all that are active. */
   changedSince(horizon: bigint | undefined): Promise<TokenStateEntry[]>;
@@ -30,8 +32,9 @@ export interface TokenStateFeedOptions {
 }
 
 /**
- * The token state for those who watch it. Each watcher reads for itself, woken by the database's notifications and once a second; a heartbeat is sent only when the database
- * has answered just now, so that a watcher never takes an old state for a young one.
+ * The token state for those who watch it. Each watcher reads for itself, woken by the database's
+ * notifications and once a second; a heartbeat is sent only when the database has answered just now, so that
+ * a watcher never takes an old state for a young one.
  */
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
   const waiting = new Set<() => void>();

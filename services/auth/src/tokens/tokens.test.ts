@@ -24,7 +24,7 @@ it("an ephemeral token names its request and both keys of the new device, and en
     id: uuidv7(clock),
     accountId: uuidv7(clock),
     app: { appId: "demo", appName: "Demo" },
-    userKey: generateKeyPair("ES256K").publicKey,
+    accountKey: generateKeyPair("ES256K").publicKey,
     deviceKey: generateKeyPair("EdDSA").publicKey,
     tokenId: uuidv4(),
     authTime: now,
@@ -40,7 +40,7 @@ it("an ephemeral token names its request and both keys of the new device, and en
     scope: "sign",
     tokenId: signIn.tokenId,
     sessionKey: signIn.deviceKey,
-    accountKey: signIn.userKey,
+    accountKey: signIn.accountKey,
     expiresAt: signIn.expiresAt,
   });
   clock.advance(60_000);

@@ -86,8 +86,11 @@ export function createTokens({ keys, issuer, clock }: TokensOptions) {
       return { accessToken, refreshToken };
     },
 
-    /** The ephemeral token of a request for approval: opens the signing of its own transaction, and ends with the request. */
-    issueEphemeral: ({ id, userKey: accountKey, ...signIn }: TwoFactorSignIn): Promise<string> =>
+    /**
+     * Issues a 2FA request's ephemeral token, which opens the signing of its own transaction and ends with
+     * it.
+     */
+    issueEphemeral: ({ id, accountKey, ...signIn }: TwoFactorSignIn): Promise<string> =>
       signAccessToken({ ...signIn, sessionId: id, accountKey, scope: { scope: "sign", two_factor: id } }),
 
     /**

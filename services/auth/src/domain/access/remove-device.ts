@@ -8,13 +8,15 @@ export interface DeviceCutOff {
   readonly accountId: string;
   /** The identity key of the device. */
   readonly deviceKey: PublicKey;
-  /** Sessions that began later are not meant. */
+  /** Sessions that began later stay. */
   readonly removedAt: Date;
   readonly requestId: string;
 }
 
 export interface AccessStore {
-  /** Ends the device's sessions and blocks its keys, for sign-in and for co-signing, in one commit. Doing it again changes nothing. */
+  /**
+   * Ends the device's sessions and blocks its keys, for sign-in and co-signing, in one commit. Idempotent.
+   */
   cutOff(device: DeviceCutOff): Promise<void>;
 }
 
@@ -33,7 +35,7 @@ export interface RemoveDeviceOptions<Call, Access> {
 }
 
 const FROZE =
-  "The device that froze the account cannot be removed yet: wait for the delay after which a device lifts a freeze";
+  "The device that froze the account cannot be removed yet: wait for the time lock after which a device lifts a freeze";
 
 /**
  * Removes a device of the token's account. The list goes first, because it decides who may; should this

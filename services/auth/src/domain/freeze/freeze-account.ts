@@ -32,9 +32,13 @@ export interface FreezeStore {
   find(accountId: string, now: Date): Promise<Freeze | undefined>;
 }
 
-interface FreezeOptions {
+export interface FreezeOptions {
   readonly freezes: FreezeStore;
   readonly clock: Clock;
+}
+
+export interface UnfreezeOptions extends FreezeOptions {
+  readonly delays: UnfreezeDelays;
 }
 
 const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: string, clock: Clock) => ({
@@ -60,12 +64,12 @@ export const freezeAccount =
   };
 
 /**
- * Lifts the freeze, or starts the delay after which the same party lifts it; see decideUnfreeze. Lifting what
- * is lifted changes nothing.
+ * Lifts the freeze, or starts the time lock after which the same party lifts it; see decideUnfreeze. Lifting
+ * what is lifted changes nothing.
  * Errors: UnfreezeNotAllowed, AccountUnderReview, TimeLockRequired with `availableAt`.
  */
 export const unfreezeAccount =
-  ({ freezes, clock, delays }: FreezeOptions & { readonly delays: UnfreezeDelays }) =>
+  ({ freezes, clock, delays }: UnfreezeOptions) =>
   async (token: VerifiedToken, requestId: string): Promise<void> => {
     const command = commandOf(token, requestId, clock);
     const { by, now } = command;

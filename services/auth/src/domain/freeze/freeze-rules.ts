@@ -69,7 +69,7 @@ export type FreezeDecision =
   | { readonly type: "lift"; readonly recoveryLifts?: RecoveryLifts }
   | { readonly type: "refuse"; readonly reason: "UnfreezeNotAllowed" | "AccountUnderReview" | "TimeLockContested" };
 
-/** How long a request can be used once its delay is over. */
+/** How long a request can be used once its time lock has ended. */
 export const UNFREEZE_GOOD_FOR_MS = 24 * 3_600_000;
 
 /** For how long devices freeze again what the recovery key alone has lifted. */
@@ -135,7 +135,7 @@ const oneMore = (before: RecoveryLifts | undefined, now: Date): RecoveryLifts =>
 
 /**
  * Decides about lifting a freeze: at once where enough parties agree, otherwise once the request of this
- * party has waited for its delay. Asking is agreeing.
+ * party has waited for its time lock. Asking is agreeing.
  */
 export function decideUnfreeze(
   facts: FreezeFacts,

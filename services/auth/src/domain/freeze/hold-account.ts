@@ -14,32 +14,32 @@ export interface PlacedHold extends Hold {
   readonly placedAt: Date;
 }
 
-/** Who ended the holds of an account, and why. */
+/** The end of an account's holds: who decided it, and why. */
 export interface Lift {
   readonly accountId: string;
-  /** The newest alert that somebody has looked at: what came after it goes on holding. */
+  /** The newest alert that the operator has seen: later ones still hold the account. */
   readonly seen: string;
   readonly by: string;
   readonly reason: string;
   readonly now: Date;
 }
 
-/** What was ended, and what keeps the account frozen nevertheless. */
+/** The holds that ended, and what still keeps the account frozen. */
 export interface Lifted {
   readonly holds: readonly PlacedHold[];
   readonly still: "held" | "frozen-by-user" | "left" | undefined;
 }
 
 export interface HoldStore {
-  /** Freezes with its event in one commit. An alert holds once: also after it was lifted, again changes nothing. */
+  /** Freezes with its event in one commit. Idempotent by alert, also after the hold was lifted. */
   place(hold: Hold, now: Date): Promise<void>;
-  /** Ends the holds of the account up to the one that was seen, with their record and the event in one commit. */
+  /** Ends the holds up to the alert that was seen, with their record and the event, in one commit. */
   lift(lift: Lift): Promise<Lifted>;
-  /** Holds that nobody has ended, the oldest first. */
+  /** Returns the holds that were not lifted, the oldest first. */
   open(accountId?: string): Promise<readonly PlacedHold[]>;
 }
 
-/** Freezes an account until an operator has looked at what happened to it. */
+/** Freezes an account until an operator lifts the hold. */
 export const holdAccount =
   ({ holds, clock }: { readonly holds: HoldStore; readonly clock: Clock }) =>
   (hold: Hold): Promise<void> =>

@@ -1,5 +1,5 @@
 import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
-import type { SessionStore } from "../ports.ts";
+import type { SessionStore } from "./session-store.ts";
 
 interface EndSessionOptions {
   readonly sessions: SessionStore;

@@ -6,13 +6,16 @@ export const DAY_MS = 86_400_000;
 export const ACCESS_TOKEN_MS = 15 * 60_000;
 export const REFRESH_TOKEN_MS = 30 * DAY_MS;
 export const SESSION_MS = 180 * DAY_MS;
-/** Phones lose answers: so long the last refresh token may be sent again. */
+/** How long the last refresh token may be sent again, since its answer may have been lost. */
 export const REFRESH_RETRY_MS = 30_000;
 
-/** A session that a recovery key opened ends after seven days, whatever is refreshed: it is for coming back, not for staying. */
+/**
+ * A session of a recovery key ends after seven days, however often it is refreshed: it is for enrolling a
+ * device.
+ */
 export const RECOVERY_SESSION_MS = 7 * DAY_MS;
 
-/** full: a device's. recover: a recovery key's; reads, freezes, and lets one new device in. */
+/** full: a device's. recover: a recovery key's; reads, freezes, and enrolls one new device. */
 export type SessionScope = "full" | "recover";
 
 export interface Session {
@@ -24,7 +27,7 @@ export interface Session {
   /** That device's key on chain. */
   readonly accountKey: PublicKey;
   /**
-   * When the person logged in at the provider, also after a refresh. Undefined where the login did not say.
+   * When the person logged in at the provider, also after a refresh; undefined where the login did not say.
    */
   readonly authTime: Date | undefined;
   readonly createdAt: Date;
@@ -38,7 +41,7 @@ export interface Session {
   readonly scope: SessionScope;
 }
 
-/** What a client holds of a session; both are JWTs. */
+/** The tokens of a session; both are JWTs. */
 export interface Credentials {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -54,7 +57,7 @@ export type EndCause =
   | "key-revoked"
   | "account-left";
 
-/** A session that begins now. */
+/** Returns a session that begins now. */
 export function beginSession(
   start: Pick<Session, "id" | "refreshId" | "accountId" | "app" | "deviceKey" | "accountKey" | "authTime">,
   now: Date,
@@ -76,7 +79,8 @@ export function beginSession(
 }
 
 /**
- * What a refresh token's id means for its session: the next one, the one before within the time for retries, or one that was used before.
+ * Returns what a refresh token's id is for its session: the next one, the one before within the time for
+ * retries, or one that was used before.
  */
 export function judgeRefresh(session: Session, refreshId: string, now: Date): "rotate" | "repeat" | "reused" {
   if (refreshId === session.refreshId) return "rotate";
@@ -87,7 +91,7 @@ export function judgeRefresh(session: Session, refreshId: string, now: Date): "r
   return retry ? "repeat" : "reused";
 }
 
-/** The session after its refresh token was used. */
+/** Returns the session after its refresh token was used. */
 export function rotate(session: Session, nextId: string, now: Date): Session {
   const expiry = Math.min(now.getTime() + REFRESH_TOKEN_MS, session.expiresAt.getTime());
   return {

@@ -2,8 +2,8 @@ import { AppError, FixedClock } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Login } from "../login.ts";
-import type { Challenge, SignInKey } from "../ports.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "./issue-challenge.ts";
+import type { Challenge, SignInKey } from "./ports.ts";
 
 const ACCOUNT = "01900000-0000-7000-8000-000000000001";
 const CHAIN = "flow-emulator";

@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
 import { LOGIN_CHALLENGE_BYTES, type PublicKey } from "@countersign/keys";
 import { requireChainAndKey } from "../chains.ts";
+import type { IdentityStore } from "../identities.ts";
 import type { Login, VerifyLogin } from "../login.ts";
-import type { Challenge, ChallengeStore, FindSignInKey, IdentityStore, ListPasskeys, SignInKey } from "../ports.ts";
 import { challengeTypeOf } from "./passkeys.ts";
+import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, SignInKey } from "./ports.ts";
 
+/** How long a challenge can be answered. */
 export const CHALLENGE_MS = 5 * 60_000;
 
-/** Who shall answer: a key that is named, or any passkey of the account of this login e-mail. */
+/** The key that shall answer: a named one, or any passkey of the account with this login e-mail. */
 export type Answerer =
   /** An account key or a device's identity key; the named one must sign. */
   | { readonly type: "device-key" | "passkey"; readonly publicKey: PublicKey }
@@ -28,23 +30,23 @@ export interface IssueChallengeOptions {
   readonly listPasskeys: ListPasskeys;
   readonly chains: ReadonlySet<string>;
   readonly clock: Clock;
-  /** False only in development: then key or e-mail alone says whose challenge it is. */
+  /** False only in development: key or e-mail alone then names the account. */
   readonly requireLoginToken: boolean;
   isKeyBlocked(accountId: string, key: PublicKey): boolean;
-  /** Whether the account's server key is gone from every chain. */
+  /** Whether the account's server key was revoked on every chain. */
   hasLeft(accountId: string): Promise<boolean>;
 }
 
 /**
- * Issues a challenge for a key that is registered for the identity's account. A key that is somebody else's answers the same as one that is
- * nobody's, and so does an e-mail that is not the login's. Errors: InvalidLoginToken, UnknownChain, PleaseRegisterKey,
- * AccountLeft.
+ * Issues a challenge for a key that is registered for the identity's account. Another account's key, an
+ * unregistered one and an e-mail that is not the login's give the same answer.
+ * Errors: InvalidLoginToken, UnknownChain, PleaseRegisterKey, AccountLeft.
  */
 export const issueChallenge = (options: IssueChallengeOptions) => {
   const { identities, challenges, clock } = options;
 
-  /** The account that asks, and what its login says. */
-  async function whose(login: Login, answerer: Answerer) {
+  /** Returns the account that the challenge is for, and the profile of its login. */
+  async function findAccount(login: Login, answerer: Answerer) {
     const named = "publicKey" in answerer ? answerer.publicKey : undefined;
     if (login.method === "" && !options.requireLoginToken) {
       const accountId = named
@@ -52,7 +54,7 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
         : await identities.accountByEmail("username" in answerer ? answerer.username : "");
       return { accountId, profile: undefined };
     }
-    // Somebody who signs in by name cannot bind the login to a key: which one it will be shows in the answer.
+    // A sign-in by name cannot bind the login to a key: the answer shows which passkey it is.
     const profile = await options.verifyLogin(login, named ? [named] : []);
     if ("username" in answerer && !isSameEmail(answerer.username, profile.email))
       return { accountId: undefined, profile };
@@ -78,7 +80,7 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
   return async ({ login, chainName, answerer }: IssueChallenge): Promise<Challenge> => {
     requireChainAndKey(options.chains, chainName);
     const now = clock.now();
-    const { accountId, profile } = await whose(login, answerer);
+    const { accountId, profile } = await findAccount(login, answerer);
     if (!accountId) throw new AppError("PleaseRegisterKey");
     await requireAnswerer(accountId, chainName, answerer);
     const challenge: Challenge = {

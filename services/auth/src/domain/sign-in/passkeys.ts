@@ -10,23 +10,23 @@ import {
   samePublicKey,
 } from "@countersign/keys";
 import { verifyAssertion } from "@countersign/keys/node";
-import type { ChallengeType, SignInKey } from "../ports.ts";
+import type { ChallengeType, SignInKey } from "./ports.ts";
 
-/** Refuses passkeys that could never sign in. Errors: UnsupportedKey. */
+/** Requires that a passkey could sign in to the app. Errors: UnsupportedKey. */
 export function requireUsablePasskey(
   passkeys: PasskeySettings,
   appId: string,
-  { userKeyType, userKey }: { userKeyType: "device" | "passkey"; userKey: PublicKey },
+  { userKeyType, accountKey }: { userKeyType: "device" | "passkey"; accountKey: PublicKey },
 ): void {
   if (userKeyType !== "passkey") return;
-  if (userKey.algorithm !== "ES256") throw new AppError("UnsupportedKey", { detail: "A passkey's key is of ES256" });
+  if (accountKey.algorithm !== "ES256") throw new AppError("UnsupportedKey", { detail: "A passkey's key is of ES256" });
   if (passkeys.relyingPartiesOf(appId).length === 0) {
     throw new AppError("UnsupportedKey", { detail: "This app has no passkeys here" });
   }
 }
 
 /**
- * What kind of challenge a registration answers under the key that was named: the device's identity key
+ * Returns the type of challenge that a registration answers with the named key: the device's identity key
  * beside a passkey is a device key.
  */
 export const challengeTypeOf = ({ type, accountKey }: SignInKey, named: PublicKey): ChallengeType =>
@@ -39,8 +39,8 @@ export interface Asserted {
 }
 
 /**
- * Finds the one of several passkeys that made the assertion. Errors: InvalidSignature, whose detail says what
- * is wrong.
+ * Returns the one of several passkeys that made the assertion. Errors: InvalidSignature, whose detail names
+ * the problem.
  */
 export function findAsserted(
   candidates: readonly SignInKey[],

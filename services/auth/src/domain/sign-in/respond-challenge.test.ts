@@ -3,9 +3,9 @@ import { hexToBytes } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Challenge, PasskeyCounter, SignInKey } from "../ports.ts";
 import type { Session } from "../sessions/session.ts";
 import { CHALLENGE_MS } from "./issue-challenge.ts";
+import type { Challenge, PasskeyCounter, SignInKey } from "./ports.ts";
 import { respondChallenge } from "./respond-challenge.ts";
 
 const device = generateKeyPair();

@@ -1,11 +1,11 @@
 import { AppError, type Clock, uuidv4, uuidv7 } from "@countersign/core";
 import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
-import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "../ports.ts";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
 import { findAsserted } from "./passkeys.ts";
+import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, PasskeyCounter, SignInKey } from "./ports.ts";
 
-/** What answers a challenge, by its type. */
+/** The answer to a challenge, by its type. */
 export type Answer =
   /** Over the challenge's bytes: raw or DER, or Ed25519's. */
   { readonly type: "device-key"; readonly signature: Uint8Array } | ({ readonly type: "passkey" } & Assertion);
@@ -27,7 +27,7 @@ export interface RespondChallengeOptions {
   issue(session: Session): Promise<Credentials>;
 }
 
-/** Where the session begins, for the answer. */
+/** The begun session, for the response. */
 export interface SignedIn {
   readonly accountId: string;
   readonly chainName: string;
@@ -37,13 +37,17 @@ export interface SignedIn {
 }
 
 /**
- * Checks the answer to a challenge and opens a session. Succeeds once, ever; the fifth wrong answer ends the challenge.
+ * Checks the answer to a challenge and opens a session. A challenge succeeds once; the fifth wrong answer
+ * ends it.
  * Errors: UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature, PleaseRegisterKey.
  */
 export const respondChallenge = (options: RespondChallengeOptions) => {
   const { challenges, findSignInKey, clock, isKeyBlocked } = options;
 
-  /** Whose answer it is. What grants reads its owner again: a key may have been revoked or blocked since the challenge was issued. */
+  /**
+   * Returns the key that made the answer, read again: it may have been revoked since the challenge was
+   * issued.
+   */
   async function check(challenge: Challenge, answer: Answer): Promise<{ key: SignInKey; counter?: PasskeyCounter }> {
     const { data, accountId, chainName, signer, app } = challenge;
     const login = hexToBytes(data);
@@ -64,7 +68,7 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     if (!challenge) throw new AppError("UnknownChallenge");
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
-    // Counted before it is looked at: answers that come at once share the five.
+    // Counted before it is checked, so that concurrent answers share the five attempts.
     if (!(await challenges.attempt(data))) throw new AppError("UnknownChallenge");
     const { key, counter } = await check(challenge, answer);
 

@@ -10,7 +10,7 @@ const saga = (done: readonly SignUpStep[] = []): SignUpSaga => ({
   chainName: "flow-emulator",
   app: { appId: "demo", appName: "Demo" },
   userKeyType: "device",
-  userKey: publicKey,
+  accountKey: publicKey,
   deviceKey: publicKey,
   device: {} as SignUpSaga["device"],
   deviceId: "device",

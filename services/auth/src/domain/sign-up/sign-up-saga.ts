@@ -4,7 +4,7 @@ import { faultPoint } from "../../fault-points.ts";
 import type { App } from "../login.ts";
 import type { SignUpStep } from "./sign-up-steps.ts";
 
-/** A device as its owner describes it. */
+/** A device, as its client describes it. */
 export interface DeviceAttributes {
   readonly pushToken: string;
   readonly name: string;
@@ -17,13 +17,13 @@ export interface DeviceAttributes {
   readonly sdkVersion: string;
 }
 
-/** The saga's row. */
+/** The state of a sign-up. */
 export interface SignUpSaga {
   readonly accountId: string;
   readonly chainName: string;
   readonly app: App;
   readonly userKeyType: "device" | "passkey";
-  readonly userKey: PublicKey;
+  readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
   readonly device: DeviceAttributes;
   readonly deviceId: string;
@@ -31,32 +31,34 @@ export interface SignUpSaga {
   readonly done: ReadonlySet<SignUpStep>;
 }
 
-/** Where a user key stands in a fresh account; see docs/account-model.md. */
+/** The index of the user key in a new account; see docs/account-model.md. */
 export const FIRST_USER_KEY_INDEX = 1;
 
 export interface Deployed {
   readonly status: "pending" | "deployed" | "failed";
 }
 
-/** On whose behalf a step is made: names it in the logs of all services, and ends it. */
+/** The call that a step belongs to: its id for the logs of all services, and its end. */
 export interface StepContext {
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
-/** The services that a sign-up changes. */
+/** The calls to the services that a sign-up changes. */
 export interface SignUpSteps<Answer extends Deployed> {
   deployAccount(saga: SignUpSaga, waitMs: number, context: StepContext): Promise<Answer>;
   registerKey(saga: SignUpSaga, context: StepContext): Promise<void>;
   registerDevice(saga: SignUpSaga, context: StepContext): Promise<void>;
 }
 
-/** Remembers what is done; the last one also tells the world, in the same commit. */
+/** Records a step as done; the last one also emits sign-up-completed, in the same commit. */
 export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
 
 /**
- * Drives a saga as far as it goes: what is done is not done again, but asking for the deployment, which tells where it stands. A chain that is slower than `waitMs` does not
- * hold up key and device; the runner comes back for it. Errors: DeploymentFailed.
+ * Drives a saga as far as possible. Steps that are done are skipped, except for the deployment, whose answer
+ * has its status. A chain that takes longer than `waitMs` does not hold up key and device; the runner
+ * continues later.
+ * Errors: DeploymentFailed.
  */
 export async function driveSignUp<Answer extends Deployed>(
   saga: SignUpSaga,
@@ -78,7 +80,7 @@ export async function driveSignUp<Answer extends Deployed>(
   return deployment;
 }
 
-/** A step between its fault points. */
+/** Runs a step between its fault points. */
 async function stopping<T>(step: SignUpStep, work: () => Promise<T>): Promise<T> {
   await faultPoint(`before ${step}`);
   const result = await work();

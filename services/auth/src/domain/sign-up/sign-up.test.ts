@@ -1,8 +1,8 @@
 import { AppError, FixedClock, type Reason, systemClock, type VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import type { SignUpClaim, SignUpWish } from "../ports.ts";
 import type { Session } from "../sessions/session.ts";
+import type { ClaimSignUp, SignUpClaim } from "./ports.ts";
 import { isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
 import type { Deployed } from "./sign-up-saga.ts";
 
@@ -28,7 +28,7 @@ async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | 
     login: { method: "id-token", token: "t" },
     chainName: "flow",
     userKeyType: "device",
-    userKey: key,
+    accountKey: key,
     deviceKey: key,
     device: {},
     idempotencyKey: "",
@@ -67,7 +67,7 @@ interface Answers {
 /** A sign-up on a store and services in memory. */
 function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
-  const claims: SignUpWish[] = [];
+  const claims: ClaimSignUp[] = [];
   const sessions: Session[] = [];
   const calls: string[] = [];
   const marks: Date[] = [];
@@ -85,10 +85,10 @@ function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {
       };
     },
     store: {
-      async claim(wish) {
-        claims.push(wish);
-        const { newAccountId: accountId } = wish;
-        return claim ?? { kind: "drive", saga: { ...wish, accountId, done: new Set() } };
+      async claim(command) {
+        claims.push(command);
+        const { newAccountId: accountId } = command;
+        return claim ?? { kind: "drive", saga: { ...command, accountId, done: new Set() } };
       },
       mark: async (_saga, _step, now) => void marks.push(now),
       giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId === claims[0]?.newAccountId}`),
@@ -108,12 +108,12 @@ function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {
     clock,
     issue: async ({ id }) => ({ accessToken: id, refreshToken: "" }),
   });
-  const userKey = generateKeyPair().publicKey;
+  const accountKey = generateKeyPair().publicKey;
   const command = {
     login: { method: "id_token_channel", token: "t", provider: "", redirectUri: "", codeVerifier: "", nonce: "" },
     chainName: "flow",
     userKeyType: "device",
-    userKey,
+    accountKey,
     deviceKey: generateKeyPair().publicKey,
     device: {} as Parameters<typeof run>[0]["device"],
     idempotencyKey: "",
@@ -145,7 +145,7 @@ describe("signUp", () => {
         id: credentials.accessToken,
         accountId: claims[0]!.newAccountId,
         app: { appId: "demo" },
-        accountKey: command.userKey,
+        accountKey: command.accountKey,
         deviceKey: command.deviceKey,
         authTime: clock.now(),
         scope: "full",
@@ -163,8 +163,8 @@ describe("signUp", () => {
   it("claims nothing for an unknown chain, a key that the chain does not carry, or an unusable passkey", async () => {
     const { claims, signUp: run } = world();
     await expect(run({ chainName: "elsewhere" })).rejects.toMatchObject({ reason: "UnknownChain" });
-    const userKey = generateKeyPair("EdDSA").publicKey;
-    await expect(run({ userKey })).rejects.toMatchObject({ reason: "UnsupportedKey" });
+    const accountKey = generateKeyPair("EdDSA").publicKey;
+    await expect(run({ accountKey })).rejects.toMatchObject({ reason: "UnsupportedKey" });
     await expect(run({ userKeyType: "passkey" })).rejects.toMatchObject({ reason: "UnsupportedKey" });
     expect(claims).toEqual([]);
   });
@@ -192,16 +192,16 @@ describe("signUp", () => {
 });
 
 it("a further chain is for the account's own session, with both of that session's keys", () => {
-  const [userKey, deviceKey, other] = [1, 2, 3].map(() => generateKeyPair().publicKey) as [
+  const [accountKey, deviceKey, other] = [1, 2, 3].map(() => generateKeyPair().publicKey) as [
     typeof key,
     typeof key,
     typeof key,
   ];
-  const own = { accountId: "account", accountKey: userKey, deviceKey };
-  const wish = { userKey, deviceKey, session: own };
-  expect(isOwnFurtherChain(wish, "account")).toBe(true);
-  expect(isOwnFurtherChain(wish, "another")).toBe(false);
-  expect(isOwnFurtherChain({ ...wish, session: undefined }, "account")).toBe(false);
-  expect(isOwnFurtherChain({ ...wish, userKey: other }, "account")).toBe(false);
-  expect(isOwnFurtherChain({ ...wish, deviceKey: other }, "account")).toBe(false);
+  const own = { accountId: "account", accountKey: accountKey, deviceKey };
+  const command = { accountKey, deviceKey, session: own };
+  expect(isOwnFurtherChain(command, "account")).toBe(true);
+  expect(isOwnFurtherChain(command, "another")).toBe(false);
+  expect(isOwnFurtherChain({ ...command, session: undefined }, "account")).toBe(false);
+  expect(isOwnFurtherChain({ ...command, accountKey: other }, "account")).toBe(false);
+  expect(isOwnFurtherChain({ ...command, deviceKey: other }, "account")).toBe(false);
 });

@@ -4,22 +4,23 @@ import { faultPoint } from "../../fault-points.ts";
 import { requireChainAndKey } from "../chains.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
-import type { SessionStore, SignUpStore } from "../ports.ts";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import type { SessionStore } from "../sessions/session-store.ts";
 import { requireUsablePasskey } from "../sign-in/passkeys.ts";
+import type { SignUpStore } from "./ports.ts";
 import { type Deployed, type DeviceAttributes, driveSignUp, type SignUpSteps } from "./sign-up-saga.ts";
 
 export interface SignUp {
   readonly login: Login;
   readonly chainName: string;
   readonly userKeyType: "device" | "passkey";
-  readonly userKey: PublicKey;
+  readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
   readonly device: DeviceAttributes;
   readonly idempotencyKey: string;
-  /** A full session, for a further chain of its account. */
+  /** The token of a full session, for a further chain of its account. */
   readonly token: VerifiedToken | undefined;
-  /** Why the access token sent does not count. The login alone decides unless the identity has an account. */
+  /** Why the access token was refused. The login alone decides unless the identity has an account. */
   readonly tokenRefusal: Reason | undefined;
   readonly requestId: string;
 }
@@ -35,22 +36,22 @@ export interface SignUpOptions<Answer extends Deployed> {
   issue(session: Session): Promise<Credentials>;
 }
 
-/** How long the answer waits for the chain. */
+/** How long a sign-up waits for the chain. */
 export const CHAIN_WAIT_MS = 20_000;
-/** Longer than a request may last: the runner must not drive what a request is driving. */
+/** Longer than a request may last, so that the runner does not drive a saga that a request drives. */
 export const SAGA_LEASE_MS = 30_000;
 
 /**
- * Signs a person up: verifies the login, claims the saga's row, drives its steps, opens a session. Every repetition of the same request finishes what an earlier one began.
- * Errors: see auth.v1.SignUp/SignUp.
+ * Signs a person up: verifies the login, claims the saga's row, drives its steps, opens a session. Repeating
+ * the request finishes what an earlier one began. Errors: see auth.v1.SignUp/SignUp.
  */
 export const signUp =
   <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
   async (command: SignUp, signal: AbortSignal): Promise<{ deployment: Answer; credentials: Credentials }> => {
     const { verifyLogin, store, sessions, steps, chains, passkeys, clock, issue } = options;
-    const { login, chainName, userKey, deviceKey, device, token, requestId } = command;
-    requireChainAndKey(chains, chainName, userKey);
-    const profile = await verifyLogin(login, [userKey, deviceKey]);
+    const { login, chainName, accountKey, deviceKey, device, token, requestId } = command;
+    requireChainAndKey(chains, chainName, accountKey);
+    const profile = await verifyLogin(login, [accountKey, deviceKey]);
     requireUsablePasskey(passkeys, profile.app.appId, command);
 
     const now = clock.now();
@@ -59,7 +60,7 @@ export const signUp =
       chainName,
       app: profile.app,
       userKeyType: command.userKeyType,
-      userKey,
+      accountKey,
       deviceKey,
       device,
       deviceId: uuidv7(clock),
@@ -69,7 +70,7 @@ export const signUp =
       idempotency: idempotencyOf("sign-up", login.token, command.idempotencyKey, [
         chainName,
         command.userKeyType,
-        userKey,
+        accountKey,
         deviceKey,
         device,
       ]),
@@ -99,7 +100,7 @@ export const signUp =
         accountId: saga.accountId,
         app: profile.app,
         deviceKey: saga.deviceKey,
-        accountKey: saga.userKey,
+        accountKey: saga.accountKey,
         authTime: profile.authTime,
       },
       clock.now(),
@@ -109,9 +110,9 @@ export const signUp =
     return { deployment, credentials: await issue(session) };
   };
 
-/** Returns the error for an identity with an account and no valid session; the detail says what was wrong. */
+/** Returns the error for an identity that has an account, where no valid session requests a further chain. */
 function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">): AppError {
-  // Whether the session holds cannot be known at the moment: the same request may be granted soon.
+  // Whether the session is live is unknown at the moment: a retry may succeed.
   if (tokenRefusal === "Unavailable") return new AppError("Unavailable");
   if (tokenRefusal !== undefined) {
     const detail =
@@ -126,15 +127,15 @@ function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRef
   return new AppError("AccountExists", { detail });
 }
 
-/** Whether a further chain may be asked for from this session: with that session's own keys, both of them. */
+/** Returns whether the session may request a further chain: for its own account, with its own two keys. */
 export const isOwnFurtherChain = (
-  wish: {
-    userKey: PublicKey;
+  command: {
+    accountKey: PublicKey;
     deviceKey: PublicKey;
     session: { accountId: string; accountKey: PublicKey; deviceKey: PublicKey } | undefined;
   },
   accountId: string,
 ): boolean =>
-  wish.session?.accountId === accountId &&
-  samePublicKey(wish.session.accountKey, wish.userKey) &&
-  samePublicKey(wish.session.deviceKey, wish.deviceKey);
+  command.session?.accountId === accountId &&
+  samePublicKey(command.session.accountKey, command.accountKey) &&
+  samePublicKey(command.session.deviceKey, command.deviceKey);

@@ -3,64 +3,66 @@ import { samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../../fault-points.ts";
 import type { StepContext } from "../sign-up/sign-up-saga.ts";
 import type {
-  Admission,
-  AdmissionSteps,
+  Enrollment,
+  EnrollmentSteps,
   TwoFactorRequests,
   TwoFactorSignIn,
   TwoFactorSignInStore,
 } from "./two-factor-sign-in.ts";
 
-export interface AdmitDeviceOptions {
-  readonly signIns: Pick<TwoFactorSignInStore, "find" | "noteAddition" | "mayAdmit" | "markAdmitted">;
-  readonly steps: AdmissionSteps;
+export interface EnrollDeviceOptions {
+  readonly signIns: Pick<TwoFactorSignInStore, "find" | "recordAddition" | "mayEnroll" | "markEnrolled">;
+  readonly steps: EnrollmentSteps;
   readonly clock: Clock;
 }
 
-/** Whether the request is still about the keys that auth was asked to let in; both services keep them for themselves. */
-const isSame = (signIn: TwoFactorSignIn, admission: Admission): boolean =>
-  admission.id === signIn.id &&
-  admission.chainName === signIn.chainName &&
-  samePublicKey(admission.userKey, signIn.userKey) &&
-  samePublicKey(admission.deviceKey, signIn.deviceKey);
+/** Returns whether the device service's request has the keys that auth opened it with. */
+const isSame = (signIn: TwoFactorSignIn, enrollment: Enrollment): boolean =>
+  enrollment.id === signIn.id &&
+  enrollment.chainName === signIn.chainName &&
+  samePublicKey(enrollment.accountKey, signIn.accountKey) &&
+  samePublicKey(enrollment.deviceKey, signIn.deviceKey);
 
 /**
- * Registers the new device and its key, once the chain has it: from then on the device signs in by challenge. Idempotent.
- * Errors: TwoFactorAuthPending, AccountFrozen, PleaseRegisterKey (blocked meanwhile), TooManyKeys, TooManyDevices.
+ * Registers the new device and its key once the chain has it: from then on the device signs in by challenge.
+ * Idempotent. Errors: TwoFactorAuthPending, AccountFrozen, PleaseRegisterKey (the key was blocked meanwhile),
+ * TooManyKeys, TooManyDevices.
  */
-export const admitDevice =
-  ({ signIns, steps, clock }: AdmitDeviceOptions) =>
-  async (signIn: TwoFactorSignIn, admission: Admission, context: StepContext): Promise<void> => {
-    const { sealed, deviceId } = admission;
-    if (!isSame(signIn, admission)) throw new Error("a request for approval is not the one that was opened");
+export const enrollDevice =
+  ({ signIns, steps, clock }: EnrollDeviceOptions) =>
+  async (signIn: TwoFactorSignIn, enrollment: Enrollment, context: StepContext): Promise<void> => {
+    const { sealed, deviceId } = enrollment;
+    if (!isSame(signIn, enrollment))
+      throw new Error(`the device service's 2FA request ${enrollment.id} is not the one that was opened`);
     if (!sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
-    if (!signIn.admittedAt) await signIns.noteAddition(signIn, sealed.transaction);
-    const verdict = await signIns.mayAdmit(signIn.accountId, [signIn.userKey, signIn.deviceKey]);
+    if (!signIn.enrolledAt) await signIns.recordAddition(signIn, sealed.transaction);
+    const verdict = await signIns.mayEnroll(signIn.accountId, [signIn.accountKey, signIn.deviceKey]);
     if (verdict === "frozen") throw new AppError("AccountFrozen");
     if (verdict === "blocked") throw new AppError("PleaseRegisterKey");
-    if (signIn.admittedAt) return;
-    await faultPoint("admission begun");
+    if (signIn.enrolledAt) return;
+    await faultPoint("enrollment begun");
     await steps.registerKey(signIn, sealed.keyIndex, context);
-    await faultPoint("key admitted");
+    await faultPoint("key enrolled");
     await steps.registerDevice(signIn, deviceId, context);
-    await faultPoint("device admitted");
-    await signIns.markAdmitted(signIn.id, sealed.transaction, clock.now());
-    await faultPoint("admission committed");
+    await faultPoint("device enrolled");
+    await signIns.markEnrolled(signIn.id, sealed.transaction, clock.now());
+    await faultPoint("enrollment committed");
   };
-export type AdmitDevice = ReturnType<typeof admitDevice>;
+export type EnrollDevice = ReturnType<typeof enrollDevice>;
 
 /**
- * Admits a device whose request was approved although nobody is there to finish it. What cannot be admitted yet throws and comes again; what never can be is left.
- * Errors: AccountFrozen and those of the services.
+ * Enrolls a device whose request was approved, also where its client does not finish it. Rejects where that
+ * may succeed later, so that the event is delivered again. Errors: AccountFrozen and those of the services.
  */
-export const admitApproved =
-  ({ signIns, describe, admit }: Pick<AdmitDeviceOptions, "signIns"> & ApprovedOptions) =>
+export const enrollApproved =
+  ({ signIns, describe, enroll }: Pick<EnrollDeviceOptions, "signIns"> & ApprovedOptions) =>
   async (accountId: string, id: string, context: StepContext): Promise<void> => {
     const signIn = await signIns.find(accountId, id);
-    if (!signIn || signIn.admittedAt) return;
+    if (!signIn || signIn.enrolledAt) return;
     try {
-      const admission = await describe(accountId, id, context);
-      // Not sealed yet: the seal is told by an event of its own.
-      if (admission.sealed) await admit(signIn, admission, context);
+      const enrollment = await describe(accountId, id, context);
+      // Not sealed yet: the seal has an event of its own.
+      if (enrollment.sealed) await enroll(signIn, enrollment, context);
     } catch (error) {
       if (!isAppError(error, "TwoFactorAuthNotFound") && !isAppError(error, "PleaseRegisterKey")) throw error;
     }
@@ -68,5 +70,5 @@ export const admitApproved =
 
 interface ApprovedOptions {
   readonly describe: TwoFactorRequests<unknown>["describe"];
-  readonly admit: AdmitDevice;
+  readonly enroll: EnrollDevice;
 }

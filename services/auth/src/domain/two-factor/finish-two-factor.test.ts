@@ -1,8 +1,8 @@
 import { AppError, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { ADMISSION_CALLS, type CrashPoint, twoFactorWorld } from "../../testing/two-factor-world.ts";
-import type { Admission } from "./two-factor-sign-in.ts";
+import { type CrashPoint, ENROLLMENT_CALLS, twoFactorWorld } from "../../testing/two-factor-world.ts";
+import type { Enrollment } from "./two-factor-sign-in.ts";
 
 const SEALED = { keyIndex: 2, transaction: { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "" } };
 
@@ -22,24 +22,24 @@ describe("letting a new device in", () => {
 
   it("registers key and device, then opens the session of the login that asked", async () => {
     world.seal(id, 3);
-    const letIn = await finish();
-    const { deviceId } = world.requests.all.get(id)!.admission;
+    const finished = await finish();
+    const { deviceId } = world.requests.all.get(id)!.enrollment;
     expect(world.registrations).toEqual([
       { step: "key", accountId, keyIndex: 3 },
       { step: "device", accountId, deviceId },
     ]);
-    expect(letIn).toMatchObject({ accountId, chainName: "flow-emulator", transaction: { id: "ab".repeat(32) } });
+    expect(finished).toMatchObject({ accountId, chainName: "flow-emulator", transaction: { id: "ab".repeat(32) } });
     const [session] = world.store.sessions;
-    const { userKey, deviceKey, authTime } = world.store.rows.get(id)!;
-    expect(session).toMatchObject({ accountId, accountKey: userKey, deviceKey, authTime, app: { appId: "demo" } });
-    expect(letIn.credentials.accessToken).toBe(session!.id);
-    expect(world.store.additions).toEqual([{ id, transaction: letIn.transaction }]);
+    const { accountKey, deviceKey, authTime } = world.store.rows.get(id)!;
+    expect(session).toMatchObject({ accountId, accountKey: accountKey, deviceKey, authTime, app: { appId: "demo" } });
+    expect(finished.credentials.accessToken).toBe(session!.id);
+    expect(world.store.additions).toEqual([{ id, transaction: finished.transaction }]);
     await expect(finish()).rejects.toEqual(refused("TwoFactorAuthFinished"));
     world.store.verdict = "frozen";
     await expect(finish()).rejects.toEqual(refused("TwoFactorAuthFinished"));
   });
 
-  it.each<[string, Partial<Admission>, string]>([
+  it.each<[string, Partial<Enrollment>, string]>([
     ["nobody has approved", {}, "TwoFactorAuthPending"],
     ["the chain is still at it", { status: "approved" }, "TwoFactorAuthPending"],
     ["nobody has approved a key that the chain has", { status: "pending", sealed: SEALED }, "TwoFactorAuthPending"],
@@ -53,12 +53,12 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toEqual([]);
   });
 
-  it.each<[Partial<Admission>, string]>([
+  it.each<[Partial<Enrollment>, string]>([
     [{ status: "expired" }, "TwoFactorAuthExpired"],
     [{ status: "rejected" }, "TwoFactorAuthRejected"],
     [{}, "AccessTokenExpired"],
     [{ status: "approved" }, "AccessTokenExpired"],
-  ])("tells a token that is over how its request ended, and nothing else (%#)", async (to, reason) => {
+  ])("shows an expired token how its request ended, and nothing else (%#)", async (to, reason) => {
     world.decide(id, to);
     await expect(world.finish(await token({ expiresAt: world.clock.now() }), id)).rejects.toEqual(refused(reason));
   });
@@ -71,7 +71,7 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toEqual([]);
   });
 
-  it("tells when to ask again", async () => {
+  it("says when to retry", async () => {
     await expect(finish()).rejects.toMatchObject({ reason: "TwoFactorAuthPending", retryAfterSeconds: 1 });
     expect(world.polls()).toBe(1);
   });
@@ -88,9 +88,9 @@ describe("letting a new device in", () => {
 
     const other = (await world.ask()).opened.id;
     await expect(world.finish(await world.tokenOf(accountId, other), id)).rejects.toEqual(refused("InsufficientScope"));
-    const stranger = world.account("eve");
+    const outsider = world.account("eve");
     const theirs = (await world.ask({ token: "eve/1" })).opened.id;
-    const stolen = world.finish(await world.tokenOf(stranger, theirs), id);
+    const stolen = world.finish(await world.tokenOf(outsider, theirs), id);
     await expect(stolen).rejects.toEqual(refused("TwoFactorAuthNotFound"));
     await expect(world.finish(await token(), uuidv7(world.clock))).rejects.toEqual(refused("TwoFactorAuthNotFound"));
     expect(world.store.sessions).toEqual([]);
@@ -113,7 +113,7 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toHaveLength(1);
   });
 
-  const crashes = ADMISSION_CALLS.flatMap((name) => [`before ${name}`, `after ${name}`] satisfies CrashPoint[]);
+  const crashes = ENROLLMENT_CALLS.flatMap((name) => [`before ${name}`, `after ${name}`] satisfies CrashPoint[]);
   it.each(crashes)("asked again after a crash %s ends with one session and one registration", async (at) => {
     world.seal(id);
     world.crash(at);
@@ -124,7 +124,7 @@ describe("letting a new device in", () => {
     expect(world.store.sessions).toHaveLength(1);
     const distinct = new Set(world.registrations.map((each) => JSON.stringify(each)));
     expect(distinct.size).toBe(2);
-    expect(world.requests.all.get(id)?.admission.status).toBe("finished");
+    expect(world.requests.all.get(id)?.enrollment.status).toBe("finished");
   });
 
   it.each(crashes.slice(0, 6))("by the event after a crash %s is completed by its redelivery", async (at) => {
@@ -133,7 +133,7 @@ describe("letting a new device in", () => {
     await expect(world.approved(accountId, id)).rejects.toThrow("crashed");
     await world.approved(accountId, id);
     expect(world.registrations.map(({ step }) => step)).toEqual(expect.arrayContaining(["key", "device"]));
-    expect(world.store.rows.get(id)?.admittedAt).toBeDefined();
+    expect(world.store.rows.get(id)?.enrolledAt).toBeDefined();
   });
 
   it("lets nobody into a frozen account, nor a key that was blocked meanwhile, nor other keys than were asked", async () => {
@@ -147,29 +147,29 @@ describe("letting a new device in", () => {
     await expect(finish()).rejects.toEqual(refused("PleaseRegisterKey"));
     await world.approved(accountId, id);
     world.store.verdict = "yes";
-    world.decide(id, { userKey: generateKeyPair().publicKey });
+    world.decide(id, { accountKey: generateKeyPair().publicKey });
     await expect(finish()).rejects.toThrow("not the one that was opened");
     expect(world.registrations).toEqual([]);
-    expect(world.requests.all.get(id)?.admission.status).toBe("approved");
+    expect(world.requests.all.get(id)?.enrollment.status).toBe("approved");
   });
 
-  it.each<[string, Partial<Admission>]>([
+  it.each<[string, Partial<Enrollment>]>([
     ["id", { id: "01900000-0000-7000-8000-000000000009" }],
     ["chain", { chainName: "flow-other" }],
-    ["account key", { userKey: generateKeyPair().publicKey }],
+    ["account key", { accountKey: generateKeyPair().publicKey }],
     ["device key", { deviceKey: generateKeyPair().publicKey }],
-  ])("admits no request of another %s than the one that auth opened", async (_, change) => {
+  ])("enrolls no request of another %s than the one that auth opened", async (_, change) => {
     world.seal(id);
     world.decide(id, change);
     const signIn = world.store.rows.get(id)!;
-    await expect(world.admit(signIn, world.requests.all.get(id)!.admission)).rejects.toThrow("not the one");
+    await expect(world.enroll(signIn, world.requests.all.get(id)!.enrollment)).rejects.toThrow("not the one");
     await expect(world.approved(accountId, id)).rejects.toThrow("not the one");
     expect(world.registrations).toEqual([]);
   });
 
-  it("admits no key that the chain does not have", async () => {
-    const { admission } = world.requests.all.get(id)!;
-    await expect(world.admit(world.store.rows.get(id)!, admission)).rejects.toEqual(refused("TwoFactorAuthPending"));
+  it("enrolls no key that the chain does not have", async () => {
+    const { enrollment } = world.requests.all.get(id)!;
+    await expect(world.enroll(world.store.rows.get(id)!, enrollment)).rejects.toEqual(refused("TwoFactorAuthPending"));
     expect(world.store.additions).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ describe("letting a new device in", () => {
   });
 
   describe("by the event of its approval", () => {
-    it("waits for the seal, admits once, and leaves the session to whoever finishes", async () => {
+    it("waits for the seal, enrolls once, and leaves the session to the call that finishes", async () => {
       await world.approved(accountId, id);
       world.decide(id, { status: "approved" });
       await world.approved(accountId, id);

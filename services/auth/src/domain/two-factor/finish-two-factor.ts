@@ -9,19 +9,19 @@ import {
 } from "@countersign/core";
 import { faultPoint } from "../../fault-points.ts";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
-import type { AdmitDevice } from "./enroll-device.ts";
+import type { EnrollDevice } from "./enroll-device.ts";
 import type {
-  Admission,
   ChainTransaction,
+  Enrollment,
   TwoFactorRequests,
   TwoFactorSignIn,
   TwoFactorSignInStore,
 } from "./two-factor-sign-in.ts";
 
 export interface FinishTwoFactor {
-  /** Any access token; only the ephemeral one of this very request finishes. */
+  /** The access token; only the ephemeral one of this request finishes it. */
   readonly token: VerifiedToken;
-  /** TwoFactorAuth.id or any of its request ids. */
+  /** `TwoFactorAuth.id` or the id of one of its messages. */
   readonly id: string;
   readonly requestId: string;
 }
@@ -29,23 +29,23 @@ export interface FinishTwoFactor {
 export interface FinishTwoFactorOptions {
   readonly signIns: Pick<TwoFactorSignInStore, "find" | "finish">;
   readonly requests: Pick<TwoFactorRequests<unknown>, "describe" | "finish">;
-  readonly admit: AdmitDevice;
+  readonly enroll: EnrollDevice;
   readonly clock: Clock;
-  /** Refuses who asks more often than once a second. Errors: RateLimited. */
-  limit(twoFactorId: string): Promise<void>;
+  /** Allows one call a second for each request. Errors: RateLimited. */
+  limitPolls(twoFactorId: string): Promise<void>;
   issue(session: Session): Promise<Credentials>;
 }
 
-/** A session that 2FA opened, and the transaction that added its key. */
-export interface LetIn {
+/** The session of the new device, and the transaction that added its key. */
+export interface FinishedTwoFactor {
   readonly accountId: string;
   readonly chainName: string;
   readonly transaction: ChainTransaction;
   readonly credentials: Credentials;
 }
 
-/** Why a request never will be finished, in each state; undefined where it may be. */
-const endOf = ({ status }: Admission): AppError | undefined => {
+/** Returns why a request can never be finished; undefined where it can. */
+const endOf = ({ status }: Enrollment): AppError | undefined => {
   if (status === "rejected") return new AppError("TwoFactorAuthRejected");
   if (status === "expired") return new AppError("TwoFactorAuthExpired");
   if (status === "failed") return new AppError("TwoFactorAuthFailed");
@@ -53,10 +53,12 @@ const endOf = ({ status }: Admission): AppError | undefined => {
 };
 
 /**
- * Opens the new device's session once its request is approved and sealed; once, ever. That auth's own row decides who is first lets a repetition finish what a crash
- * left after the request was marked as finished. Errors: see auth.v1.SignIn/FinishTwoFactor.
+ * Opens the new device's session, once, after its request was approved and sealed. auth's own row decides
+ * which call is first, so that a retry completes a call that crashed after the request was marked as
+ * finished.
+ * Errors: see auth.v1.SignIn/FinishTwoFactor.
  */
-export const finishTwoFactor = ({ signIns, requests, admit, clock, limit, issue }: FinishTwoFactorOptions) => {
+export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, issue }: FinishTwoFactorOptions) => {
   async function markFinished(signIn: TwoFactorSignIn, context: { requestId: string; signal: AbortSignal }) {
     try {
       await requests.finish(signIn.accountId, signIn.id, context);
@@ -65,36 +67,36 @@ export const finishTwoFactor = ({ signIns, requests, admit, clock, limit, issue 
     }
   }
 
-  return async ({ token, id, requestId }: FinishTwoFactor, signal: AbortSignal): Promise<LetIn> => {
+  return async ({ token, id, requestId }: FinishTwoFactor, signal: AbortSignal): Promise<FinishedTwoFactor> => {
     const { accountId, twoFactorId } = token;
     if (token.scope !== "sign" || twoFactorId === undefined) throw insufficientScope(["sign"], token.scope);
-    await limit(twoFactorId);
+    await limitPolls(twoFactorId);
     const context = { requestId, signal };
-    const admission = await requests.describe(accountId, id, context);
-    if (admission.id !== twoFactorId) {
+    const enrollment = await requests.describe(accountId, id, context);
+    if (enrollment.id !== twoFactorId) {
       throw new AppError("InsufficientScope", { detail: "The ephemeral token was issued for another request" });
     }
     const signIn = await signIns.find(accountId, twoFactorId);
     if (!signIn) throw new AppError("TwoFactorAuthNotFound");
     if (signIn.finishedAt) throw new AppError("TwoFactorAuthFinished");
-    const end = endOf(admission);
+    const end = endOf(enrollment);
     if (end) throw end;
     const now = clock.now();
-    // A token that is over tells how its request ended, and opens nothing.
+    // An expired token still shows how its request ended, but opens nothing.
     if (token.expiresAt <= now) throw new AppError("AccessTokenExpired");
-    const { status, sealed } = admission;
+    const { status, sealed } = enrollment;
     if (status === "pending" || !sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
-    await admit(signIn, admission, context);
+    await enroll(signIn, enrollment, context);
     await markFinished(signIn, context);
     await faultPoint("request finished");
 
-    const { app, userKey: accountKey, deviceKey, authTime, chainName } = signIn;
+    const { app, accountKey, deviceKey, authTime, chainName } = signIn;
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       now,
     );
     if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
-    await faultPoint("let in");
+    await faultPoint("session opened");
     return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
 };

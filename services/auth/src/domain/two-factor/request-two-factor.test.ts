@@ -24,22 +24,22 @@ describe("requestTwoFactor", () => {
   it("wants an identity that has an account, a known chain, and a key that the chain carries", async () => {
     await expect(world.ask({ token: "bob/1" })).rejects.toEqual(refused("AccountNotFound"));
     await expect(world.ask({ chainName: "elsewhere" })).rejects.toEqual(refused("UnknownChain"));
-    const userKey = generateKeyPair("EdDSA").publicKey;
-    await expect(world.ask({ userKey })).rejects.toEqual(refused("UnsupportedKey"));
+    const accountKey = generateKeyPair("EdDSA").publicKey;
+    await expect(world.ask({ accountKey })).rejects.toEqual(refused("UnsupportedKey"));
     expect(world.store.rows.size).toBe(0);
   });
 
   it("remembers that the key is a passkey, which has to be of P-256", async () => {
     const { opened } = await world.ask({ userKeyType: "passkey" });
     expect(world.store.rows.get(opened.id)).toMatchObject({ userKeyType: "passkey" });
-    const userKey = generateKeyPair("ES256K").publicKey;
-    await expect(world.ask({ userKeyType: "passkey", userKey })).rejects.toEqual(refused("UnsupportedKey"));
+    const accountKey = generateKeyPair("ES256K").publicKey;
+    await expect(world.ask({ userKeyType: "passkey", accountKey })).rejects.toEqual(refused("UnsupportedKey"));
   });
 
   it("takes no key that the account has, neither as account key nor as device key, nor one that was blocked", async () => {
     const known = generateKeyPair().publicKey;
     world.registered.push(known);
-    await expect(world.ask({ userKey: known })).rejects.toEqual(refused("KeyAlreadyRegistered"));
+    await expect(world.ask({ accountKey: known })).rejects.toEqual(refused("KeyAlreadyRegistered"));
     await expect(world.ask({ deviceKey: known })).rejects.toEqual(refused("KeyAlreadyRegistered"));
     world.store.verdict = "blocked";
     await expect(world.ask()).rejects.toEqual(refused("KeyAlreadyRegistered"));
@@ -72,12 +72,12 @@ describe("requestTwoFactor", () => {
 
   describe("with an Idempotency-Key", () => {
     const idempotencyKey = "k";
-    const userKey = generateKeyPair().publicKey;
-    const ask = (change: Parameters<typeof world.ask>[0] = {}) => world.ask({ idempotencyKey, userKey, ...change });
+    const accountKey = generateKeyPair().publicKey;
+    const ask = (change: Parameters<typeof world.ask>[0] = {}) => world.ask({ idempotencyKey, accountKey, ...change });
 
     it("answers the same request again, its token of the same end, also after the key came in", async () => {
       const first = await ask();
-      world.registered.push(userKey);
+      world.registered.push(accountKey);
       world.clock.advance(60_000);
       expect(await ask()).toEqual(first);
       expect(world.requests.opened).toBe(1);
@@ -93,7 +93,7 @@ describe("requestTwoFactor", () => {
 
     it("refuses another body, and knows nothing of another login's keys", async () => {
       const first = await ask();
-      await expect(ask({ userKey: generateKeyPair().publicKey })).rejects.toEqual(refused("IdempotencyKeyReused"));
+      await expect(ask({ accountKey: generateKeyPair().publicKey })).rejects.toEqual(refused("IdempotencyKeyReused"));
       expect((await ask({ token: "ann/2" })).opened.id).not.toBe(first.opened.id);
       expect((await ask({ idempotencyKey: "" })).opened.id).not.toBe(first.opened.id);
     });

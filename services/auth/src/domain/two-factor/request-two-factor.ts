@@ -3,9 +3,10 @@ import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersig
 import { faultPoint } from "../../fault-points.ts";
 import { requireChainAndKey } from "../chains.ts";
 import { idempotencyOf } from "../idempotency.ts";
+import type { IdentityStore } from "../identities.ts";
 import type { Login, VerifyLogin } from "../login.ts";
-import type { FindSignInKey, IdentityStore } from "../ports.ts";
 import { requireUsablePasskey } from "../sign-in/passkeys.ts";
+import type { FindSignInKey } from "../sign-in/ports.ts";
 import type { DeviceAttributes } from "../sign-up/sign-up-saga.ts";
 import {
   EPHEMERAL_TOKEN_MS,
@@ -18,11 +19,11 @@ export interface RequestTwoFactor {
   readonly login: Login;
   readonly chainName: string;
   readonly userKeyType: "device" | "passkey";
-  readonly userKey: PublicKey;
+  readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
   readonly device: DeviceAttributes;
   readonly idempotencyKey: string;
-  /** The client's address; empty where it is not known. */
+  /** The client's IP address; "" where it is unknown. */
   readonly ip: string;
   readonly requestId: string;
 }
@@ -40,16 +41,18 @@ export interface RequestTwoFactorOptions<Opened> {
 }
 
 /**
- * Asks the account's devices to let a new one in. The row is committed before the request is opened under its id, so that a repetition opens nothing
- * twice; the token of a repetition is made anew and ends when the first one does. Errors: see auth.v1.SignIn/RequestTwoFactor.
+ * Requests the account's devices to approve a new one. The row is committed before the request is opened with
+ * its id, so that a retry opens no second request; a retry gets a new token that ends when the first one
+ * does.
+ * Errors: see auth.v1.SignIn/RequestTwoFactor.
  */
 export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened>) => {
   const { identities, signIns, clock } = options;
 
   async function requireNewKeys(accountId: string, chainName: string, keys: readonly PublicKey[]): Promise<void> {
-    const verdict = await signIns.mayAdmit(accountId, keys);
+    const verdict = await signIns.mayEnroll(accountId, keys);
     if (verdict === "frozen") throw new AppError("AccountFrozen");
-    // A blocked key was the account's: it is not let in again, and another one may be.
+    // A blocked key belonged to the account and is not enrolled again; another key can be.
     if (verdict === "blocked") throw new AppError("KeyAlreadyRegistered");
     for (const key of keys)
       if (await isRegistered(accountId, chainName, key)) throw new AppError("KeyAlreadyRegistered");
@@ -68,9 +71,9 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     command: RequestTwoFactor,
     signal: AbortSignal,
   ): Promise<{ opened: Opened; ephemeralAccessToken: string }> => {
-    const { login, chainName, userKeyType, userKey, deviceKey, device, requestId } = command;
-    requireChainAndKey(options.chains, chainName, userKey);
-    const profile = await options.verifyLogin(login, [userKey, deviceKey]);
+    const { login, chainName, userKeyType, accountKey, deviceKey, device, requestId } = command;
+    requireChainAndKey(options.chains, chainName, accountKey);
+    const profile = await options.verifyLogin(login, [accountKey, deviceKey]);
     requireUsablePasskey(options.passkeys, profile.app.appId, command);
     const accountId = await identities.accountOf(profile.issuer, profile.subject);
     if (!accountId) throw new AppError("AccountNotFound");
@@ -78,13 +81,13 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     const idempotency = idempotencyOf("two-factor", login.token, command.idempotencyKey, [
       chainName,
       userKeyType,
-      userKey,
+      accountKey,
       deviceKey,
       device,
     ]);
     const before = idempotency && (await signIns.replayOf(idempotency));
-    // The key of a request that was repeated may have been admitted meanwhile: the repetition is answered all the same.
-    const keys = samePublicKey(userKey, deviceKey) ? [userKey] : [userKey, deviceKey];
+    // A retry is answered also where its key was enrolled meanwhile.
+    const keys = samePublicKey(accountKey, deviceKey) ? [accountKey] : [accountKey, deviceKey];
     if (!before) await requireNewKeys(accountId, chainName, keys);
 
     const now = clock.now();
@@ -97,14 +100,14 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
           chainName,
           app: profile.app,
           userKeyType,
-          userKey,
+          accountKey,
           deviceKey,
           device,
           tokenId: uuidv4(),
           authTime: profile.authTime,
           createdAt: now,
           expiresAt: new Date(now.getTime() + EPHEMERAL_TOKEN_MS),
-          admittedAt: undefined,
+          enrolledAt: undefined,
           finishedAt: undefined,
         },
         idempotency,

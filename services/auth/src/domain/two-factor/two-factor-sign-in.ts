@@ -4,10 +4,10 @@ import type { App } from "../login.ts";
 import type { Session } from "../sessions/session.ts";
 import type { DeviceAttributes, StepContext } from "../sign-up/sign-up-saga.ts";
 
-/** A request for approval lives as long as its ephemeral token. */
+/** The lifetime of a 2FA request and of its ephemeral token. */
 export const EPHEMERAL_TOKEN_MS = 5 * 60_000;
 
-/** A new device that asks to be let in: what its session will be made of. */
+/** The sign-in of a new device: what its session will be made of. */
 export interface TwoFactorSignIn {
   /** TwoFactorAuth.id, UUIDv7. */
   readonly id: string;
@@ -15,8 +15,8 @@ export interface TwoFactorSignIn {
   readonly chainName: string;
   readonly app: App;
   readonly userKeyType: "device" | "passkey";
-  /** What is to be added on chain. */
-  readonly userKey: PublicKey;
+  /** The key that is added on chain. */
+  readonly accountKey: PublicKey;
   /** The new device's identity key. */
   readonly deviceKey: PublicKey;
   readonly device: DeviceAttributes;
@@ -26,7 +26,7 @@ export interface TwoFactorSignIn {
   readonly authTime: Date | undefined;
   readonly createdAt: Date;
   readonly expiresAt: Date;
-  readonly admittedAt: Date | undefined;
+  readonly enrolledAt: Date | undefined;
   readonly finishedAt: Date | undefined;
 }
 
@@ -42,35 +42,41 @@ export type BegunTwoFactor =
   | { readonly kind: "idempotency-key-reused" };
 
 export interface TwoFactorSignInStore {
-  /** What was begun under this Idempotency-Key; undefined: nothing. */
+  /** Returns what was begun with this Idempotency-Key; undefined where nothing was. */
   replayOf(idempotency: Idempotency): Promise<Exclude<BegunTwoFactor, { kind: "begun" }> | undefined>;
-  /** Row and claim in one commit; of several at once with the same key one begins and the others find what it began. */
+  /**
+   * Writes row and claim in one commit; of concurrent calls with the same key one begins, the others replay
+   * it.
+   */
   begin(signIn: TwoFactorSignIn, idempotency: Idempotency | undefined): Promise<BegunTwoFactor>;
   find(accountId: string, id: string): Promise<TwoFactorSignIn | undefined>;
-  /** Whether a device with these keys may come in, as the database has it now. */
-  mayAdmit(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
-  /** Whether a recovery key has a live session of the account. */
+  /** Returns whether a device with these keys may be enrolled, as the database has it now. */
+  mayEnroll(accountId: string, keys: readonly PublicKey[]): Promise<"yes" | "frozen" | "blocked">;
+  /** Returns whether a recovery key has a live session of the account. */
   isRecovering(accountId: string, now: Date): Promise<boolean>;
   /**
-   * Notes the transaction that put the request's key on chain, the first one only. Where its device was
+   * Records the transaction that put the request's key on chain, the first one only. Where its device was
    * removed from the account before, the key is blocked with it.
    */
-  noteAddition(signIn: TwoFactorSignIn, transaction: ChainTransaction): Promise<void>;
-  markAdmitted(id: string, transaction: ChainTransaction, now: Date): Promise<void>;
-  /** Ends the ephemeral token of a request that is over; again changes nothing, and neither does another account's. */
+  recordAddition(signIn: TwoFactorSignIn, transaction: ChainTransaction): Promise<void>;
+  markEnrolled(id: string, transaction: ChainTransaction, now: Date): Promise<void>;
+  /** Ends the ephemeral token of a request of the account that is over. Idempotent. */
   endToken(accountId: string, id: string): Promise<void>;
-  /** Opens the session, once, and ends the ephemeral token: false where somebody was first. Errors: PleaseRegisterKey, AccountFrozen. */
+  /**
+   * Opens the session, once, and ends the ephemeral token; false where a concurrent call was first.
+   * Errors: PleaseRegisterKey, AccountFrozen.
+   */
   finish(id: string, session: Session, now: Date, requestId: string): Promise<boolean>;
-  /** The transaction that added an admitted device's key. */
-  additionOf(accountId: string, chainName: string, userKey: PublicKey): Promise<ChainTransaction | undefined>;
+  /** Returns the transaction that added an enrolled device's key. */
+  additionOf(accountId: string, chainName: string, accountKey: PublicKey): Promise<ChainTransaction | undefined>;
 }
 
 /** The request as the device service has it (device.v1.TwoFactor/DescribeEnrollment). */
-export interface Admission {
+export interface Enrollment {
   readonly id: string;
   readonly status: "pending" | "approved" | "rejected" | "expired" | "finished" | "failed";
   readonly chainName: string;
-  readonly userKey: PublicKey;
+  readonly accountKey: PublicKey;
   readonly deviceKey: PublicKey;
   /** The new device's id, as its approver saw it. */
   readonly deviceId: string;
@@ -78,27 +84,27 @@ export interface Admission {
   readonly sealed: { readonly keyIndex: number; readonly transaction: ChainTransaction } | undefined;
 }
 
-/** Where a request for approval comes from. */
+/** Where a 2FA request comes from. */
 export interface RequestSource {
   readonly email: string;
-  /** Empty where it is not known. */
+  /** "" where it is unknown. */
   readonly ip: string;
   /** The account's recovery key has signed in. */
   readonly recovering: boolean;
 }
 
-/** The device service's part. `Opened` is its own message, passed on unread. */
+/** The device service's 2FA requests. `Opened` is its own message, passed on unread. */
 export interface TwoFactorRequests<Opened> {
   /** Errors: TwoFactorAuthClosed, RateLimited, AccountNotReady, UnsupportedKey, ChainUnavailable. */
   open(signIn: TwoFactorSignIn, from: RequestSource, context: StepContext): Promise<Opened>;
-  /** By the request's id or any of its request ids. Errors: TwoFactorAuthNotFound. */
-  describe(accountId: string, id: string, context: StepContext): Promise<Admission>;
-  /** Errors: TwoFactorAuthFinished and why else not. */
+  /** By the request's id or the id of one of its messages. Errors: TwoFactorAuthNotFound. */
+  describe(accountId: string, id: string, context: StepContext): Promise<Enrollment>;
+  /** Errors: TwoFactorAuthFinished, and those of a request that cannot be finished. */
   finish(accountId: string, id: string, context: StepContext): Promise<void>;
 }
 
-/** What admits a device; each is idempotent. */
-export interface AdmissionSteps {
+/** The steps that enroll a device; each is idempotent. */
+export interface EnrollmentSteps {
   registerKey(signIn: TwoFactorSignIn, keyIndex: number, context: StepContext): Promise<void>;
   registerDevice(signIn: TwoFactorSignIn, deviceId: string, context: StepContext): Promise<void>;
 }

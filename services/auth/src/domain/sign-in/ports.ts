@@ -1,0 +1,54 @@
+import type { PublicKey } from "@countersign/keys";
+import type { App } from "../login.ts";
+import type { Session } from "../sessions/session.ts";
+
+/** The kind of key that answers a challenge. */
+export type ChallengeType = "device-key" | "passkey";
+
+export interface Challenge {
+  /** Hex. */
+  readonly data: string;
+  readonly type: ChallengeType;
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly app: App;
+  /** Absent: any passkey of the account. */
+  readonly signer: PublicKey | undefined;
+  readonly authTime: Date | undefined;
+  readonly expiresAt: Date;
+}
+
+export interface ChallengeStore {
+  insert(challenge: Challenge): Promise<void>;
+  find(data: string): Promise<Challenge | undefined>;
+  /** Counts an attempt; false where the challenge is used or has had its five attempts. */
+  attempt(data: string): Promise<boolean>;
+  /**
+   * Consumes the challenge, stores a passkey's counter and begins the session in one commit; false where a
+   * concurrent answer was first. Errors: InvalidSignature where the counter has not grown; nothing is changed
+   * then.
+   */
+  succeed(data: string, session: Session, now: Date, requestId: string, counter?: PasskeyCounter): Promise<boolean>;
+}
+
+/** An authenticator's signature counter; 0 where it has none. */
+export interface PasskeyCounter {
+  readonly key: PublicKey;
+  readonly signCount: number;
+}
+
+/** The pair of keys of a registration. */
+export interface SignInKey {
+  /** The type of the account key. A device's identity key is a passkey only where it is the same key. */
+  readonly type: "device" | "passkey";
+  readonly accountKey: PublicKey;
+  readonly deviceKey: PublicKey;
+  /** A recovery key: its sessions have the scope recover. */
+  readonly isRecovery: boolean;
+}
+
+/** key.v1.Keys/FindSignInKey. Errors: PleaseRegisterKey. */
+export type FindSignInKey = (accountId: string, chainName: string, key: PublicKey) => Promise<SignInKey>;
+
+/** key.v1.Keys/ListPasskeys: the passkeys that may sign in. */
+export type ListPasskeys = (accountId: string, chainName: string) => Promise<SignInKey[]>;

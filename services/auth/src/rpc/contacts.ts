@@ -1,0 +1,14 @@
+import { AppError, isUuid } from "@countersign/core";
+import type { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
+import type { Handlers } from "@countersign/rpc";
+import type { ContactStore } from "../domain/identities.ts";
+
+/** auth.v1.Contacts */
+export const contactsHandlers = (contacts: ContactStore): Handlers<ContactsService> => ({
+  async getContact({ accountId }) {
+    if (!isUuid(accountId)) {
+      throw new AppError("InvalidRequest", { fields: [{ pointer: "/accountId", detail: "is not a UUID" }] });
+    }
+    return { email: (await contacts.emailOf(accountId)) ?? "" };
+  },
+});

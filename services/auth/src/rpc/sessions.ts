@@ -1,0 +1,65 @@
+import { AppError, type Clock, isUuid } from "@countersign/core";
+import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
+import { type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
+import { endOtherSessions, endSession, signOut } from "../domain/sessions/end-session.ts";
+import { type RefreshTokenOptions, refreshToken } from "../domain/sessions/refresh-token.ts";
+import type { SessionStore } from "../domain/sessions/session-store.ts";
+import type { Limit } from "./limits.ts";
+
+const MAX_TOKEN_CHARS = 8192;
+const MAX_PROOF_BYTES = 256;
+
+export interface SessionsOptions extends RefreshTokenOptions {
+  readonly sessions: SessionStore;
+  readonly clock: Clock;
+  /** Errors: RateLimited. */
+  readonly refreshLimit: Limit;
+}
+
+/** auth.v1.Sessions */
+export function sessionsHandlers(options: SessionsOptions): Handlers<SessionsService> {
+  const { sessions, clock, refreshLimit } = options;
+  const refresh = refreshToken(options);
+  const end = endSession(options);
+  const endOthers = endOtherSessions(options);
+  const signOutOwn = signOut(options);
+  return {
+    async refreshToken({ refreshToken: token, proof }, call) {
+      if (token.length > MAX_TOKEN_CHARS || proof.length > MAX_PROOF_BYTES) throw new AppError("InvalidRefreshToken");
+      await refreshLimit(call);
+      return { credentials: await refresh(token, proof, call.requestId) };
+    },
+
+    async signOut(_, call) {
+      await signOutOwn(requireToken(call), call.requestId);
+      return {};
+    },
+
+    async listSessions(_, call) {
+      const { accountId, sessionId } = requireToken(call);
+      const live = await sessions.list(accountId, clock.now());
+      return {
+        sessions: live.map(({ id, app, deviceKey, createdAt, lastUsedAt, expiresAt }) => ({
+          id,
+          app,
+          deviceKey: publicKeyToProto(deviceKey),
+          createdAt,
+          lastUsedAt,
+          expiresAt,
+          current: id === sessionId,
+        })),
+      };
+    },
+
+    async endSession({ sessionId }, call) {
+      if (!isUuid(sessionId)) throw new AppError("SessionNotFound");
+      await end(requireToken(call), sessionId, call.requestId);
+      return {};
+    },
+
+    async endOtherSessions(_, call) {
+      await endOthers(requireToken(call), call.requestId);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { AppError, isUuid } from "@countersign/core";
+import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import {
+  ChallengeType,
+  type IssueChallengeRequest,
+  type RespondChallengeRequest,
+  type SignInService,
+} from "@countersign/proto/auth/v1/sign_in.ts";
+import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
+import { type Handlers, type RpcClient, requireToken } from "@countersign/rpc";
+import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
+import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
+import { type FinishTwoFactorOptions, finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
+import { type RequestTwoFactorOptions, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
+import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
+import type { Limit } from "./limits.ts";
+import { loginFrom, nameFrom, publicKeyFrom, userKeyFrom } from "./messages.ts";
+
+/** More than any signature has: DER of P-256 has 72 bytes at most. */
+const MAX_SIGNATURE_BYTES = 256;
+
+export interface SignInOptions
+  extends IssueChallengeOptions,
+    RespondChallengeOptions,
+    RequestTwoFactorOptions<TwoFactorAuth>,
+    FinishTwoFactorOptions {
+  readonly signIns: TwoFactorSignInStore;
+  readonly requests: RequestTwoFactorOptions<TwoFactorAuth>["requests"] & FinishTwoFactorOptions["requests"];
+  readonly accounts: Pick<RpcClient<AccountsService>, "getAccount">;
+  /** By client address. Errors: RateLimited. */
+  readonly limits: { readonly challenge: Limit; readonly respond: Limit; readonly twoFactor: Limit };
+}
+
+/** auth.v1.SignIn */
+export function signInHandlers(options: SignInOptions): Handlers<SignInService> {
+  const { accounts, limits, signIns } = options;
+  const issue = issueChallenge(options);
+  const respond = respondChallenge(options);
+  const request = requestTwoFactor(options);
+  const finish = finishTwoFactor(options);
+  return {
+    async issueChallenge({ login, chainName, ...wanted }, call) {
+      await limits.challenge(call);
+      const challenge = await issue({
+        login: loginFrom(login),
+        chainName: nameFrom(chainName, "/request/chainName"),
+        answerer: answererFrom(wanted),
+      });
+      return { challengeData: Buffer.from(challenge.data, "hex"), expiresAt: challenge.expiresAt };
+    },
+
+    async respondChallenge({ challengeData, ...proof }, call) {
+      await limits.respond(call);
+      const { accountId, chainName, accountKey, credentials } = await respond({
+        data: challengeData.toString("hex"),
+        answer: answerFrom(proof),
+        requestId: call.requestId,
+      });
+      const [{ account, transaction }, addition] = await Promise.all([
+        accounts.getAccount({ accountId, chainName }, { call, idempotent: true }),
+        signIns.additionOf(accountId, chainName, accountKey),
+      ]);
+      return { account, transaction: addition ?? transaction, credentials };
+    },
+
+    async requestTwoFactor({ login, chainName, userKey, idempotencyKey }, call) {
+      await limits.twoFactor(call);
+      const { opened, ephemeralAccessToken } = await request(
+        {
+          login: loginFrom(login),
+          chainName: nameFrom(chainName, "/request/chainName"),
+          ...userKeyFrom(userKey),
+          idempotencyKey: nameFrom(idempotencyKey, "/idempotencyKey"),
+          ip: call.clientIp ?? "",
+          requestId: call.requestId,
+        },
+        call.signal,
+      );
+      return { twoFactorAuth: opened, ephemeralAccessToken };
+    },
+
+    async finishTwoFactor({ twoFactorAuthRequestId }, call) {
+      const token = requireToken(call);
+      const id = twoFactorAuthRequestId.toLowerCase();
+      if (!isUuid(id)) throw new AppError("TwoFactorAuthNotFound");
+      const { accountId, chainName, transaction, credentials } = await finish(
+        { token, id, requestId: call.requestId },
+        call.signal,
+      );
+      const { account } = await accounts.getAccount({ accountId, chainName }, { call, idempotent: true });
+      return { account, transaction, credentials };
+    },
+  };
+}
+
+/** Errors: InvalidRequest, InvalidPublicKey. */
+function answererFrom({
+  challengeType,
+  publicKey,
+  passkeyUsername,
+}: Pick<IssueChallengeRequest, "challengeType" | "publicKey" | "passkeyUsername">): Answerer {
+  switch (challengeType) {
+    case ChallengeType.CHALLENGE_TYPE_DEVICE_KEY:
+      return { type: "device-key", publicKey: publicKeyFrom(publicKey, "/publicKey") };
+    case ChallengeType.CHALLENGE_TYPE_PASSKEY: {
+      if (publicKey) return { type: "passkey", publicKey: publicKeyFrom(publicKey, "/publicKey") };
+      const username = nameFrom(passkeyUsername, "/passKey/username");
+      if (username !== "") return { type: "passkey", username };
+      throw new AppError("InvalidRequest", {
+        fields: [{ pointer: "/publicKey", detail: "a key or a username is needed" }],
+      });
+    }
+    default:
+      throw new AppError("InvalidRequest", { fields: [{ pointer: "/challengeType", detail: "unknown" }] });
+  }
+}
+
+/**
+ * Reads an answer; missing parts are empty, so that a challenge of the other type is refused for its type
+ * first.
+ * Errors: InvalidSignature.
+ */
+function answerFrom({ challengeType, deviceKey, passkey }: Omit<RespondChallengeRequest, "challengeData">): Answer {
+  const nothing = Buffer.alloc(0);
+  const signature = (deviceKey ?? passkey)?.signature ?? nothing;
+  if (signature.length > MAX_SIGNATURE_BYTES) throw new AppError("InvalidSignature");
+  if (challengeType !== ChallengeType.CHALLENGE_TYPE_PASSKEY) return { type: "device-key", signature };
+  return {
+    type: "passkey",
+    clientDataJSON: passkey?.clientDataJson ?? nothing,
+    authenticatorData: passkey?.authenticatorData ?? nothing,
+    signature,
+  };
+}
