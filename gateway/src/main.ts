@@ -5,10 +5,9 @@ import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
 import { loadConfig } from "./config.ts";
 import { createApp } from "./http/app.ts";
-import { createJwksPage } from "./http/jwks.ts";
 import { listenHttp } from "./http/listen.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
-import { createPages } from "./http/pages.ts";
+import { createJwksPage, createPages } from "./http/pages.ts";
 import { createOpenApi } from "./openapi.ts";
 import { createRoutes } from "./routes/index.ts";
 

@@ -8,8 +8,8 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
+import { allowedScopes, SCOPES } from "./http/authenticate.ts";
 import type { Route } from "./http/route.ts";
-import { allowedScopes, SCOPES } from "./http/session.ts";
 
 /** The version of the document, which is the API's. */
 const VERSION = "1.0.0";

@@ -1,30 +1,21 @@
-import type { ServerOptions } from "node:http";
 import { AppError } from "@countersign/core";
-import express, { type Request, type Response } from "express";
+import express, { type Request, type RequestHandler, type Response } from "express";
 
-/** The largest body that is read, in bytes. */
+/** Bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 /** The deepest nesting of a body; the deepest documented one has four levels. */
 export const MAX_JSON_DEPTH = 16;
 
 const readRaw = express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false });
 
-/** Options of a server that slow clients cannot hold: 5 s for the headers, 15 s for the whole request. Answers may take longer. */
-export const SLOW_CLIENT_LIMITS: ServerOptions = {
-  headersTimeout: 5_000,
-  requestTimeout: 15_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 1_000,
-  maxHeaderSize: 16 * 1024,
+/** Rejects a declared length over the limit before the body is read, also on routes that take no body. */
+export const rejectLargeBodies: RequestHandler = (request, _response, next) => {
+  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw new AppError("PayloadTooLarge");
+  next();
 };
 
-/** Refuses a declared length over the limit before anything of the body is read, also where no body is expected. */
-export function refuseLargeBodies(request: Request): void {
-  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw new AppError("PayloadTooLarge");
-}
-
 /**
- * Reads a request's JSON body; members that are null are left out.
+ * Reads the JSON body of a request, without members that are null.
  * Errors: UnsupportedMediaType, PayloadTooLarge, InvalidRequest (empty, not UTF-8, not JSON, nested too deeply).
  */
 export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
@@ -59,16 +50,14 @@ function requireNoCoding(request: Request): void {
   throw unsupported(`The Content-Encoding ${quoted(coding)} is not supported: send the body uncompressed`);
 }
 
-/** A value of a header as details repeat it: only what can be a name, and not much of it. */
+/** Returns a header's value for a detail: at most 64 characters, and only those of a name. */
 const quoted = (value: string): string => `\`${value.replaceAll(/[^\w.+/-]/g, "").slice(0, 64)}\``;
 
 const unsupported = (detail: string): AppError => new AppError("UnsupportedMediaType", { detail });
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * Parses strict JSON of bounded depth from UTF-8; leaves out members that are null. Errors: InvalidRequest.
- */
+/** Parses JSON of limited depth from UTF-8, without members that are null. Errors: InvalidRequest. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
@@ -78,18 +67,18 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
   if (nestingDepth(text) > MAX_JSON_DEPTH) throw invalidBody("The body is nested too deeply");
   try {
-    return text.includes("null") ? JSON.parse(text, withoutNull) : JSON.parse(text);
+    return JSON.parse(text, withoutNull);
   } catch {
     throw invalidBody("The body is not JSON");
   }
 }
 
-/** A reviver: null means absent, so that no schema has to say so. Elements of arrays keep their places. */
+/** A reviver: null means absent, so that no schema has to allow it. Elements of arrays stay. */
 function withoutNull(this: unknown, _key: string, value: unknown): unknown {
   return value === null && !Array.isArray(this) ? undefined : value;
 }
 
-/** The deepest bracket nesting of a JSON text, brackets inside strings aside. */
+/** Returns the deepest nesting of brackets in a JSON text, without those in strings. */
 export function nestingDepth(text: string): number {
   let depth = 0;
   let deepest = 0;

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import type { Response } from "express";
 
-/** One message of a stream of server-sent events; without type and data it only tells the id to resume from. */
+/** One message of an event stream; without type and data it only sets the id to resume from. */
 export interface ServerSentEvent {
   /** One line. */
   id: string;
@@ -12,25 +12,25 @@ export interface ServerSentEvent {
 }
 
 export interface EventStreamOptions {
-  /** Milliseconds of silence until a comment says that the connection lives. */
+  /** Milliseconds without a message until a comment is sent, so that proxies keep the connection open. */
   heartbeatMs: number;
-  /** Milliseconds until the first message is there; after it the answer is an error. */
+  /** Milliseconds to wait for the first message; without one the answer is an error. */
   firstMs: number;
-  /** Milliseconds that a client may take no bytes before it is dropped. */
+  /** Milliseconds that a client may read nothing before it is dropped. */
   stuckMs: number;
 }
 
-/** What clients wait before they connect again, in milliseconds. */
+/** Milliseconds that clients wait before they connect again. */
 const RETRY_MS = 1_000;
 
-/** The wire form: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
+/** Returns the wire format: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export function formatEvent({ id, type, data }: ServerSentEvent): string {
   return type === "" ? `id: ${id}\n\n` : `id: ${id}\nevent: ${type}\ndata: ${data}\n\n`;
 }
 
 const LAST_EVENT_ID = /^\d{1,20}$/;
 
-/** The id of a Last-Event-ID header; "" without one. Errors: InvalidRequest. */
+/** Returns the id of a Last-Event-ID header; "" without one. Errors: InvalidRequest. */
 export function readLastEventId(header: string | string[] | undefined): string {
   if (header === undefined || header === "") return "";
   if (typeof header === "string" && LAST_EVENT_ID.test(header)) return header;
@@ -38,8 +38,9 @@ export function readLastEventId(header: string | string[] | undefined): string {
 }
 
 /**
- * Answers with server-sent events until the source ends or fails; it has to end by itself when the client goes. An error before the first
- * message is thrown, for a problem document; a later one only ends the stream, and the client learns why when it connects again.
+ * Answers with server-sent events until the source ends or fails; the source must end when the client goes away. An
+ * error before the first message is thrown, for a problem document; a later one ends the stream, and the client
+ * receives the error when it connects again.
  */
 export async function sendEventStream(
   response: Response,
@@ -51,7 +52,7 @@ export async function sendEventStream(
   try {
     let next: IteratorResult<ServerSentEvent> | undefined = await firstOf(iterator, options.firstMs);
     sendHead(response);
-    // Nothing is queued behind a client that does not read.
+    // No comments are queued for a client that does not read.
     heartbeat = setInterval(() => response.writableNeedDrain || response.write(":\n\n"), options.heartbeatMs);
     while (next !== undefined && next.done !== true) {
       heartbeat.refresh();
@@ -60,7 +61,7 @@ export async function sendEventStream(
     }
   } finally {
     clearInterval(heartbeat);
-    // Not awaited: it cancels the call behind, which may be waiting for its next event.
+    // Not awaited: it cancels the RPC, which may be waiting for its next event.
     void iterator.return?.().then(undefined, () => undefined);
     if (response.headersSent) response.end();
   }
@@ -70,7 +71,7 @@ function sendHead(response: Response): void {
   response.status(200);
   response.set({
     "Content-Type": "text/event-stream; charset=utf-8",
-    // Whatever compresses or buffers on the way would hold events back.
+    // A proxy that compresses or buffers would hold events back.
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
   });
@@ -90,7 +91,7 @@ async function firstOf<T>(iterator: AsyncIterator<T>, firstMs: number): Promise<
   }
 }
 
-/** False where the client took nothing in time, or is gone: its connection is cut. */
+/** Waits until the client has read. Returns false, and closes the connection, where it did not in time or is gone. */
 async function drained(response: Response, stuckMs: number): Promise<boolean> {
   if (response.destroyed) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -11,7 +11,7 @@ import { createLogger, loadTls } from "@countersign/runtime";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTokenKeysSource, type TokenKeysSource } from "../clients/token-keys.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
-import { createJwksPage } from "./jwks.ts";
+import { createJwksPage } from "./pages.ts";
 
 const PATH = "/.well-known/jwks.json";
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-jwks-"));

@@ -1,50 +1,64 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, type Reason } from "@countersign/core";
 import { splitAddress } from "@countersign/runtime";
-import { SLOW_CLIENT_LIMITS } from "./body.ts";
 import { problemOf } from "./problems.ts";
 
-/** A listening server and its end. */
+/** Limits against slow clients: headers within 5 s, the whole request within 15 s. Answers may take longer. */
+const SLOW_CLIENT_LIMITS: ServerOptions = {
+  headersTimeout: 5_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16 * 1024,
+};
+
 export interface HttpListener {
   port: number;
-  /** Takes no new connections, lets running requests finish for `drainMs`, then cuts them off. */
+  /** Accepts no more connections, lets running requests finish for `drainMs`, then closes their connections. */
   close(drainMs: number): Promise<void>;
 }
 
-/** A request and its answer, on a connection that may have several of them. */
+/** A request and its answer; a connection may have several. */
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
 }
 
-/** Serves HTTP at host:port. Rejects where the port is taken. */
+/** Serves HTTP at host:port. Rejects where the port is in use. */
 export async function listenHttp(handle: RequestListener, address: string): Promise<HttpListener> {
   let closing = false;
   const exchanges = new WeakMap<Duplex, Exchange[]>();
-  // The application says itself what is wrong about a Host, in a problem document.
+  // The application rejects a missing Host with a problem document.
   const server: Server = createServer({ ...SLOW_CLIENT_LIMITS, requireHostHeader: false }, (request, response) => {
-    exchanges.set(request.socket, [...underWay(exchanges.get(request.socket)), { request, response }]);
-    // Whoever keeps a connection open must look for another server now.
+    exchanges.set(request.socket, [...running(exchanges.get(request.socket)), { request, response }]);
+    // Clients with an open connection must connect to another server now.
     if (closing) response.setHeader("Connection", "close");
-    // Those that ran already when closing began leave an idle connection behind.
+    // A request that was running when closing began leaves an idle connection behind.
     response.once("close", () => {
-      exchanges.set(request.socket, underWay(exchanges.get(request.socket)));
+      exchanges.set(request.socket, running(exchanges.get(request.socket)));
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
     handle(request, response);
   });
-  // An expectation that is unknown may be ignored (RFC 9110, section 10.1.1).
+  // An unknown expectation may be ignored (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (request, response) => void server.emit("request", request, response));
-  const refuse = (socket: Duplex, reason: Reason) => {
-    if (socket.writable && mayAnswer(underWay(exchanges.get(socket)))) sendRefusal(socket, reason);
+  const reject = (socket: Duplex, reason: Reason) => {
+    if (socket.writable && mayAnswer(running(exchanges.get(socket)))) sendProblem(socket, reason);
     else socket.destroy();
   };
-  server.on("connect", (_request, socket) => refuse(socket, "MethodNotAllowed"));
+  server.on("connect", (_request, socket) => reject(socket, "MethodNotAllowed"));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
-    else refuse(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
+    else reject(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
   });
   const { host, port } = splitAddress(address);
   await new Promise<void>((resolve, reject) => {
@@ -66,13 +80,13 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
   };
 }
 
-/** Exchanges that have not ended: the request still comes, or the answer still goes. */
-const underWay = (known: readonly Exchange[] = []): Exchange[] =>
+/** Returns the exchanges that have not ended: part of the request or of the answer is missing. */
+const running = (known: readonly Exchange[] = []): Exchange[] =>
   known.filter(({ request, response }) => !(request.complete && response.writableFinished));
 
 /**
- * Whether what is said now would be taken for the answer to what is broken. While an earlier answer is owed it would be taken for that
- * one; a body that does not end is the one thing that may be broken off before its own answer.
+ * Returns whether the client would take an answer for that to the broken request. While an earlier answer is missing
+ * it would take it for that one. A request whose body does not end may be answered before it is complete.
  */
 const mayAnswer = ([exchange, ...others]: readonly Exchange[]): boolean =>
   exchange === undefined || (others.length === 0 && !exchange.request.complete && !exchange.response.headersSent);
@@ -83,8 +97,8 @@ const REASONS_OF_CODES: Record<string, Reason> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "PayloadTooLarge",
 };
 
-/** Answers what is no HTTP request, or did not become one in time: the application never sees it. */
-function sendRefusal(socket: Duplex, reason: Reason): void {
+/** Answers what is no HTTP request, or was none in time: the application never receives it. */
+function sendProblem(socket: Duplex, reason: Reason): void {
   const requestId = randomUUID();
   const problem = problemOf(new AppError(reason), requestId);
   const body = JSON.stringify(problem);

@@ -2,7 +2,7 @@ import type { Metrics } from "@countersign/runtime";
 import { Histogram } from "prom-client";
 import type { ObserveRequest } from "./app.ts";
 
-/** Seconds of answered HTTP requests, by route pattern. */
+/** Returns the histogram of answered HTTP requests, by route pattern. */
 export function createHttpMetrics({ registry }: Metrics): ObserveRequest {
   const seconds = new Histogram({
     name: "countersign_http_request_seconds",
@@ -13,7 +13,7 @@ export function createHttpMetrics({ registry }: Metrics): ObserveRequest {
   });
   const known = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]);
   return ({ method, route, status, seconds: value }) => {
-    // Clients make up verbs; a label must not grow with them.
+    // Clients may send any method; the label must have few values.
     seconds.observe({ method: known.has(method) ? method : "OTHER", route, status }, value);
   };
 }

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
+import type { TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
 
-/** Pages that are there for people: what this is, the API's description, and where a login in a browser ends. */
+/** Returns the pages for people: what this is, the description of the API, and where a login in a browser ends. */
 export function createPages(openApi: object): Page[] {
   const description = JSON.stringify(openApi);
   return [
@@ -26,4 +28,17 @@ export function createPages(openApi: object): Page[] {
       },
     },
   ];
+}
+
+/** Serves the public keys of access tokens from the gateway's own copy; If-None-Match is answered with 304. */
+export function createJwksPage(source: Pick<TokenKeysSource, "read">): Page {
+  return {
+    path: "/.well-known/jwks.json",
+    respond: async (_request, response) => {
+      const { text, maxAgeSeconds } = await source.read();
+      const etag = createHash("sha256").update(text).digest("base64url");
+      response.set({ "Cache-Control": `public, max-age=${maxAgeSeconds}`, ETag: `"${etag}"` });
+      response.type("application/json").send(text);
+    },
+  };
 }

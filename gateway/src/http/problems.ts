@@ -2,7 +2,7 @@ import { AppError, type Logger, REASONS } from "@countersign/core";
 import type { Problem } from "@countersign/http-api/resources.ts";
 import type { ErrorRequestHandler, Response } from "express";
 
-/** The problem document of an error. Nothing of an error that is not an AppError gets out. */
+/** Returns the problem document of an error. */
 export function problemOf(error: AppError, requestId: string): Problem {
   const { http, title } = REASONS[error.reason];
   const problem: Problem = {
@@ -20,14 +20,15 @@ export function problemOf(error: AppError, requestId: string): Problem {
   return problem;
 }
 
-/** Sends an error as problem+json with the headers that belong to it. */
+/** Sends an error as problem+json with its headers. */
 export function sendProblem(response: Response, error: AppError): void {
   const problem = problemOf(error, response.locals.requestId as string);
-  // For the log's line of this request.
+  // For the log.
   response.locals.reason = problem.error;
-  if (error.retryAfterSeconds !== undefined)
-    response.set("Retry-After", String(Math.max(1, Math.ceil(error.retryAfterSeconds))));
-  else if (problem.status === 429) response.set("Retry-After", "1");
+  const retryAfterSeconds = error.retryAfterSeconds ?? (problem.status === 429 ? 1 : undefined);
+  if (retryAfterSeconds !== undefined) {
+    response.set("Retry-After", String(Math.max(1, Math.ceil(retryAfterSeconds))));
+  }
   const challenge = bearerChallenge(problem, response.locals.takesToken === true);
   if (challenge !== undefined) response.set("WWW-Authenticate", challenge);
   response.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
@@ -48,7 +49,7 @@ function bearerChallenge({ error, title }: Problem, takesToken: boolean): string
   return isAboutToken ? `${realm}, error="invalid_token", error_description="${title}"` : undefined;
 }
 
-/** Turns whatever was thrown into a problem document; what nobody foresaw is logged and answered as Internal. */
+/** Answers every error with a problem document; one that is no AppError is logged, and answered as Internal. */
 export function handleProblems(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);

@@ -1,12 +1,10 @@
 import { AppError, type FieldError, type Logger, type Reason } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
+import { authenticate, type TokenKind, type TokenVerifier } from "./authenticate.ts";
 import { readJsonBody } from "./body.ts";
+import { createCall, type HttpCall, readIdempotencyKey } from "./call.ts";
 import { readLastEventId, type ServerSentEvent, sendEventStream } from "./event-stream.ts";
-import { headerValues } from "./headers.ts";
-import { readIdempotencyKey } from "./idempotency-key.ts";
-import { type HttpCall, RequestCall } from "./request-call.ts";
-import { authenticate, type TokenKind, type TokenVerifier } from "./session.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
 
@@ -17,7 +15,7 @@ export interface Input<P, Q, B> {
   body: B;
 }
 
-/** The limit that guards a route; the services count, the table says which. */
+/** The rate limit of a route, which the service counts. */
 export type LimitName = "sign-up" | "challenge" | "respond" | "two-factor" | "refresh" | "signatures" | "messages";
 
 interface RouteBase {
@@ -32,20 +30,20 @@ interface RouteBase {
   status: 200 | 204;
   limit?: LimitName;
   idempotencyKey: boolean;
-  /** The reasons that are this route's own; those of every route are added in the OpenAPI document. */
+  /** The reasons of this route; the OpenAPI document adds those of every route. */
   errors: readonly Reason[];
   request: { params?: z.ZodObject; query?: z.ZodObject; body?: z.ZodType };
   /** Absent for 204. */
   response?: z.ZodType;
 }
 
-/** A row of the table as the router sees it: with a handler that answers once, or with a stream of server-sent events. */
+/** A row of the route table: with a handler that answers once, or with a stream of server-sent events. */
 export interface Route extends RouteBase {
   handler(input: Input<unknown, unknown, unknown>, call: HttpCall): Promise<unknown>;
   events?(call: HttpCall): AsyncIterable<ServerSentEvent>;
 }
 
-/** A row as it is written: everything with a default may be left out, and the handler's types follow from the schemas. */
+/** A row as it is written: members with a default are optional, and the handler's types follow from the schemas. */
 export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType>
   extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "token">,
     Partial<Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors">> {
@@ -58,7 +56,7 @@ export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B
   ): Promise<R extends z.ZodUndefined ? unknown : z.input<R>>;
 }
 
-/** Makes a row. With a response schema it answers 200 and that; without, 204. */
+/** Returns a row. It answers 200 with a response schema, and 204 without one. */
 export function route<
   P extends z.ZodObject = never,
   Q extends z.ZodObject = never,
@@ -76,7 +74,7 @@ export function route<
   };
 }
 
-/** Makes a row that answers with server-sent events for as long as the client stays. */
+/** Returns a row that answers with server-sent events until the client or the server ends the stream. */
 export function eventRoute(
   definition: Pick<RouteBase, "path" | "operationId" | "summary" | "token" | "recover" | "errors"> & {
     /** Ends with the call's signal. */
@@ -93,48 +91,38 @@ export function eventRoute(
   };
 }
 
-/** What rows need to become handlers. */
+/** What all handlers share. */
 export interface RouteParts {
   verifier: TokenVerifier;
   logger: Logger;
-  /** Milliseconds of silence on a stream of events until a comment is sent. */
+  /** Milliseconds without an event until a comment is sent on an event stream. */
   heartbeatMs: number;
-  /** Aborts when the server begins to stop: streams end, and their clients go to another server. */
+  /** Aborts when the server begins to stop: streams end, and their clients connect to another server. */
   stopping: AbortSignal;
 }
 
-/** Until the first message of a stream, and until a client that takes nothing is dropped. */
+/** Milliseconds until the first message of a stream, and until a client that reads nothing is dropped. */
 const STREAM_LIMITS = { firstMs: 3_000, stuckMs: 10_000 };
 
-/** Makes the express handler of a row: authenticate, read, validate, call, answer. */
-export function toExpressHandler(row: Route, parts: RouteParts): RequestHandler {
-  const { verifier, logger, heartbeatMs, stopping } = parts;
+/** Returns the express handler of a row: authenticate, read, validate, call, answer. */
+export function toExpressHandler(row: Route, { verifier, heartbeatMs, stopping }: RouteParts): RequestHandler {
   return async (request, response) => {
     response.locals.takesToken = row.token === "user" || row.token === "ephemeral";
-    const session = authenticate(row, headerValues(request, "authorization"), verifier);
+    const rawToken = authenticate(row, request.headersDistinct.authorization ?? [], verifier);
     const idempotencyKey = row.idempotencyKey ? readIdempotencyKey(request.headers["idempotency-key"]) : "";
     const input = await readInput(row, request, response);
-    const lastEventId = row.events === undefined ? "" : readLastEventId(request.headers["last-event-id"]);
-    const until = row.events && { stopping };
-    const call = new RequestCall(request, response, { session, idempotencyKey, lastEventId, logger, ...until });
-    // HEAD gets what GET would say without a stream behind it.
-    if (row.events !== undefined && request.method === "HEAD") return void response.type("text/event-stream").end();
     if (row.events !== undefined) {
+      const lastEventId = readLastEventId(request.headers["last-event-id"]);
+      // HEAD has the headers of GET, without a stream.
+      if (request.method === "HEAD") return void response.type("text/event-stream").end();
+      const call = createCall(request, response, { rawToken, idempotencyKey, lastEventId, stopping });
       return sendEventStream(response, row.events(call), { heartbeatMs, ...STREAM_LIMITS });
     }
+    const call = createCall(request, response, { rawToken, idempotencyKey, lastEventId: "" });
     const answer = await row.handler(input, call);
     if (row.status === 204) response.status(204).end();
-    else sendJson(response, row.status, answer);
+    else response.status(row.status).json(answer);
   };
-}
-
-/** As `response.json`, without looking up the type of "json" and its charset; no answer of a row is ever fresh. */
-function sendJson(response: Response, status: number, answer: unknown): void {
-  const text = JSON.stringify(answer);
-  response.statusCode = status;
-  response.setHeader("Content-Type", "application/json; charset=utf-8");
-  response.setHeader("Content-Length", Buffer.byteLength(text));
-  response.end(text);
 }
 
 async function readInput(row: Route, request: Request, response: Response): Promise<Input<unknown, unknown, unknown>> {

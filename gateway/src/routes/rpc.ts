@@ -13,7 +13,8 @@ import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.t
 import type { KeysService } from "@countersign/proto/key/v1/keys.ts";
 import type { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import type { SigningService } from "@countersign/proto/signer/v1/signing.ts";
-import type { CallContext, RpcCallOptions, RpcClient } from "@countersign/rpc";
+import type { RpcCallOptions, RpcClient } from "@countersign/rpc";
+import type { HttpCall } from "../http/call.ts";
 
 /** The services that the routes call. Each method rejects with an AppError. */
 export interface Services {
@@ -48,14 +49,14 @@ export const DEADLINES = {
 } as const;
 
 /** Options of a call that is sent once: it grants something, and a second attempt could grant it twice. */
-export const once = (call: CallContext, deadlineMs: number = DEADLINES.unary): RpcCallOptions => ({
+export const once = (call: HttpCall, deadlineMs: number = DEADLINES.unary): RpcCallOptions => ({
   call,
   deadlineMs,
   clientIp: call.clientIp || undefined,
 });
 
 /** Options of a call that is sent again when the service was unavailable: two calls have the effect of one. */
-export const repeatable = (call: CallContext, deadlineMs?: number): RpcCallOptions => ({
+export const repeatable = (call: HttpCall, deadlineMs?: number): RpcCallOptions => ({
   ...once(call, deadlineMs),
   idempotent: true,
 });

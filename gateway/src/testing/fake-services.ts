@@ -2,14 +2,14 @@ import { once } from "node:events";
 import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
 import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
-import type { CallContext } from "@countersign/rpc";
+import type { HttpCall } from "../http/call.ts";
 import type { Services } from "../routes/rpc.ts";
 
 /** A call that a fake service saw. */
 export interface SeenCall {
   rpc: string;
   request: Record<string, unknown>;
-  options: { call: CallContext; deadlineMs: number; clientIp: string | undefined };
+  options: { call: HttpCall; deadlineMs: number; clientIp: string | undefined };
 }
 
 const when = new Date("2026-11-20T10:00:00.000Z");

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { randomUUID } from "node:crypto";
 
 /** A position in a distributed trace (W3C Trace Context, section 3.2). */
 export interface TraceParent {
@@ -10,22 +10,12 @@ export interface TraceParent {
   flags: string;
 }
 
-// Every request on every hop needs a few bytes: asking the generator for each costs more than all the rest of a trace.
-const pool = Buffer.alloc(8192);
-let used = pool.length;
-
-function randomHex(bytes: number): string {
-  if (used + bytes > pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += bytes;
-  return pool.toString("hex", used - bytes, used);
-}
+/** Returns 32 random hex digits. Node keeps random bytes for UUIDs ready: randomBytes takes ten times as long. */
+const randomHex = (): string => randomUUID().replaceAll("-", "");
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The trace that a header names, or a new one where it is absent or malformed. */
+/** Returns the trace that a header names, or a new one where it is absent or malformed. */
 export function traceFrom(header: string | undefined): TraceParent {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(header ?? "") ?? [];
   if (
@@ -35,17 +25,17 @@ export function traceFrom(header: string | undefined): TraceParent {
     /^0+$/.test(traceId) ||
     /^0+$/.test(spanId)
   ) {
-    return { traceId: randomHex(16), spanId: randomHex(8), flags: "01" };
+    return { traceId: randomHex(), spanId: randomHex().slice(16), flags: "01" };
   }
   return { traceId, spanId, flags };
 }
 
-/** The same trace with a span of its own. */
+/** Returns the same trace with a new span. */
 export function childTrace(parent: TraceParent): TraceParent {
-  return { ...parent, spanId: randomHex(8) };
+  return { ...parent, spanId: randomHex().slice(16) };
 }
 
-/** The header. */
+/** Returns a `traceparent` header. */
 export function traceHeader(trace: TraceParent): string {
   return `00-${trace.traceId}-${trace.spanId}-${trace.flags}`;
 }

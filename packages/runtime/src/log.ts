@@ -123,19 +123,6 @@ function allowed(fields: ReadonlySet<string>, line: Record<string, unknown>): Re
   return kept;
 }
 
-let second = Number.NaN;
-let upToSecond = "";
-/** As pino's own, which writes the whole date for each line: a second's is written once. */
-function isoTime(): string {
-  const now = Date.now();
-  const milliseconds = now % 1000;
-  if (now - milliseconds !== second) {
-    second = now - milliseconds;
-    upToSecond = `,"time":"${new Date(second).toISOString().slice(0, -4)}`;
-  }
-  return `${upToSecond}${String(milliseconds).padStart(3, "0")}Z"`;
-}
-
 export interface LoggerOptions {
   name: string;
   /** trace, debug, info, warn, error, fatal or silent. Default info. */
@@ -152,7 +139,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const settings = {
     level: options.level ?? "info",
     base: { name: options.name },
-    timestamp: isoTime,
+    timestamp: pino.stdTimeFunctions.isoTime,
     // pino's own serializer of `err` would run after ours and log every member of an error.
     serializers: { err: (value: unknown) => value },
     formatters: {

@@ -1,10 +1,8 @@
 import { EventEmitter } from "node:events";
-import { createLogger } from "@countersign/runtime";
 import type { Request, Response } from "express";
 import { describe, expect, it } from "vitest";
-import { RequestCall } from "./request-call.ts";
+import { createCall, identifyRequest } from "./call.ts";
 
-const logger = createLogger({ name: "gateway", level: "silent" });
 const trace = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", flags: "01" };
 
 /** A call, and its client going away before or after the answer. */
@@ -14,8 +12,8 @@ function begin(stopping?: AbortSignal) {
     closed: false,
     writableFinished: false,
   });
-  const parts = { session: undefined, idempotencyKey: "", lastEventId: "", logger, stopping };
-  const call = new RequestCall({} as Request, response as unknown as Response, parts);
+  const parts = { rawToken: undefined, idempotencyKey: "", lastEventId: "", stopping };
+  const call = createCall({} as Request, response as unknown as Response, parts);
   const close = (answered: boolean) => {
     Object.assign(response, { closed: true, writableFinished: answered });
     response.emit("close");
@@ -52,5 +50,30 @@ describe("the signal of a call", () => {
     const { signal } = call;
     stopping.abort();
     expect(signal.aborted).toBe(true);
+  });
+});
+
+const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+describe("identifyRequest", () => {
+  it("takes a sane request id", () => {
+    expect(identifyRequest({ "x-request-id": "phone-1.2_3" }).requestId).toBe("phone-1.2_3");
+  });
+
+  it.each(["", "short", "a b c d e f", "x\u0000xxxxxxxx", "éééééééé", "x".repeat(65), "<script>xx"])(
+    "makes its own instead of %j",
+    (given) => {
+      expect(identifyRequest({ "x-request-id": given }).requestId).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  it("continues the caller's trace with a span of its own", () => {
+    const { trace } = identifyRequest({ traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-00` });
+    expect(trace).toMatchObject({ traceId: TRACE_ID, flags: "00" });
+    expect(trace.spanId).not.toBe("00f067aa0ba902b7");
+  });
+
+  it.each(["", `00-${"0".repeat(32)}-00f067aa0ba902b7-01`, "junk"])("starts a trace where %j came", (traceparent) => {
+    expect(identifyRequest({ traceparent }).trace.traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/);
   });
 });
