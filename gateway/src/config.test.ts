@@ -12,7 +12,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 const env = { CS_TLS_CA: file, CS_TLS_CERT: file, CS_TLS_KEY: file, AUTH_ISSUER: "http://localhost:8080" };
 
 describe("loadConfig", () => {
-  it("believes nobody and lets no browser in unless told so", () => {
+  it("trusts no proxy and allows no browser by default", () => {
     expect(loadConfig(env)).toMatchObject({
       listen: "127.0.0.1:8080",
       allowedOrigins: [],

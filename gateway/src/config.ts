@@ -1,10 +1,9 @@
-import { isIP } from "node:net";
 import type { TlsMaterial } from "@countersign/core";
 import { isWebViewOrigin } from "@countersign/keys";
 import { dialAddress, type Env, listenAddress, loadEnv, loadTlsFromEnv, sharedEnv } from "@countersign/runtime";
 import { z } from "zod";
 
-/** The gateway's settings. It keeps no secret but its certificate's key. */
+/** The gateway's settings. Its only secret is the key of its certificate. */
 export interface GatewayConfig {
   /** host:port of HTTP for clients. */
   listen: string;
@@ -18,9 +17,12 @@ export interface GatewayConfig {
   allowedOrigins: string[];
   trustedProxies: string[];
   requireLoginToken: boolean;
-  /** Milliseconds of silence on a stream of events until a comment is sent. */
+  /** Milliseconds without an event until a comment is sent on an event stream. */
   eventsHeartbeatMs: number;
-  /** Calls to the services go together on streams; off, each goes alone: slower, and easier to watch on the wire. */
+  /**
+   * Calls to the services go together on streams; off, each goes alone: slower, and easier to watch on the
+   * wire.
+   */
   coalesceCalls: boolean;
 }
 
@@ -41,24 +43,18 @@ const origins = list.refine(
   "must be origins such as https://app.example.com or capacitor://localhost, separated by commas",
 );
 
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const proxies = list.refine(
-  (entries) => entries.every(isNetwork),
+  (entries) => entries.every((entry) => network.safeParse(entry).success),
   "must be IP addresses or networks such as 10.0.0.0/8, separated by commas",
 );
-
-function isNetwork(entry: string): boolean {
-  const [address = "", bits, ...rest] = entry.split("/");
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
 
 const schema = z.object({
   ...sharedEnv.shape,
   GATEWAY_LISTEN: listenAddress.default("127.0.0.1:8080"),
   GATEWAY_ALLOWED_ORIGINS: origins,
   GATEWAY_TRUSTED_PROXIES: proxies,
-  // Below what proxies and phones take for dead.
+  // Less than the idle timeouts of proxies and phones.
   GATEWAY_EVENTS_HEARTBEAT_MS: z.coerce.number().int().min(1_000).max(60_000).default(15_000),
   CS_AUTH_ADDRESS: dialAddress.default("127.0.0.1:5001"),
   CS_DEVICE_ADDRESS: dialAddress.default("127.0.0.1:5002"),
@@ -70,7 +66,7 @@ const schema = z.object({
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
 });
 
-/** Reads the settings. Errors: ConfigError, with all problems at once. */
+/** Reads the settings. Errors: ConfigError with all problems. */
 export function loadConfig(env: Env): GatewayConfig {
   const settings = loadEnv(schema, env, { prefix: "GATEWAY_" });
   return {

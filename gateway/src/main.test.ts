@@ -96,7 +96,7 @@ describe("the gateway as a process", () => {
     );
   });
 
-  it("stops when told to, open connections or not", async () => {
+  it("stops on SIGTERM, with open connections too", async () => {
     const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
     expect(await ended).toBe(0);

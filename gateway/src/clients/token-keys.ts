@@ -26,11 +26,11 @@ export interface TokenKeysSource {
 }
 
 const PATH = "/.well-known/jwks.json";
-/** A document is fresh for as long as auth says, and never longer than this: new keys must show soon. */
+/** A document is fresh for as long as auth allows, at most for this time: new keys must be published soon. */
 const MAX_FRESH_MS = 60_000;
 /** An expired document is served for this long while auth does not answer. */
 const MAX_STALE_MS = 10 * 60_000;
-/** Pause after a failed fetch, so that requests do not each wait for an auth that is down. */
+/** Pause after a failed fetch, so that not every request waits for an auth service that is down. */
 const RETRY_MS = 5_000;
 const FETCH_MS = 3_000;
 const MAX_BYTES = 64 * 1024;
@@ -67,7 +67,7 @@ export function createTokenKeysSource(
     }
   }
 
-  // A clock that was set back makes a time lie in the future: that counts as long ago.
+  // Where the clock was set back, a time is in the future: it counts as long ago.
   const isWithin = (since: number, ms: number): boolean => {
     const age = clock.now().getTime() - since;
     return age >= 0 && age < ms;
@@ -92,7 +92,7 @@ export function createTokenKeysSource(
   };
 }
 
-/** Fetches the document once. The request has no body, and nothing of a client's request is part of it. */
+/** Fetches the document once. No part of a client's request is in this request, which has no body. */
 async function fetchDocument(
   { address, serverName }: TokenKeysUpstream,
   agent: Agent,

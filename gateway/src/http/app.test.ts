@@ -65,7 +65,7 @@ describe("a path", () => {
     expect(gateway.samples.filter(({ route }) => !paths.includes(route))).toEqual([]);
   });
 
-  it("is looked for by a pattern where one stands for it, whatever it is called", async () => {
+  it("with a parameter matches any text, and paths are case-sensitive", async () => {
     const braces = await gateway.send("DELETE", "/auth/v1/sessions/{id}", { token: "full" });
     const text = await gateway.send("DELETE", "/auth/v1/sessions/id", { token: "full" });
     expect(braces.json.errors).toEqual(text.json.errors);

@@ -27,7 +27,10 @@ export interface AppParts extends RouteParts {
   trustedProxies: readonly string[];
 }
 
-/** Creates the express application: what all requests pass, then the routes, then the answers to unknown paths. */
+/**
+ * Creates the express application: what all requests pass, then the routes, then the answers to unknown
+ * paths.
+ */
 export function createApp(parts: AppParts): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -55,7 +58,10 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-/** Returns the handlers of each path, by method, in the order of the table. Throws for a route that is there twice. */
+/**
+ * Returns the handlers of each path, by method, in the order of the table. Throws for a route that is there
+ * twice.
+ */
 function byPath(parts: AppParts): Map<string, Map<Route["method"], RequestHandler>> {
   const paths = new Map<string, Map<Route["method"], RequestHandler>>();
   for (const row of parts.routes) {

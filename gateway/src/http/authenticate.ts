@@ -1,14 +1,14 @@
 import { AppError, insufficientScope, type VerifiedToken } from "@countersign/core";
 
 /**
- * The token that a route takes: none; `optional`, a full session's that may be absent and that the service verifies;
- * `user`, a full session's; `ephemeral`, for signing, a full session's or an ephemeral one.
+ * The token that a route takes: none; `optional`, a full session's that may be absent and that the service
+ * verifies; `user`, a full session's; `ephemeral`, for signing, a full session's or an ephemeral one.
  */
 export type TokenKind = "none" | "optional" | "user" | "ephemeral";
 
 /**
- * Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and Unavailable while the
- * token state is unknown.
+ * Verifies access tokens. Errors: InvalidAccessToken, AccessTokenExpired, SessionEnded, and Unavailable
+ * while the token state is unknown.
  */
 export interface TokenVerifier {
   verify(raw: string): VerifiedToken;
@@ -25,8 +25,9 @@ const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const MAX_TOKEN_LENGTH = 8_192;
 
 /**
- * Verifies the Bearer token of the Authorization headers, of which there may be one, by a route's rule, and returns
- * it. An optional token is returned unverified: an expired one must not fail a request that needs none.
+ * Verifies the Bearer token of the Authorization headers, of which there may be one, by a route's rule,
+ * and returns it. An optional token is returned unverified: an expired one must not fail a request that
+ * needs none.
  * Errors: Unauthenticated, InvalidAccessToken, AccessTokenExpired, SessionEnded, InsufficientScope.
  */
 export function authenticate(

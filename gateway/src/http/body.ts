@@ -16,7 +16,8 @@ export const rejectLargeBodies: RequestHandler = (request, _response, next) => {
 
 /**
  * Reads the JSON body of a request, without members that are null.
- * Errors: UnsupportedMediaType, PayloadTooLarge, InvalidRequest (empty, not UTF-8, not JSON, nested too deeply).
+ * Errors: UnsupportedMediaType, PayloadTooLarge, InvalidRequest (empty, not UTF-8, not JSON, nested too
+ * deeply).
  */
 export async function readJsonBody(request: Request, response: Response): Promise<unknown> {
   requireJson(request);
@@ -82,13 +83,13 @@ function withoutNull(this: unknown, _key: string, value: unknown): unknown {
 export function nestingDepth(text: string): number {
   let depth = 0;
   let deepest = 0;
-  let inString = false;
+  let insideString = false;
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
-    if (inString) {
+    if (insideString) {
       if (character === "\\") index++;
-      else if (character === '"') inString = false;
-    } else if (character === '"') inString = true;
+      else if (character === '"') insideString = false;
+    } else if (character === '"') insideString = true;
     else if (character === "{" || character === "[") deepest = Math.max(deepest, ++depth);
     else if (character === "}" || character === "]") depth--;
   }

@@ -30,13 +30,13 @@ describe("the signal of a call", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it("has aborted where the client was away before anybody asked", () => {
+  it("has aborted where the client was gone before it was read", () => {
     const { call, close } = begin();
     close(false);
     expect(call.signal.aborted).toBe(true);
   });
 
-  it("is the same for everybody, and stays where the client took its answer", () => {
+  it("is the same on every read, and does not abort after the answer", () => {
     const { call, close } = begin();
     const { signal } = call;
     close(true);
@@ -44,7 +44,7 @@ describe("the signal of a call", () => {
     expect(call.signal).toBe(signal);
   });
 
-  it("aborts when the server stops, where the call goes on for ever", () => {
+  it("aborts when the server stops, for a call without an end", () => {
     const stopping = new AbortController();
     const { call } = begin(stopping.signal);
     const { signal } = call;
@@ -56,7 +56,7 @@ describe("the signal of a call", () => {
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 describe("identifyRequest", () => {
-  it("takes a sane request id", () => {
+  it("takes a valid request id", () => {
     expect(identifyRequest({ "x-request-id": "phone-1.2_3" }).requestId).toBe("phone-1.2_3");
   });
 

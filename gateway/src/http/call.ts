@@ -14,7 +14,10 @@ export interface RequestIdentity {
 // The services accept no other form either.
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** Takes `X-Request-Id` and `traceparent` from the headers where they are valid, and creates what is missing. */
+/**
+ * Takes `X-Request-Id` and `traceparent` from the headers where they are valid, and creates what is
+ * missing.
+ */
 export function identifyRequest(headers: IncomingHttpHeaders): RequestIdentity {
   const given = headers["x-request-id"];
   const requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();

@@ -40,7 +40,7 @@ async function open(headers: Record<string, string> = {}) {
 const lastCall = () => gateway.calls.at(-1)!;
 
 describe("a stream of events", () => {
-  it("has the form of server-sent events, and nothing on the way may hold it back", async () => {
+  it("has the form of server-sent events, with headers that forbid buffering", async () => {
     const stream = await open({ "accept-encoding": "gzip, br" });
     expect(await stream.until("never")).toBe(false);
     expect(stream.text()).toMatch(
@@ -75,7 +75,7 @@ describe("a stream of events", () => {
     expect(answer.headers.get("content-type")).toContain("application/problem+json");
   });
 
-  it("says now and then that it lives", async () => {
+  it("sends a comment after a time without events", async () => {
     gateway.streamed.open = true;
     const stream = await open();
     expect(await stream.until(":\n\n:\n\n")).toBe(true);
@@ -108,7 +108,7 @@ describe("a stream of events", () => {
     expect(gateway.calls).toHaveLength(0);
   });
 
-  it("stops reading from behind where the client does not read", async () => {
+  it("stops reading from the service while the client does not read", async () => {
     let taken = 0;
     const dataJson = JSON.stringify("x".repeat(10_000));
     gateway.streamed.events = (function* () {
@@ -128,7 +128,7 @@ describe("a stream of events", () => {
   });
 });
 
-it("a client that takes nothing is dropped", async () => {
+it("a client that reads nothing is dropped", async () => {
   let ended = false;
   async function* endless() {
     try {
@@ -149,7 +149,7 @@ it("a client that takes nothing is dropped", async () => {
   socket.destroy();
 });
 
-it("is described as what it is", async () => {
+it("is in the OpenAPI document", async () => {
   const { json } = await gateway.send("GET", "/openapi.json");
   const { get } = (json.paths as Record<string, { get: Record<string, unknown> }>)[PATH]!;
   expect(get).toMatchObject({

@@ -38,9 +38,9 @@ export function readLastEventId(header: string | string[] | undefined): string {
 }
 
 /**
- * Answers with server-sent events until the source ends or fails; the source must end when the client goes away. An
- * error before the first message is thrown, for a problem document; a later one ends the stream, and the client
- * receives the error when it connects again.
+ * Answers with server-sent events until the source ends or fails; the source must end when the client goes
+ * away. An error before the first message is thrown, for a problem document; a later one ends the stream,
+ * and the client receives the error when it connects again.
  */
 export async function sendEventStream(
   response: Response,
@@ -91,7 +91,10 @@ async function firstOf<T>(iterator: AsyncIterator<T>, firstMs: number): Promise<
   }
 }
 
-/** Waits until the client has read. Returns false, and closes the connection, where it did not in time or is gone. */
+/**
+ * Waits until the client has read. Returns false, and closes the connection, where it did not in time or is
+ * gone.
+ */
 async function drained(response: Response, stuckMs: number): Promise<boolean> {
   if (response.destroyed) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -23,8 +23,8 @@ export const base64Bytes = (maxLength: number) =>
     .transform((value) => Buffer.from(value.replaceAll("-", "+").replaceAll("_", "/"), "base64"));
 
 /**
- * A passkey's clientDataJSON as JSON text or base64(url); returns the bytes of the JSON. JSON begins with a character
- * that base64 does not have, and Node decodes both alphabets.
+ * A passkey's clientDataJSON as JSON text or base64(url); returns the bytes of the JSON. JSON begins with
+ * a character that base64 does not have, and Node decodes both alphabets.
  */
 export const clientDataJson = () =>
   requiredText(8_192).transform((value) =>

@@ -27,7 +27,7 @@ describe("listenHttp", () => {
     expect(await raw(`GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  it("does not answer what is broken in the place of a request under way", async () => {
+  it("does not answer a broken request while an earlier one is running", async () => {
     const slow = await listenHttp(
       (_request, response) => void setTimeout(() => response.end("late"), 200),
       "127.0.0.1:0",
@@ -40,7 +40,7 @@ describe("listenHttp", () => {
     await slow.close(0);
   });
 
-  it("gives up clients that do not send their headers", async () => {
+  it("answers 408 to clients that do not send their headers in time", async () => {
     expect(await raw("GET / HTTP/1.1\r\nHost: x\r\n")).toMatch(/^HTTP\/1\.1 408 /);
   }, 10_000);
 

@@ -12,7 +12,9 @@ import { AppError, type Reason } from "@countersign/core";
 import { splitAddress } from "@countersign/runtime";
 import { problemOf } from "./problems.ts";
 
-/** Limits against slow clients: headers within 5 s, the whole request within 15 s. Answers may take longer. */
+/**
+ * Limits against slow clients: headers within 5 s, the whole request within 15 s. Answers may take longer.
+ */
 const SLOW_CLIENT_LIMITS: ServerOptions = {
   headersTimeout: 5_000,
   requestTimeout: 15_000,
@@ -23,7 +25,9 @@ const SLOW_CLIENT_LIMITS: ServerOptions = {
 
 export interface HttpListener {
   port: number;
-  /** Accepts no more connections, lets running requests finish for `drainMs`, then closes their connections. */
+  /**
+   * Accepts no more connections, lets running requests finish for `drainMs`, then closes their connections.
+   */
   close(drainMs: number): Promise<void>;
 }
 
@@ -85,8 +89,9 @@ const running = (known: readonly Exchange[] = []): Exchange[] =>
   known.filter(({ request, response }) => !(request.complete && response.writableFinished));
 
 /**
- * Returns whether the client would take an answer for that to the broken request. While an earlier answer is missing
- * it would take it for that one. A request whose body does not end may be answered before it is complete.
+ * Returns whether the client would take an answer for that to the broken request. While an earlier answer
+ * is missing it would take it for that one. A request whose body does not end may be answered before it is
+ * complete.
  */
 const mayAnswer = ([exchange, ...others]: readonly Exchange[]): boolean =>
   exchange === undefined || (others.length === 0 && !exchange.request.complete && !exchange.response.headersSent);

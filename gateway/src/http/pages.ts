@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import type { TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
 
-/** Returns the pages for people: what this is, the description of the API, and where a login in a browser ends. */
+/**
+ * Returns the pages for people: what this is, the description of the API, and where a login in a browser
+ * ends.
+ */
 export function createPages(openApi: object): Page[] {
   const description = JSON.stringify(openApi);
   return [
@@ -30,7 +33,9 @@ export function createPages(openApi: object): Page[] {
   ];
 }
 
-/** Serves the public keys of access tokens from the gateway's own copy; If-None-Match is answered with 304. */
+/**
+ * Serves the public keys of access tokens from the gateway's own copy; If-None-Match is answered with 304.
+ */
 export function createJwksPage(source: Pick<TokenKeysSource, "read">): Page {
   return {
     path: "/.well-known/jwks.json",

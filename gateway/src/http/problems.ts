@@ -49,7 +49,9 @@ function bearerChallenge({ error, title }: Problem, takesToken: boolean): string
   return isAboutToken ? `${realm}, error="invalid_token", error_description="${title}"` : undefined;
 }
 
-/** Answers every error with a problem document; one that is no AppError is logged, and answered as Internal. */
+/**
+ * Answers every error with a problem document; one that is no AppError is logged, and answered as Internal.
+ */
 export function handleProblems(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);

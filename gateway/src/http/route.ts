@@ -43,7 +43,10 @@ export interface Route extends RouteBase {
   events?(call: HttpCall): AsyncIterable<ServerSentEvent>;
 }
 
-/** A row as it is written: members with a default are optional, and the handler's types follow from the schemas. */
+/**
+ * A row as it is written: members with a default are optional, and the handler's types follow from the
+ * schemas.
+ */
 export interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, R extends z.ZodType>
   extends Pick<RouteBase, "method" | "path" | "operationId" | "summary" | "token">,
     Partial<Pick<RouteBase, "recover" | "limit" | "idempotencyKey" | "errors">> {

@@ -9,7 +9,10 @@ import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once, type Services } from "./rpc.ts";
 import { toTwoFactorAuth } from "./two-factor.ts";
 
-/** Sign-in on a new device: its own side of the enrollment. The side of the approving device is in two-factor.ts. */
+/**
+ * Sign-in on a new device: its own side of the enrollment. The side of the approving device is in
+ * two-factor.ts.
+ */
 export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
   route({
     method: "post",

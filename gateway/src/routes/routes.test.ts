@@ -85,7 +85,7 @@ describe.each(available.map(named))("%s", (_name, row) => {
 });
 
 describe.each(rows.filter(({ token }) => token === "optional").map(named))("%s", (_name, row) => {
-  it("leaves the judgement of a token to the service", async () => {
+  it("passes a token on unverified", async () => {
     for (const token of ["full", "sign", "recover", "bad", "expired", "ended"]) {
       expect(await send(row, { token })).toMatchObject({ status: 200 });
       expect(gateway.calls.at(-1)!.options.call.rawToken).toBe(token);

@@ -36,8 +36,9 @@ export interface Services {
 }
 
 /**
- * Deadlines in milliseconds. A sign-up waits up to 20 s for the chain; an approval waits for a submission, a little
- * longer than the device service gives it; an enrollment waits for the identity provider or for its registration.
+ * Deadlines in milliseconds. A sign-up waits up to 20 s for the chain; an approval waits for a submission,
+ * a little longer than the device service gives it; an enrollment waits for the identity provider or for
+ * its registration.
  */
 export const DEADLINES = {
   unary: 3_000,
@@ -55,7 +56,9 @@ export const once = (call: HttpCall, deadlineMs: number = DEADLINES.unary): RpcC
   clientIp: call.clientIp || undefined,
 });
 
-/** Options of a call that is sent again when the service was unavailable: two calls have the effect of one. */
+/**
+ * Options of a call that is sent again when the service was unavailable: two calls have the effect of one.
+ */
 export const repeatable = (call: HttpCall, deadlineMs?: number): RpcCallOptions => ({
   ...once(call, deadlineMs),
   idempotent: true,

@@ -95,7 +95,10 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
 const toChallengeType = (type: z.output<typeof challengeType>): ChallengeType =>
   type === "passKey" ? ChallengeType.CHALLENGE_TYPE_PASSKEY : ChallengeType.CHALLENGE_TYPE_DEVICE_KEY;
 
-/** Returns an answer as auth.v1.RespondChallengeRequest. Errors: InvalidRequest where the type's own part is missing. */
+/**
+ * Returns an answer as auth.v1.RespondChallengeRequest. Errors: InvalidRequest where the type's own part is
+ * missing.
+ */
 function fromAnswer({ challengeType, challengeData, ...body }: z.output<typeof respondBody>): RespondChallengeRequest {
   const request = { challengeType: toChallengeType(challengeType), challengeData };
   if (challengeType === "deviceKey") {

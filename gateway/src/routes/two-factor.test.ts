@@ -73,7 +73,7 @@ describe("a request for approval", () => {
     expect(gateway.calls[0]!.request).toEqual({ id });
   });
 
-  it("of a name in any other form is the service's not to find", async () => {
+  it("of any other name is passed on, and the service rejects it", async () => {
     for (const name of ["x", `${id}0`, `${id}\0`, "é", "..%2F..", "1".repeat(300)]) {
       await gateway.send("DELETE", `/device/v1/2fa/${encodeURIComponent(name)}`, { token });
       expect(gateway.calls.at(-1), name).toMatchObject({ rpc: "rejectTwoFactor", request: { id: name.toLowerCase() } });
@@ -101,7 +101,7 @@ describe("a request for approval", () => {
 describe("an approval", () => {
   const approve = (body: object) => gateway.send("POST", `${path}/approve`, { token, body });
 
-  it("names a transaction, in whatever hex", async () => {
+  it("names a transaction, in any form of hex", async () => {
     for (const txId of ["ab".repeat(32), `0x${"AB".repeat(32)}`]) {
       expect(await approve({ txId })).toMatchObject({ status: 204, text: "" });
       expect(gateway.calls.at(-1)!.request).toEqual({ id, txId: "ab".repeat(32) });
@@ -127,7 +127,7 @@ describe("an approval", () => {
     }
   });
 
-  it("says when it is to be tried again", async () => {
+  it("is answered with the time to try again", async () => {
     gateway.fail(new AppError("TransactionPending", { retryAfterSeconds: 2 }));
     const answer = await approve({ txId: "ab".repeat(32) });
     expect(answer).toMatchObject({ status: 409, json: { error: "TransactionPending" } });

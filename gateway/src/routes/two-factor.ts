@@ -12,12 +12,18 @@ import { type Route, route } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
 import { DEADLINES, once, repeatable, type Services } from "./rpc.ts";
 
-/** A request in a path, by its id or by any id that it had with a message. The service rejects every other text. */
+/**
+ * A request in a path, by its id or by any id that it had with a message. The service rejects every other
+ * text.
+ */
 const oneRequest = { params: z.object({ id: z.string().toLowerCase() }) };
 const answer = z.object({ twoFactorAuth: http.TwoFactorAuth });
 const notOpen: Reason[] = ["TwoFactorAuthNotFound", "TwoFactorAuthNotPending"];
 
-/** An approval: `txId` or `signature`, never both; a passkey's signature comes with both of its other members. */
+/**
+ * An approval: `txId` or `signature`, never both; a passkey's signature comes with both of its other
+ * members.
+ */
 const approvalBody = z
   .object({
     txId: hexBytes(32)

@@ -22,8 +22,8 @@ export function fromLogin(login: z.output<typeof OptionalLogin>): LoginToken {
 }
 
 /**
- * Waits for a call whose request carries a login. Auth names the members of a login `/login/…`; `parent` is where
- * the body has them. Errors: those of the call, with the body's pointers.
+ * Waits for a call whose request carries a login. Auth names the members of a login `/login/…`; `parent`
+ * is where the body has them. Errors: those of the call, with the body's pointers.
  */
 export async function withLoginPointers<T>(parent: "" | "/request", call: Promise<T>): Promise<T> {
   try {

@@ -6,8 +6,8 @@ import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
 import type { z } from "zod";
 
 /**
- * Returns the canonical form of a public key from a body: hex of 64, 65, 33 or 32 bytes, P-256 unless `algorithm`
- * says otherwise. Errors: InvalidPublicKey.
+ * Returns the canonical form of a public key from a body: hex of 64, 65, 33 or 32 bytes, P-256 unless
+ * `algorithm` says otherwise. Errors: InvalidPublicKey.
  */
 export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, pointer: string): PublicKey {
   try {
@@ -43,7 +43,8 @@ export const fromRegisteredKey = (hex: string, algorithm: KeyAlgorithm | undefin
   guessPublicKey(hex, algorithm, ["ES256", "ES256K"], "/publicKey").bytes;
 
 /**
- * Returns a body's user key as common.v1.UserKey. A device without a key of its own is identified by the account key.
+ * Returns a body's user key as common.v1.UserKey. A device without a key of its own is identified by the
+ * account key.
  * Errors: InvalidPublicKey.
  */
 export function fromUserKey(body: z.output<typeof UserKeyInput>, pointer: string): UserKey {
