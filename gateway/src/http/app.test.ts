@@ -44,8 +44,7 @@ describe("every answer", () => {
 });
 
 describe("a path", () => {
-  // Its own spelling is looked up by name, the one with a slash behind it goes through express' patterns.
-  it("answers alike in every spelling that express knows", async () => {
+  it("answers alike with and without a slash at its end", async () => {
     const paths = [...new Set(gateway.routes.filter(({ events }) => !events).map(({ path }) => path))];
     for (const path of paths.filter((each) => !each.includes("{"))) {
       for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
@@ -63,7 +62,7 @@ describe("a path", () => {
     }
     await expect.poll(() => gateway.samples.length).toBeGreaterThan(paths.length);
     expect(gateway.samples.filter(({ route }) => !paths.includes(route))).toEqual([]);
-  });
+  }, 20_000);
 
   it("with a parameter matches any text, and paths are case-sensitive", async () => {
     const braces = await gateway.send("DELETE", "/auth/v1/sessions/{id}", { token: "full" });
