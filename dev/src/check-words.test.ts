@@ -1,6 +1,13 @@
 import { root } from "@countersign/build/paths.ts";
 import { expect, test } from "vitest";
-import { checkFile, findLongLines, findRetiredWords, readWordList, type WordList } from "./check-words.ts";
+import {
+  checkFile,
+  cleanEntries,
+  findLongLines,
+  findRetiredWords,
+  readWordList,
+  type WordList,
+} from "./check-words.ts";
 
 const list = readWordList(root);
 const words = (path: string, text: string) => findRetiredWords(path, text, list.words);
@@ -73,4 +80,19 @@ test("folders that are not yet clean are left out, their Markdown is not; except
   expect(checkFile("services/auth/README.md", text, some)).toHaveLength(2);
   expect(checkFile("services/authority/a.ts", text, some)).toHaveLength(2);
   expect(checkFile("docs/glossary.md", text, some)).toEqual([expect.stringContaining("columns")]);
+});
+
+test("an entry of the list that is clean, or gone, is to be removed", () => {
+  const some: WordList = { ...list, notYetClean: { words: ["a", "b", "gone"], longLines: ["b"] } };
+  const files = [
+    { path: "a/a.ts", text: "// whoever" },
+    { path: "a/README.md", text: "fine" },
+    { path: "b/b.ts", text: "// fine" },
+    { path: "b/README.md", text: "whoever" },
+  ];
+  expect(cleanEntries(files, some)).toEqual([
+    "dev/words.json: b is clean, remove it from notYetClean.words",
+    "dev/words.json: gone is clean, remove it from notYetClean.words",
+    "dev/words.json: b is clean, remove it from notYetClean.longLines",
+  ]);
 });
