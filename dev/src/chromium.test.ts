@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findChromium } from "@countersign/local-stack/chromium.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findChromium } from "./chromium.ts";
 import { runsEndToEnd } from "./test.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "chromium-"));

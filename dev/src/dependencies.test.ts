@@ -11,6 +11,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "@bufbuild/protobuf": "imported by the generated stubs",
   "@grpc/grpc-js": "imported by the generated stubs",
   "@prisma/client": "imported by the generated clients",
+  prisma: "run by `npm run generate`",
   "google-proto-files": "read by buf",
   "ts-proto": "run by buf",
 };

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
 import { generate } from "@countersign/build/generate.ts";
 import { compileCacheDir, root } from "@countersign/build/paths.ts";
+import { ensureChromium } from "@countersign/local-stack/chromium.ts";
+import { ensureTestPrograms } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
-import { ensureChromium } from "./chromium.ts";
-import { ensureTestPrograms } from "./test-programs.ts";
 
 /** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
 export async function test(args: string[]): Promise<void> {

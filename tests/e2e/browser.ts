@@ -1,5 +1,5 @@
 import type { PasskeyCredentials } from "@countersign/client";
-import { findChromium } from "@countersign/dev/chromium.ts";
+import { findChromium } from "@countersign/local-stack/chromium.ts";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 /** Chromium, as `npm test` finds or installs it; without one the tests fail. */

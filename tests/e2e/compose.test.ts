@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CountersignClient } from "@countersign/client";
 import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
-import { type Rehearsal, rehearse } from "@countersign/dev/compose/rehearse.ts";
+import { type Rehearsal, rehearse } from "@countersign/local-stack/compose/rehearse.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 // No container here: the files of the image, its production dependencies, and the commands of docker-compose.yml as processes.

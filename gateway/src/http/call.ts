@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import type { TraceParent } from "@countersign/core";
 import { AppError } from "@countersign/core";
-import { type CallContext, childTrace, type TraceParent, traceFrom } from "@countersign/rpc";
+import { type CallContext, childTrace, traceFrom } from "@countersign/rpc";
 import type { Request, Response } from "express";
 
 /** What identifies a request in logs and traces. */

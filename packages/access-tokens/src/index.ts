@@ -4,6 +4,6 @@ export {
   type AccessTokenClaims,
   REFRESH_TOKEN_TYPE,
 } from "./claims.ts";
-export { createTokenState, MAX_STATE_AGE_MS, type TokenState, type WritableTokenState } from "./state.ts";
+export { createTokenState, type TokenState, type WritableTokenState } from "./state.ts";
 export { createTokenVerifier, type TokenVerifierOptions } from "./verifier.ts";
 export { untilCurrent, type WatchedTokenState, watchTokenState } from "./watch.ts";

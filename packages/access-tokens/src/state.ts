@@ -1,11 +1,8 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Clock } from "@countersign/core";
+import { type Clock, MAX_STATE_AGE_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
-
-/** After this long without a heartbeat a service must stop granting (auth.v1.TokenState/Watch). */
-export const MAX_STATE_AGE_MS = 10_000;
 
 /** What judges access tokens: token keys, ended sessions, blocked keys, frozen accounts. */
 export interface TokenState {

@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Logger } from "@countersign/core";
+import { MAX_STATE_AGE_MS } from "@countersign/core";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { RpcClient } from "@countersign/rpc";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MAX_STATE_AGE_MS } from "./state.ts";
 import { untilCurrent, type WatchedTokenState, watchTokenState } from "./watch.ts";
 
 const SESSION = "019a0000-0000-7000-8000-000000000002";

@@ -16,5 +16,6 @@ export { backoffMs, RETRY_ATTEMPTS, retryAfterMs, sleepUntil } from "./retry.ts"
 export type { TlsMaterial } from "./tls-material.ts";
 export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";
+export type { TraceParent } from "./trace-parent.ts";
 export { unknownChain } from "./unknown-chain.ts";
-export type { TokenVerifier, VerifiedToken } from "./verified-token.ts";
+export { MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";

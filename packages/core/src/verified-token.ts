@@ -27,3 +27,6 @@ export interface TokenVerifier {
    */
   verify(raw: string): VerifiedToken;
 }
+
+/** Milliseconds without news of the token state after which a replica refuses every token. */
+export const MAX_STATE_AGE_MS = 10_000;

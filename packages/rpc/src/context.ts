@@ -1,5 +1,4 @@
-import { AppError, type Logger, type Reason, type VerifiedToken } from "@countersign/core";
-import type { TraceParent } from "./trace.ts";
+import { AppError, type Logger, type Reason, type TraceParent, type VerifiedToken } from "@countersign/core";
 
 /** Who calls, and what belongs to the call. Only `caller` (certificate) and `token` (verified) say who somebody is. */
 export interface CallContext {

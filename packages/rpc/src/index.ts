@@ -20,4 +20,4 @@ export { publicKeyFromProto, publicKeyToProto } from "./public-key.ts";
 export { createRpcMetrics, type RpcMetrics } from "./rpc-metrics.ts";
 export { createRpcServer, type RpcServer } from "./server.ts";
 export type { RpcServerOptions } from "./server-options.ts";
-export { childTrace, type TraceParent, traceFrom, traceHeader } from "./trace.ts";
+export { childTrace, traceFrom, traceHeader } from "./trace.ts";

@@ -1,14 +1,5 @@
 import { randomUUID } from "node:crypto";
-
-/** A position in a distributed trace (W3C Trace Context, section 3.2). */
-export interface TraceParent {
-  /** 32 hex digits. */
-  traceId: string;
-  /** 16 hex digits. */
-  spanId: string;
-  /** Two hex digits; 01 is sampled. */
-  flags: string;
-}
+import type { TraceParent } from "@countersign/core";
 
 /** Returns 32 random hex digits. Node keeps random bytes for UUIDs ready: randomBytes takes ten times as long. */
 const randomHex = (): string => randomUUID().replaceAll("-", "");

@@ -21,13 +21,13 @@ import { holdAccount } from "./domain/freeze/hold-account.ts";
 import { enrollApproved, enrollDevice } from "./domain/two-factor/enroll-device.ts";
 import { startJwksServer } from "./http/jwks.ts";
 import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
-import { housekeeping } from "./jobs/housekeeping.ts";
 import { accessHandlers } from "./rpc/access.ts";
 import { contactsHandlers } from "./rpc/contacts.ts";
 import { createLimit, createPollLimit } from "./rpc/limits.ts";
 import { sessionsHandlers } from "./rpc/sessions.ts";
 import { signInHandlers } from "./rpc/sign-in.ts";
 import { signUpHandlers } from "./rpc/sign-up.ts";
+import { deleteExpiredRows } from "./store/delete-expired-rows.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccessStore } from "./store/prisma-access-store.ts";
 import { prismaChallengeStore } from "./store/prisma-challenge-store.ts";
@@ -120,7 +120,11 @@ async function start(service: ServiceProcess) {
   });
   const freezes = prismaFreezeStore(prisma);
   runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", finishAbandonedSignUps({ store, steps, clock, logger }));
-  runtime.every(HOUSEKEEPING_MS, "housekeeping", housekeeping({ prisma, keys, clock }));
+  const deleteExpired = deleteExpiredRows(prisma);
+  runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
+    await keys.rotate();
+    await deleteExpired(clock.now());
+  });
 
   // Counts may be lost with the machine; waiting for the disk would cost each request more than the count is
   // worth.

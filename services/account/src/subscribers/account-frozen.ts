@@ -1,5 +1,4 @@
-import { MAX_STATE_AGE_MS } from "@countersign/access-tokens";
-import { type Clock, isAppError, isUuid } from "@countersign/core";
+import { type Clock, isAppError, isUuid, MAX_STATE_AGE_MS } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { faultPoint } from "../fault-points.ts";
 

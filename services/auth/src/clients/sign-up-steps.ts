@@ -1,15 +1,12 @@
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
-import { type DeployAccountResponse, DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
+import { DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
+import type { Deployment } from "../deployment.ts";
 import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/ports.ts";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
-
-export interface Deployment extends Deployed {
-  readonly answer: DeployAccountResponse;
-}
 
 const STATUS = new Map<number, Deployed["status"]>([
   [DeploymentStatus.DEPLOYMENT_STATUS_DEPLOYED, "deployed"],

@@ -1,24 +1,10 @@
 import { createHash } from "node:crypto";
 import { AppError, isAppError } from "@countersign/core";
 import { type PublicKey, publicKeyFingerprint } from "@countersign/keys";
-import type { Login, LoginProfile, VerifyLogin } from "../domain/login.ts";
+import type { ExchangedCodeStore, Login, LoginProfile, VerifyLogin } from "../domain/login.ts";
 import { invalidLogin, issuerOf, quoted } from "./login-errors.ts";
 import type { OpenIdProvider, VerifiedLogin } from "./openid-provider.ts";
 import type { ProviderClient } from "./providers-file.ts";
-
-/** Remembers for ten minutes what a code was exchanged for. */
-export interface ExchangedCodeStore {
-  /**
-   * Runs alone for this code among all replicas. Answers what is remembered where binding matches and a key
-   * was used before; a mismatch deletes it and refuses; where nothing is remembered `exchange` is called and
-   * its answer kept.
-   */
-  once(
-    codeHash: string,
-    used: { binding: string; keys: readonly string[] },
-    exchange: () => Promise<LoginProfile>,
-  ): Promise<LoginProfile | undefined>;
-}
 
 /** Where a code came back to, and whose it is. */
 interface CodeOrigin {

@@ -36,3 +36,17 @@ export interface Login {
  * Errors: InvalidLoginToken, UnknownProvider, KeyBindingRequired, IdentityProviderUnavailable.
  */
 export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<LoginProfile>;
+
+/** Remembers for ten minutes what a code was exchanged for. */
+export interface ExchangedCodeStore {
+  /**
+   * Runs alone for this code among all replicas. Answers what is remembered where binding matches and a key
+   * was used before; a mismatch deletes it and refuses; where nothing is remembered `exchange` is called and
+   * its answer kept.
+   */
+  once(
+    codeHash: string,
+    used: { binding: string; keys: readonly string[] },
+    exchange: () => Promise<LoginProfile>,
+  ): Promise<LoginProfile | undefined>;
+}

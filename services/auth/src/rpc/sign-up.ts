@@ -1,6 +1,6 @@
 import type { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import type { Handlers } from "@countersign/rpc";
-import type { Deployment } from "../clients/sign-up-steps.ts";
+import type { Deployment } from "../deployment.ts";
 import { type SignUpOptions, signUp } from "../domain/sign-up/sign-up.ts";
 import type { Limit } from "./limits.ts";
 import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";

@@ -1,6 +1,5 @@
 import type { Clock } from "@countersign/core";
-import type { ExchangedCodeStore } from "../clients/verify-login.ts";
-import type { LoginProfile } from "../domain/login.ts";
+import type { ExchangedCodeStore, LoginProfile } from "../domain/login.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const REMEMBER_MS = 10 * 60_000;

@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 import { FixedClock } from "@countersign/core";
 import { exportJWK, generateKeyPair as generateTokenKey, type JWTHeaderParameters, SignJWT } from "jose";
 import type { ProviderClient } from "../clients/providers-file.ts";
-import type { ExchangedCodeStore } from "../clients/verify-login.ts";
-import type { Login, LoginProfile } from "../domain/login.ts";
+
+import type { ExchangedCodeStore, Login, LoginProfile } from "../domain/login.ts";
 
 export const client = (change: Partial<ProviderClient> = {}): ProviderClient => ({
   clientId: "wallet",

@@ -1,4 +1,4 @@
-import { MAX_STATE_AGE_MS } from "@countersign/access-tokens";
+import { MAX_STATE_AGE_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { referenceSeconds } from "../policy/chain.ts";
 import { refusal } from "../policy/refusal.ts";

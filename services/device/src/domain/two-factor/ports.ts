@@ -1,7 +1,6 @@
-import type { Clock } from "@countersign/core";
+import type { Clock, TraceParent } from "@countersign/core";
 import type { TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { CallContext } from "@countersign/rpc";
 import type { DeviceStore } from "../devices/device-store.ts";
 import type { ChainTransaction, KeyAddition, ShownMessage, TwoFactor, TwoFactorStatus } from "./two-factor.ts";
 import type { Step } from "./two-factor-state.ts";
@@ -10,7 +9,11 @@ import type { Step } from "./two-factor-state.ts";
 export type UserSignature = Pick<TransactionSignature, "signature" | "extensionData">;
 
 /** The part of the user's call that is passed on to other services. */
-export type UserCall = Pick<CallContext, "requestId" | "trace" | "rawToken">;
+export interface UserCall {
+  requestId: string;
+  trace: TraceParent;
+  rawToken?: string;
+}
 
 /** One account's requests inside one exclusive transaction. */
 export interface AccountRequests {

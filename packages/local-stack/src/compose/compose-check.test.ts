@@ -9,12 +9,12 @@ import { type Env, sharedEnv } from "@countersign/runtime";
 import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadConfig as loadGateway } from "../../../gateway/src/config.ts";
-import { loadConfig as loadAccount } from "../../../services/account/src/config.ts";
-import { loadConfig as loadAuth } from "../../../services/auth/src/config.ts";
-import { loadConfig as loadDevice } from "../../../services/device/src/config.ts";
-import { loadConfig as loadKey } from "../../../services/key/src/config.ts";
-import { loadConfig as loadSigner } from "../../../services/signer/src/config.ts";
+import { loadConfig as loadGateway } from "../../../../gateway/src/config.ts";
+import { loadConfig as loadAccount } from "../../../../services/account/src/config.ts";
+import { loadConfig as loadAuth } from "../../../../services/auth/src/config.ts";
+import { loadConfig as loadDevice } from "../../../../services/device/src/config.ts";
+import { loadConfig as loadKey } from "../../../../services/key/src/config.ts";
+import { loadConfig as loadSigner } from "../../../../services/signer/src/config.ts";
 import { type ComposeService, namesOf, readComposeFile, startOrder } from "./compose-file.ts";
 
 const compose = readComposeFile();
@@ -38,7 +38,7 @@ const texts = (service: ComposeService): string[] => [
 
 describe("docker-compose.yml", () => {
   it("fits the schema of the Compose Specification", () => {
-    const schema = JSON.parse(readFileSync(join(root, "dev/schemas/compose-spec.json"), "utf8"));
+    const schema = JSON.parse(readFileSync(join(root, "packages/local-stack/schemas/compose-spec.json"), "utf8"));
     const validate = new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
     expect(validate(compose) ? [] : validate.errors).toEqual([]);
     expect(validate({ services: { x: { image: 1 } } })).toBe(false);
@@ -167,7 +167,7 @@ describe("the environment of each process", () => {
   beforeAll(async () => {
     for (const { path } of mounts(services["set-up"]!)) mkdirSync(moved(path), { recursive: true });
     const env = { ...environment("set-up"), PATH: process.env.PATH };
-    const program = join(root, "dev/src/compose/prepare.ts");
+    const program = join(root, "packages/local-stack/src/compose/prepare.ts");
     await run(process.execPath, [program], { env });
     await run(process.execPath, [program], { env });
     const account = "f8d6e0586b0a20c7";

@@ -1,25 +1,12 @@
-import type { Clock } from "@countersign/core";
-import type { PrismaClient } from "../store/generated/client.ts";
-import type { TokenKeys } from "../tokens/token-keys.ts";
+import type { PrismaClient } from "./generated/client.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface HousekeepingOptions {
-  prisma: PrismaClient;
-  keys: TokenKeys;
-  clock: Clock;
-}
-
-/**
- * Rotates token keys in time and deletes rows that cannot matter any more. Every replica may do it: it is
- * idempotent.
- */
-export function housekeeping({ prisma, keys, clock }: HousekeepingOptions) {
-  return async (): Promise<void> => {
-    await keys.rotate();
-    const now = clock.now().getTime();
-    const before = (ms: number) => new Date(now - ms);
+/** Deletes rows that cannot matter any more. Every replica may do it: it is idempotent. */
+export function deleteExpiredRows(prisma: PrismaClient) {
+  return async (now: Date): Promise<void> => {
+    const before = (ms: number) => new Date(now.getTime() - ms);
     await prisma.challenge.deleteMany({ where: { expiresAt: { lt: before(HOUR_MS) } } });
     await prisma.exchangedCode.deleteMany({ where: { expiresAt: { lt: before(0) } } });
     await prisma.idempotencyClaim.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
@@ -27,7 +14,7 @@ export function housekeeping({ prisma, keys, clock }: HousekeepingOptions) {
     await prisma.twoFactorSignIn.deleteMany({ where: { enrolledAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
     // A lift counts for a week (domain/freeze-rules.ts).
     await prisma.recoveryLift.deleteMany({ where: { lastAt: { lt: before(8 * DAY_MS) } } });
-    await prisma.rateLimit.deleteMany({ where: { expire: { lt: now } } });
+    await prisma.rateLimit.deleteMany({ where: { expire: { lt: now.getTime() } } });
     // Longer than any cursor is valid: until then a watcher must be sent the end of an entry.
     await prisma.tokenStateEntry.deleteMany({ where: { kind: { not: "account" }, until: { lt: before(HOUR_MS) } } });
     // Longer than anything signed before the freeze is valid.
