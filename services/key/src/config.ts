@@ -13,7 +13,7 @@ const schema = z.object({
   KEY_DATABASE_URL: z.string(),
   KEY_LISTEN: listenAddress.default("127.0.0.1:5003"),
   KEY_MAX_USER_KEYS: positive.default(20),
-  // A key that is on chain and that nobody has registered by then is told of.
+  // After this time on chain without a registration, a key is reported as discovered.
   KEY_ALERT_AFTER_MS: positive.default(60_000),
   // Multiplies limits: the development stack lets load programs through.
   KEY_LIMIT_SCALE: positive.default(1),

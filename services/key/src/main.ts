@@ -6,11 +6,11 @@ import { createServiceRuntime, runService, type ServiceProcess } from "@counters
 import { chainDirectory } from "./clients/chain-directory.ts";
 import { deviceDirectory } from "./clients/device-directory.ts";
 import { loadConfig } from "./config.ts";
+import { emitUnregisteredKeys } from "./domain/emit-unregistered-keys.ts";
 import { followChain } from "./domain/follow-chain.ts";
-import { noteKeyUsed } from "./domain/note-key-used.ts";
+import { recordKeyUse } from "./domain/record-key-use.ts";
 import { repairOnRead } from "./domain/repair-on-read.ts";
-import { tellStrangers } from "./domain/tell-strangers.ts";
-import { keysHandlers } from "./rpc/handlers.ts";
+import { keysHandlers } from "./rpc/keys.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaKeyStore } from "./store/prisma-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
@@ -44,14 +44,14 @@ async function start(service: ServiceProcess) {
     durable: "key-session-created",
     // The time of use only moves forward, so the events' order does not matter.
     concurrency: 100,
-    handler: onSessionCreated(noteKeyUsed({ store, clock })),
+    handler: onSessionCreated(recordKeyUse({ store, clock })),
   });
   runtime.consume({
     durable: "key-account-keys-changed",
     concurrency: 10,
     handler: onAccountKeysChanged(follow),
   });
-  runtime.every(UNREGISTERED_KEYS_MS, "unregistered keys", tellStrangers({ store, clock }));
+  runtime.every(UNREGISTERED_KEYS_MS, "unregistered keys", emitUnregisteredKeys({ store, clock }));
 
   const { maxUserKeys } = config;
   const server = runtime

@@ -7,8 +7,8 @@ import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
 import { type CallContext, publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import type { ChainDirectory, ChainKey, ChainKeys } from "../domain/ports.ts";
 
-/** A node that is slow must not hold a list of keys up for long. */
-const LIST_MS = 1_500;
+/** Short, so that a slow node does not hold up a list of keys. */
+const LIST_TIMEOUT_MS = 1_500;
 
 const ROLES: Readonly<Partial<Record<WireRole, ChainKey["role"]>>> = {
   [WireRole.ACCOUNT_KEY_ROLE_SERVER]: "server",
@@ -20,7 +20,7 @@ const toChainKeys = ({ chainName, height, keys }: WireChainKeys): ChainKeys => (
   chainName,
   height,
   keys: keys
-    // A kind of key that the service does not know cannot be named by a client either.
+    // A client cannot name a key of an unknown algorithm either.
     .filter(({ publicKey }) => publicKey?.algorithm !== KeyAlgorithm.KEY_ALGORITHM_UNSPECIFIED)
     .map(({ index, publicKey, weight, role, revoked }) => ({
       index,
@@ -31,10 +31,10 @@ const toChainKeys = ({ chainName, height, keys }: WireChainKeys): ChainKeys => (
     })),
 });
 
-/** account.v1.AccountKeys, as far as it is key's to call. `listMs`: how long a look at the chain may take. */
+/** The methods of account.v1.AccountKeys that key calls. `listMs`: the longest read of the chain. */
 export function chainDirectory(
   client: RpcClient<AccountKeysService>,
-  listMs: number = LIST_MS,
+  listMs: number = LIST_TIMEOUT_MS,
 ): ChainDirectory<CallContext> {
   return {
     async list(accountId) {

@@ -13,8 +13,8 @@ export interface ChainAccess {
 }
 
 /**
- * What signs in on each chain, by the account's registrations: reported recovery keys that the chain does not
- * show do not.
+ * Returns what signs in on each chain by the account's registrations, without reported recovery keys that the
+ * chain does not show.
  */
 export function accessOf(registrations: readonly Registration[]): ChainAccess[] {
   const signsIn = registrations.filter((each) => isActive(each) && SIGN_IN_ORIGINS.includes(each.origin));
@@ -29,8 +29,8 @@ export function accessOf(registrations: readonly Registration[]): ChainAccess[] 
 }
 
 /**
- * What signs in to an account, in step with its chains. Errors: those of followChain; an old answer could
- * cost somebody the account.
+ * Returns what signs in to an account, after following its chains: an old answer could cost the person the
+ * account. Errors: those of followChain.
  */
 export function describeAccess(options: { store: KeyStore; follow(command: FollowChain): Promise<void> }) {
   const { store, follow } = options;

@@ -11,8 +11,9 @@ export interface FindSignInKey {
 }
 
 /**
- * The registration that may sign in under this key; an account key goes before a device key, and of one device's keys the
- * newest. Errors: PleaseRegisterKey, whether the key is unknown, another account's, revoked, or only seen on chain.
+ * Returns the registration that may sign in with this key: as its account key, otherwise the newest with it
+ * as its device key. Errors: PleaseRegisterKey, for a key that is unknown, another account's, revoked, or
+ * unregistered.
  */
 export function findSignInKey({ store }: { store: KeyStore }) {
   return async (query: FindSignInKey): Promise<Registration> => {

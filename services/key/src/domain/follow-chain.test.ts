@@ -3,12 +3,12 @@ import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type MemoryKeyStore, memoryKeyStore } from "../testing/memory-key-store.ts";
 import { someKey, somePublicKey } from "../testing/samples.ts";
+import { emitUnregisteredKeys } from "./emit-unregistered-keys.ts";
 import { findSignInKey } from "./find-sign-in-key.ts";
 import { followChain } from "./follow-chain.ts";
 import type { ChainKey, ChainKeys } from "./ports.ts";
 import { registerKey } from "./register-key.ts";
 import { registerRecoveryKey } from "./register-recovery-key.ts";
-import { tellStrangers } from "./tell-strangers.ts";
 
 describe("following the chain", () => {
   const clock = new FixedClock();
@@ -16,7 +16,7 @@ describe("following the chain", () => {
   const { accountId, chainName } = key;
   const server: ChainKey = { index: 0, publicKey: somePublicKey(), weight: 999, role: "server", revoked: false };
   const first: ChainKey = { index: 1, publicKey: key.accountKey, weight: 1, role: "user", revoked: false };
-  const stranger: ChainKey = { index: 2, publicKey: somePublicKey(), weight: 1, role: "user", revoked: false };
+  const unregistered: ChainKey = { index: 2, publicKey: somePublicKey(), weight: 1, role: "user", revoked: false };
   let store: MemoryKeyStore;
   let onChain: ChainKeys[];
 
@@ -63,34 +63,38 @@ describe("following the chain", () => {
     const other = someKey({ accountId, deviceKey: key.deviceKey, keyIndex: 2 });
     await register(other);
     store.events.length = 0;
-    show(server, { ...first, revoked: true }, { ...stranger, publicKey: other.accountKey });
+    show(server, { ...first, revoked: true }, { ...unregistered, publicKey: other.accountKey });
     await follow();
     expect(store.events).toMatchObject([{ type: "key-revoked", lastOfDevice: false }]);
   });
 
-  it("lists a stranger's key, tells of it in time, and lets nobody sign in with it", async () => {
-    show(server, first, stranger);
+  it("lists an unregistered key, reports it in time, and lets nobody sign in with it", async () => {
+    show(server, first, unregistered);
     await follow();
     await follow();
     expect(store.registrations.map(({ origin }) => origin)).toEqual(["sign-up", "chain"]);
-    await tellStrangers({ store, clock })();
+    await emitUnregisteredKeys({ store, clock })();
     expect(types()).toEqual([]);
     clock.advance(1000);
-    await tellStrangers({ store, clock })();
-    await tellStrangers({ store, clock })();
+    await emitUnregisteredKeys({ store, clock })();
+    await emitUnregisteredKeys({ store, clock })();
     expect(types()).toEqual(["key-discovered"]);
-    const find = findSignInKey({ store })({ accountId, chainName, publicKey: stranger.publicKey });
+    const find = findSignInKey({ store })({ accountId, chainName, publicKey: unregistered.publicKey });
     await expect(find).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   });
 
   it("takes a key that the chain showed first for the one that is registered later", async () => {
-    show(server, first, stranger);
+    show(server, first, unregistered);
     await follow();
-    const letIn = someKey({ accountId, accountKey: stranger.publicKey, keyIndex: 2, origin: "two-factor" });
-    await register(letIn);
-    expect(store.registrations[1]).toMatchObject({ origin: "two-factor", deviceKey: letIn.deviceKey, alertAt: null });
+    const enrolled = someKey({ accountId, accountKey: unregistered.publicKey, keyIndex: 2, origin: "two-factor" });
+    await register(enrolled);
+    expect(store.registrations[1]).toMatchObject({
+      origin: "two-factor",
+      deviceKey: enrolled.deviceKey,
+      alertAt: null,
+    });
     clock.advance(1000);
-    await tellStrangers({ store, clock })();
+    await emitUnregisteredKeys({ store, clock })();
     expect(types()).toEqual(["key-registered"]);
   });
 
@@ -103,8 +107,8 @@ describe("following the chain", () => {
     ]);
   });
 
-  it("lists a key that came and went while nobody looked, and tells nobody", async () => {
-    show(server, first, { ...stranger, revoked: true });
+  it("lists a key that came and went between two reads, without an event", async () => {
+    show(server, first, { ...unregistered, revoked: true });
     await follow();
     await follow();
     expect(store.registrations).toMatchObject([
@@ -114,7 +118,7 @@ describe("following the chain", () => {
     expect(types()).toEqual([]);
   });
 
-  it("lists and tells of a user key although somebody reports it as a recovery key again and again", async () => {
+  it("lists and reports a user key although a client reports it as a recovery key again and again", async () => {
     const report = registerRecoveryKey({
       store,
       chain: { list: async () => onChain },
@@ -123,24 +127,24 @@ describe("following the chain", () => {
       newId: v7,
     });
     const reported = { accountId, appId: "demo", cloudAccountName: "", chainName, requestId: "r" };
-    await report({ ...reported, publicKey: stranger.publicKey });
-    show(server, first, stranger);
+    await report({ ...reported, publicKey: unregistered.publicKey });
+    show(server, first, unregistered);
     await follow();
     expect(store.registrations).toMatchObject([{ keyIndex: 1 }, { keyIndex: 2, origin: "chain", kind: "user" }]);
-    const again = report({ ...reported, publicKey: stranger.publicKey });
+    const again = report({ ...reported, publicKey: unregistered.publicKey });
     await expect(again).rejects.toMatchObject({ reason: "KeyAlreadyRegistered" });
     clock.advance(1000);
-    await tellStrangers({ store, clock })();
+    await emitUnregisteredKeys({ store, clock })();
     expect(types()).toEqual(["key-discovered"]);
   });
 
   it("lets a device in whose key was reported as a recovery key that never came", async () => {
     const chain = { list: async () => onChain };
     const report = registerRecoveryKey({ store, chain, follow: () => follow(), clock, newId: v7 });
-    const { publicKey } = stranger;
+    const { publicKey } = unregistered;
     await report({ accountId, appId: "demo", cloudAccountName: "", chainName, requestId: "r", publicKey });
-    const letIn = await register(someKey({ accountId, accountKey: publicKey, keyIndex: 2, origin: "two-factor" }));
-    expect(letIn).toMatchObject({ kind: "user", origin: "two-factor", pendingUntil: null, keyIndex: 2 });
+    const enrolled = await register(someKey({ accountId, accountKey: publicKey, keyIndex: 2, origin: "two-factor" }));
+    expect(enrolled).toMatchObject({ kind: "user", origin: "two-factor", pendingUntil: null, keyIndex: 2 });
     expect(store.registrations).toHaveLength(2);
   });
 
@@ -150,7 +154,7 @@ describe("following the chain", () => {
     expect(store.registrations).toHaveLength(1);
   });
 
-  it("tells once that the account has left, and only where no chain has a server key", async () => {
+  it("emits once that the account has left, and only where no chain has a server key", async () => {
     onChain = [
       { chainName, height: 10n, keys: [{ ...server, revoked: true }, first] },
       { chainName: "other", height: 10n, keys: [server] },

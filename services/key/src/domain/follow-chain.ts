@@ -9,14 +9,14 @@ export interface FollowChainOptions {
   chain: Pick<ChainDirectory<never>, "list">;
   clock: Clock;
   newId: NewId;
-  /** Milliseconds that whoever lets a key in has to register it before it counts as a stranger's. */
+  /** How long a key may be on chain before it is reported as unregistered, in milliseconds. */
   alertAfterMs: number;
 }
 
 export interface FollowChain {
   accountId: string;
   requestId: string;
-  /** A change that must be seen: a node that lags behind has to be asked again. */
+  /** A change that must be included: a node that lags behind has to be read again. */
   atLeast?: { chainName: string; height: bigint };
 }
 
@@ -28,8 +28,10 @@ interface Round {
 }
 
 /**
- * Brings the account's registrations in step with its chains: revocations, indexes and weights follow, a reported recovery key becomes one, a key that nobody registered
- * is listed. Doing it again changes nothing, and an old answer of a node brings nothing back. Errors: those of the account service; Error where the node lags behind.
+ * Updates the account's registrations from its chains: revocations, indexes and weights are copied, a
+ * reported recovery key is confirmed, an unregistered key is listed. Idempotent; a node's old answer restores
+ * nothing.
+ * Errors: those of the account service; Error where the node lags behind.
  */
 export function followChain({ store, chain, clock, newId, alertAfterMs }: FollowChainOptions) {
   async function discover({ keys, accountId, now }: Round, chainName: string, found: ChainKey): Promise<void> {
@@ -48,7 +50,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       weight,
       kind: role === "recovery" ? "recovery" : "user",
       origin: "chain",
-      // One that came and went while nobody looked is listed, and nothing to be afraid of.
+      // A key that was added and revoked between two reads is listed, without an alert.
       alertAt: revoked ? null : new Date(now.getTime() + alertAfterMs),
       createdAt: now,
       lastUsedAt: null,
@@ -74,7 +76,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
     await keys.publish({ type: "key-revoked", registration, lastOfDevice, occurredAt: now, requestId });
   }
 
-  /** Revocations first: a key that was revoked and added again is another one. */
+  /** Runs before additions: a key that was revoked and added again is a new one. */
   async function revocations(round: Round, { chainName, keys: onChain }: ChainKeys): Promise<void> {
     const byIndex = new Map(onChain.map((key) => [key.index, key]));
     for (const known of await round.keys.all()) {
@@ -97,7 +99,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       const same = await round.keys.findActive(chainName, found.publicKey.publicKey);
       const reported = same?.pendingUntil != null && samePublicKey(same.accountKey, found.publicKey);
       if (same && reported && found.role === "recovery") await confirm(round, same, found);
-      // The same bytes at two indexes are one key to its holder; a report that the chain contradicts hides nothing.
+      // The same key at two indexes is listed once; a report that the chain contradicts must not hide a key.
       else if (!same || same.pendingUntil !== null) {
         if (same) await round.keys.remove(same.id);
         await discover(round, chainName, found);
@@ -111,7 +113,10 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
     }
   }
 
-  /** There is no way back from having left: the chain must show a server key that is revoked, and no other; an empty answer is none. */
+  /**
+   * Leaving is final, so the chain must show a revoked server key and no active one; an empty answer does not
+   * count.
+   */
   const hasLeft = ({ keys }: ChainKeys): boolean => {
     const servers = keys.filter(({ role }) => role === "server");
     return servers.length > 0 && servers.every(({ revoked }) => revoked);
@@ -120,7 +125,10 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
   return async ({ accountId, requestId, atLeast }: FollowChain): Promise<void> => {
     const chains = await chain.list(accountId);
     const seen = chains.find(({ chainName }) => chainName === atLeast?.chainName);
-    if (atLeast && seen && seen.height < atLeast.height) throw new Error("the node has not seen the change yet");
+    if (atLeast && seen && seen.height < atLeast.height)
+      throw new Error(
+        `the node has not seen the change yet: it is at height ${seen.height}, the change at ${atLeast.height}`,
+      );
     await store.withAccount(accountId, async (keys) => {
       const round = { keys, accountId, requestId, now: clock.now() };
       for (const each of chains) {
@@ -132,7 +140,7 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       if (left && (await keys.leave(round.now))) {
         await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
       }
-      // Of what the chain's watch told only: a read that repairs comes at any time.
+      // Only for events of the chain watch: reads follow the chain at any time.
       if (atLeast) await faultPoint("change before commit");
     });
   };

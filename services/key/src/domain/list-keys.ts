@@ -5,7 +5,7 @@ import type { Registration } from "./registration.ts";
 
 export interface ListKeys<Session> {
   accountId: string;
-  /** What opens the account's devices: the user's own session, passed on. */
+  /** The user's own session, which reads the account's devices. */
   session: Session;
   includeRevoked: boolean;
   requestId: string;
@@ -17,7 +17,10 @@ export interface ListedKey<D> {
   device: D | undefined;
 }
 
-/** The account's keys on all chains, oldest first, each with its device; brought in step with the chain by `repair`. */
+/**
+ * Returns the account's keys on all chains, oldest first, each with its device; `repair` follows the chains
+ * first.
+ */
 export function listKeys<Session, D>(options: {
   store: KeyStore;
   devices: DeviceDirectory<Session, D>;

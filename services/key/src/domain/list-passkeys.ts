@@ -6,7 +6,9 @@ export interface ListPasskeys {
   chainName: string;
 }
 
-/** The account's passkeys that may sign in on a chain, oldest first: whoever signs in by name has not said which one it will be. */
+/**
+ * Returns the account's passkeys that may sign in on a chain, oldest first, for a sign-in that names no key.
+ */
 export function listPasskeys({ store }: { store: KeyStore }) {
   return async ({ accountId, chainName }: ListPasskeys): Promise<Registration[]> => {
     const active = await store.list(accountId, { includeRevoked: false });

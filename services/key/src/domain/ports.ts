@@ -5,8 +5,8 @@ import type { Registration } from "./registration.ts";
 export type NewId = () => string;
 
 /**
- * What happened to a key; commits with the change. key-registered: it signs in from now on. key-revoked: the chain shows it as revoked. key-discovered: it came
- * onto the chain and nobody has registered it.
+ * A change of a key; committed together with the change. key-registered: it signs in from now on.
+ * key-revoked: it was revoked on chain. key-discovered: it is on chain and was not registered.
  */
 export interface KeyEvent {
   type: "key-registered" | "key-revoked" | "key-discovered";
@@ -24,7 +24,7 @@ export interface AccountLeft {
   occurredAt: Date;
 }
 
-/** One account's keys inside one transaction that nobody else shares. */
+/** One account's keys inside one exclusive transaction. */
 export interface AccountKeys {
   /** The active registration of this account key (canonical hex). */
   findActive(chainName: string, accountKey: string): Promise<Registration | undefined>;
@@ -32,19 +32,19 @@ export interface AccountKeys {
   findAtIndex(chainName: string, keyIndex: number): Promise<Registration | undefined>;
   /** All registrations of the account, revoked ones too, oldest first. */
   all(): Promise<Registration[]>;
-  /** Active user keys on all chains that somebody registered. */
+  /** Counts the registered active user keys on all chains. */
   countActive(): Promise<number>;
   insert(registration: Registration): Promise<void>;
-  /** Writes everything of the registration with this id. */
+  /** Writes all columns of the registration with this id. */
   update(registration: Registration): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Notes that the account has left; false where that was known. */
+  /** Records that the account has left; false where that was recorded before. */
   leave(now: Date): Promise<boolean>;
   publish(event: KeyEvent | AccountLeft): Promise<void>;
 }
 
 export interface KeyStore {
-  /** Runs `work` in one transaction, alone among all replicas for this account; an error undoes everything. */
+  /** Runs `work` in one transaction, alone among all replicas for this account; an error rolls it back. */
   withAccount<T>(accountId: string, work: (keys: AccountKeys) => Promise<T>): Promise<T>;
   /** Active registrations on a chain whose account key or device key is this one, oldest first. */
   findByKey(accountId: string, chainName: string, publicKey: PublicKey): Promise<Registration[]>;
@@ -52,11 +52,13 @@ export interface KeyStore {
   list(accountId: string, options: { includeRevoked: boolean }): Promise<Registration[]>;
   /** Moves lastUsedAt of the active registrations of this account key forward, never backwards. */
   touch(accountId: string, accountKey: PublicKey, usedAt: Date): Promise<void>;
-  /** Accounts with a key that is to be told of by now. */
+  /** Returns accounts with an unregistered key whose `alertAt` has come. */
   alertsDue(now: Date, limit: number): Promise<string[]>;
 }
 
-/** The devices of the account that `Session` signed in to; D is the device's own form, which nobody here looks into. */
+/**
+ * The devices of the account that `Session` signed in to; D is the device service's form, passed on unread.
+ */
 export interface DeviceDirectory<Session, D> {
   list(session: Session): Promise<{ publicKey: PublicKey; device: D }[]>;
 }

@@ -11,7 +11,7 @@ describe("registerKey", () => {
     return { store, register: registerKey({ store, clock: new FixedClock(), newId: v7, maxUserKeys }) };
   };
 
-  it("registers a key and tells of it", async () => {
+  it("registers a key and emits an event", async () => {
     const { store, register } = setUp();
     const { requestId, ...command } = someKey();
     const registration = await register({ ...command, requestId });
@@ -29,14 +29,14 @@ describe("registerKey", () => {
     expect(store.events).toHaveLength(1);
   });
 
-  it("does not bring a revoked key back on a late retry, but registers it anew at another index", async () => {
+  it("does not bring a revoked key back on a late retry, but registers it again at another index", async () => {
     const { store, register } = setUp();
     const command = someKey();
     const first = await register(command);
     store.registrations[0]!.revokedAt = first.createdAt;
     expect(await register(command)).toMatchObject({ id: first.id, revokedAt: first.createdAt });
-    const anew = await register({ ...command, keyIndex: 2 });
-    expect(anew).toMatchObject({ keyIndex: 2, revokedAt: null });
+    const again = await register({ ...command, keyIndex: 2 });
+    expect(again).toMatchObject({ keyIndex: 2, revokedAt: null });
   });
 
   it("refuses an index that another key has, and the same bytes under another algorithm", async () => {

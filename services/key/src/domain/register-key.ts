@@ -20,21 +20,22 @@ export interface RegisterKeyOptions {
 }
 
 /**
- * Registers a user key for an account. The same account and key again gives the registration that is there, also where it was
- * revoked in between: a late retry brings nothing back. Errors: InvalidRequest (index of another key), TooManyKeys.
+ * Registers a user key for an account. For a key that was registered before, returns that registration, also
+ * where it was revoked since: a late retry restores nothing. Errors: InvalidRequest (index of another key),
+ * TooManyKeys.
  */
 export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
   return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {
     const registered = await store.withAccount(command.accountId, async (keys) => {
       let active = await keys.findActive(command.chainName, command.accountKey.publicKey);
       if (active && active.pendingUntil !== null) {
-        // Reported as a recovery key, and let in as a user key: a report is nobody's key.
+        // It was reported as a recovery key and is enrolled as a user key: the report does not count.
         await keys.remove(active.id);
         active = undefined;
       }
       if (active && samePublicKey(active.accountKey, command.accountKey)) {
         if (active.origin !== "chain" || active.keyIndex !== command.keyIndex) return active;
-        // The chain was faster than whoever let the key in.
+        // The chain was read before the enrollment registered the key.
         const registration = { ...active, ...command, alertAt: null };
         await keys.update(registration);
         await keys.publish({ type: "key-registered", registration, occurredAt: clock.now(), requestId });

@@ -68,7 +68,7 @@ describe("a recovery key", () => {
     expect(store.events).toMatchObject([{ type: "key-registered" }]);
   });
 
-  it("is on chain first: a stranger's until it is reported", async () => {
+  it("is on chain first: an unregistered key until it is reported", async () => {
     show(onChainAt(2));
     await followNow();
     expect(recoveryKeys()).toMatchObject([{ keyIndex: 2, origin: "chain", alertAt: expect.any(Date) }]);

@@ -4,7 +4,7 @@ import type { FollowChain } from "./follow-chain.ts";
 import type { ChainDirectory, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration } from "./registration.ts";
 
-/** A reported key that the chain does not show by then is dropped. */
+/** How long a reported key may be missing on chain before the report is dropped. */
 export const PENDING_MS = 60 * 60_000;
 
 export interface RegisterRecoveryKey {
@@ -26,8 +26,9 @@ export interface RegisterRecoveryKeyOptions {
 }
 
 /**
- * A client says which key is the account's recovery key, before or after the chain shows it. At most one is reported and not yet shown; the one that is on chain stays
- * until the chain says otherwise. Errors: UnsupportedKey, UnknownChain, AccountNotReady, KeyAlreadyRegistered, ChainUnavailable.
+ * Registers the key that a client reports as the account's recovery key, before or after it is on chain. At
+ * most one report is pending; the key on chain stays until the chain revokes it.
+ * Errors: UnsupportedKey, UnknownChain, AccountNotReady, KeyAlreadyRegistered, ChainUnavailable.
  */
 export function registerRecoveryKey({ store, chain, follow, clock, newId }: RegisterRecoveryKeyOptions) {
   return async (command: RegisterRecoveryKey): Promise<void> => {

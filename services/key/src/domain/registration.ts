@@ -5,10 +5,10 @@ export type UserKeyType = "device" | "passkey";
 /** How a key came to be registered; "chain": it was only seen there. */
 export type KeyOrigin = "sign-up" | "two-factor" | "recovery" | "chain";
 
-/** The origins that a person stands behind: only these keys sign in. */
+/** The origins of keys that a person registered: only these keys sign in. */
 export const SIGN_IN_ORIGINS: readonly KeyOrigin[] = ["sign-up", "two-factor", "recovery"];
 
-/** What a key is for: devices and passkeys, or coming back when all of those are lost. */
+/** The use of a key: by a device or passkey, or for recovery when all of those are lost. */
 export type KeyKind = "user" | "recovery";
 
 /** A key of an account on one chain. */
@@ -34,7 +34,7 @@ export interface Registration {
   cloudAccountName: string;
   /** Until then the chain has to show a reported recovery key; null for every other. */
   pendingUntil: Date | null;
-  /** When somebody is told of a key that nobody has registered; null once that is done, and for every other. */
+  /** When key-discovered is emitted for an unregistered key; null once it was, and for every other key. */
   alertAt: Date | null;
   createdAt: Date;
   /** null until a session was opened with it. */
@@ -43,7 +43,7 @@ export interface Registration {
   revokedAt: Date | null;
 }
 
-/** What a key of a device or passkey has of the members that others need. */
+/** The members of a user key that only other kinds of keys use. */
 export const OF_USER_KEY = {
   kind: "user",
   weight: 0,
@@ -52,5 +52,5 @@ export const OF_USER_KEY = {
   alertAt: null,
 } as const satisfies Partial<Registration>;
 
-/** Whether a key is the account's now: neither revoked nor only reported. */
+/** Returns whether a key is on the account now: neither revoked nor only reported. */
 export const isActive = ({ revokedAt, keyIndex }: Registration): boolean => revokedAt === null && keyIndex >= 0;

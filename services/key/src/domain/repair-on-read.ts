@@ -1,13 +1,13 @@
 import type { Clock } from "@countersign/core";
 import type { FollowChain } from "./follow-chain.ts";
 
-/** Milliseconds in which one look at the chain is enough for an account. */
+/** How long one read of the chain is fresh enough for an account. */
 const FRESH_MS = 1_000;
 const MAX_ACCOUNTS = 10_000;
 
 /**
- * Follows the chain before a read, at most once a second for each account. A chain that cannot be read delays the answer no longer than the call's deadline, and
- * the rows are answered as they are.
+ * Follows the chain before a read, at most once a second for each account. Where the chain cannot be read
+ * within the call's deadline, the stored rows are returned as they are.
  */
 export function repairOnRead(options: {
   follow(command: FollowChain): Promise<void>;

@@ -13,7 +13,7 @@ export interface ReportRevocation<Session> {
 }
 
 /**
- * A client says that a transaction revoked a key of its account: once the chain confirms, the list shows it at once. The same again changes nothing.
+ * Records a revocation that a client reports, once the chain confirms it. Idempotent.
  * Errors: KeyNotFound, TransactionPending, TransactionMismatch, ChainUnavailable.
  */
 export function reportRevocation<Session>(options: {

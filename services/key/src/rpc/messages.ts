@@ -10,7 +10,7 @@ import { publicKeyFromProto, publicKeyToProto } from "@countersign/rpc";
 import { z } from "zod";
 import type { KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 
-/** What the shape says of a decoded request. Errors: InvalidRequest with every field at fault. */
+/** Parses a decoded request by its shape. Errors: InvalidRequest with every invalid field. */
 export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
   const result = shape.safeParse(request);
   if (result.success) return result.data;
@@ -28,7 +28,7 @@ export const text = z
 
 export const chainName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "is not the name of a chain");
 
-/** common.v1.PublicKey, checked to be on its curve. Errors: InvalidPublicKey. */
+/** Reads common.v1.PublicKey and checks that it is on its curve. Errors: InvalidPublicKey. */
 export const publicKey = (pointer: string) =>
   z.custom<WirePublicKey | undefined>().transform((wire): PublicKey => {
     const key = publicKeyFromProto(wire, pointer);
@@ -52,7 +52,9 @@ const wireOrigins = {
   chain: WireOrigin.KEY_ORIGIN_CHAIN,
 } as const satisfies Record<KeyOrigin, WireOrigin>;
 
-/** A member of a wire enum as the name that the domain gives it; unspecified and unknown members are refused. */
+/**
+ * Reads a member of an enum of the contract as the domain's name; refuses unspecified and unknown members.
+ */
 function named<Name extends string>(members: Record<Name, number>) {
   const names = Object.keys(members) as Name[];
   return z.number().transform((value, context): Name => {

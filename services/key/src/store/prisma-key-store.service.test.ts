@@ -5,7 +5,7 @@ import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
-import { noteKeyUsed } from "../domain/note-key-used.ts";
+import { recordKeyUse } from "../domain/record-key-use.ts";
 import { registerKey } from "../domain/register-key.ts";
 import { someKey } from "../testing/samples.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -35,11 +35,11 @@ describe("keys in Postgres", () => {
       store,
       register: registerKey({ store, clock, newId: v7, maxUserKeys: 20 }),
       find: findSignInKey({ store }),
-      note: noteKeyUsed({ store, clock }),
+      note: recordKeyUse({ store, clock }),
     };
   };
 
-  it("registers one key when the same key asks twice at once, and tells once", async () => {
+  it("registers one key for two concurrent registrations, with one event", async () => {
     const { register } = commands();
     const command = someKey({ accountId });
     const [first, second] = await Promise.all([register(command), register(command)]);
@@ -80,7 +80,7 @@ describe("keys in Postgres", () => {
     }
   });
 
-  it("hides revoked keys unless asked, and registers their key anew at another index only", async () => {
+  it("hides revoked keys unless asked, and registers their key again at another index only", async () => {
     const { register, find, store } = commands();
     const command = someKey({ accountId });
     const { id } = await register(command);

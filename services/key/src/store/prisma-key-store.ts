@@ -87,7 +87,8 @@ export function prismaKeyStore(prisma: PrismaClient): KeyStore {
         { maxWait: 5_000, timeout: 5_000 },
       ),
     async findByKey(accountId, chainName, { algorithm, publicKey }) {
-      // Plain SQL: every sign-in passes here twice, and Prisma's query compiler costs more than the statement.
+      // Plain SQL: every sign-in passes here twice, and Prisma's query compiler costs more than the
+      // statement.
       const rows = await prisma.$queryRaw<Row[]>`
         SELECT id, account_id AS "accountId", chain_name AS "chainName", app_id AS "appId", app_name AS "appName", type,
           account_algorithm AS "accountAlgorithm", account_key AS "accountKey", device_algorithm AS "deviceAlgorithm",

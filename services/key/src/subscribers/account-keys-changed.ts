@@ -3,7 +3,7 @@ import type { DeliveredEvent } from "@countersign/events";
 import type { FollowChain } from "../domain/follow-chain.ts";
 import { faultPoint } from "../fault-points.ts";
 
-/** account's account-keys-changed: looks at the chain itself, so the same event twice, or late, does no harm. */
+/** Handles account's account-keys-changed: reads the chain itself. Idempotent, in any order. */
 export const onAccountKeysChanged =
   (follow: (command: FollowChain) => Promise<void>) =>
   async ({ event }: DeliveredEvent): Promise<void> => {

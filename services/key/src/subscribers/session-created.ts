@@ -1,14 +1,14 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
-import type { noteKeyUsed } from "../domain/note-key-used.ts";
+import type { recordKeyUse } from "../domain/record-key-use.ts";
 
-/** auth's session-created: its account key was used. Bears the same event twice, and late. */
+/** Handles auth's session-created: records the use of its account key. Idempotent, in any order. */
 export const onSessionCreated =
-  (note: ReturnType<typeof noteKeyUsed>) =>
+  (record: ReturnType<typeof recordKeyUse>) =>
   async ({ event }: DeliveredEvent): Promise<void> => {
     const { accountId, occurredAt, sessionCreated } = event;
-    // Coming again would not make it whole.
+    // An incomplete event stays so when it is delivered again.
     if (!sessionCreated || !occurredAt || !isUuid(accountId)) return;
-    await note({ accountId, accountKey: publicKeyFromProto(sessionCreated.accountKey), usedAt: occurredAt });
+    await record({ accountId, accountKey: publicKeyFromProto(sessionCreated.accountKey), usedAt: occurredAt });
   };

@@ -3,13 +3,13 @@ import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { memoryKeyStore } from "../testing/memory-key-store.ts";
 import { someKey } from "../testing/samples.ts";
-import { noteKeyUsed } from "./note-key-used.ts";
+import { recordKeyUse } from "./record-key-use.ts";
 import { registerKey } from "./register-key.ts";
 
 it("moves the last use forward, never back nor beyond now", async () => {
   const clock = new FixedClock();
   const store = memoryKeyStore();
-  const note = noteKeyUsed({ store, clock });
+  const note = recordKeyUse({ store, clock });
   const { accountId, accountKey } = await registerKey({ store, clock, newId: v7, maxUserKeys: 20 })(someKey());
   const now = clock.now();
   const at = async (offset: number) => {

@@ -26,7 +26,7 @@ import type { ChainDirectory } from "../domain/ports.ts";
 import { PrismaClient } from "../store/generated/client.ts";
 import { prismaKeyStore } from "../store/prisma-key-store.ts";
 import { somePublicKey } from "../testing/samples.ts";
-import { keysHandlers } from "./handlers.ts";
+import { keysHandlers } from "./keys.ts";
 
 describe("key over gRPC with mutual TLS", () => {
   const clock = new FixedClock();
@@ -34,7 +34,7 @@ describe("key over gRPC with mutual TLS", () => {
   // The tokens of this test are account ids.
   const tokenVerifier: TokenVerifier = {
     verify(raw) {
-      if (raw === "stranger") throw new AppError("InvalidAccessToken");
+      if (raw === "an outsider") throw new AppError("InvalidAccessToken");
       const key = somePublicKey();
       const times = { issuedAt: clock.now(), expiresAt: clock.now() };
       const ids = { accountId: raw, sessionId: v7(), tokenId: v7(), appId: "demo" };
@@ -177,7 +177,7 @@ describe("key over gRPC with mutual TLS", () => {
     const refused = (reason: string) => expect.objectContaining({ reason });
     await expect(gateway.registerKey(registration(v7()))).rejects.toEqual(refused("CallerNotAllowed"));
     await expect(gateway.listKeys({ includeRevoked: false })).rejects.toEqual(refused("Unauthenticated"));
-    const unknown = gateway.listKeys({ includeRevoked: false }, { token: "stranger" });
+    const unknown = gateway.listKeys({ includeRevoked: false }, { token: "an outsider" });
     await expect(unknown).rejects.toEqual(refused("InvalidAccessToken"));
     const nobodys = { publicKey: Buffer.alloc(64), txId: "ab".repeat(32) };
     await expect(gateway.reportRevocation({ ...nobodys, txId: "" }, { token: v7() })).rejects.toEqual(

@@ -1,0 +1,125 @@
+import type { Device } from "@countersign/proto/common/v1/types.ts";
+import type { FindSignInKeyResponse, KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { type CallContext, type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
+import { z } from "zod";
+import { describeAccess } from "../domain/describe-access.ts";
+import { findSignInKey } from "../domain/find-sign-in-key.ts";
+import type { FollowChain } from "../domain/follow-chain.ts";
+import { type ListedKey, listKeys } from "../domain/list-keys.ts";
+import { listPasskeys } from "../domain/list-passkeys.ts";
+import type { ChainDirectory, DeviceDirectory } from "../domain/ports.ts";
+import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts";
+import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
+import type { Registration } from "../domain/registration.ts";
+import { reportRevocation } from "../domain/report-revocation.ts";
+import {
+  chainName,
+  keyOrigin,
+  parseRequest,
+  publicKey,
+  text,
+  toWireKey,
+  toWireOrigin,
+  toWireType,
+  userKeyType,
+  uuid,
+} from "./messages.ts";
+
+export type KeysOptions = RegisterKeyOptions & {
+  devices: DeviceDirectory<CallContext, Device>;
+  chain: ChainDirectory<CallContext>;
+  /** See followChain and repairOnRead. */
+  follow(command: FollowChain): Promise<void>;
+  repair(command: FollowChain): Promise<void>;
+  /** How a recovery key's registration reads the chain, which may take longer than for a list of keys. */
+  registration?: Pick<KeysOptions, "chain" | "follow">;
+};
+
+const registerShape = z.object({
+  accountId: uuid,
+  chainName,
+  app: z.object({ appId: text.min(1, "is empty"), appName: text }),
+  type: userKeyType,
+  accountKey: publicKey("/accountKey"),
+  deviceKey: publicKey("/deviceKey"),
+  keyIndex: z.int32().nonnegative(),
+  origin: keyOrigin,
+  name: text,
+});
+
+const signInShape = z.object({ accountId: uuid, chainName, publicKey: publicKey("/publicKey") });
+const passkeysShape = z.object({ accountId: uuid, chainName });
+const accessShape = z.object({ accountId: uuid });
+
+const recoveryShape = z.object({
+  publicKey: publicKey("/recoveryKey/publicKey"),
+  cloudAccountName: text,
+  chainName: z.union([z.literal(""), chainName]),
+});
+
+const revocationShape = z.object({
+  publicKey: z.instanceof(Uint8Array).refine(({ length }) => length === 64 || length === 32, "is not a key"),
+  txId: z.string().regex(/^[0-9a-f]{64}$/, "is not 64 hex digits in lower case"),
+});
+
+/** A registration as auth needs it to open a session. */
+const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): FindSignInKeyResponse => ({
+  type: toWireType(type),
+  accountKey: publicKeyToProto(accountKey),
+  deviceKey: publicKeyToProto(deviceKey),
+  origin: toWireOrigin(origin),
+});
+
+const toWireKeys = (keys: ListedKey<Device>[]) =>
+  keys.map(({ registration, device }) => toWireKey(registration, device));
+
+/** key.v1.Keys */
+export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
+  const register = registerKey(options);
+  const find = findSignInKey(options);
+  const passkeys = listPasskeys(options);
+  const describe = describeAccess(options);
+  const list = listKeys(options);
+  const report = reportRevocation(options);
+  const registerRecovery = registerRecoveryKey({ ...options, ...options.registration });
+  return {
+    async registerKey(request, { requestId }) {
+      return { key: toWireKey(await register({ ...parseRequest(registerShape, request), requestId }), undefined) };
+    },
+
+    findSignInKey: async (request) => toSignInKey(await find(parseRequest(signInShape, request))),
+
+    listPasskeys: async (request) => ({
+      passkeys: (await passkeys(parseRequest(passkeysShape, request))).map(toSignInKey),
+    }),
+
+    async describeAccess(request, { requestId }) {
+      const { accountId } = parseRequest(accessShape, request);
+      const chains = await describe({ accountId, requestId });
+      return { chains: chains.map((each) => ({ ...each, deviceKeys: each.deviceKeys.map(publicKeyToProto) })) };
+    },
+
+    async listKeys({ includeRevoked }, call) {
+      const { accountId } = requireToken(call);
+      return {
+        keys: toWireKeys(await list({ accountId, session: call, includeRevoked, requestId: call.requestId })),
+      };
+    },
+
+    async registerRecoveryKey(request, call) {
+      const { accountId, appId } = requireToken(call);
+      const { requestId } = call;
+      await registerRecovery({ ...parseRequest(recoveryShape, request), accountId, appId, requestId });
+      return { keys: toWireKeys(await list({ accountId, session: call, includeRevoked: false, requestId })) };
+    },
+
+    async reportRevocation(request, call) {
+      const { publicKey: key, txId } = parseRequest(revocationShape, request);
+      const { accountId } = requireToken(call);
+      const { requestId } = call;
+      const hex = Buffer.from(key).toString("hex");
+      await report({ accountId, publicKey: hex, transactionId: txId, session: call, requestId });
+      return {};
+    },
+  };
+}
