@@ -1,4 +1,4 @@
-import type { TwoFactorAsked } from "@countersign/client";
+import type { TwoFactorRequested } from "@countersign/client";
 import type { NodeDeviceKey } from "@countersign/client/node";
 import {
   createAccessApi,
@@ -101,7 +101,7 @@ describe("a device that was removed", () => {
   type Signature = Pick<TransactionSignature, "signature" | "extensionData">;
 
   /** A device of the thief asks to be enrolled; the service has signed the addition of its key already. */
-  async function intruder({ email }: Person): Promise<{ asked: TwoFactorAsked; unsigned: FlowTransaction }> {
+  async function intruder({ email }: Person): Promise<{ asked: TwoFactorRequested; unsigned: FlowTransaction }> {
     const asked = await newPhone().client.requestTwoFactor({ login: await logIn(email), chainName });
     const message = hexToBytes(asked.twoFactorAuth.request.message);
     const { body } = await ask("transaction", asked.ephemeralAccessToken, message);

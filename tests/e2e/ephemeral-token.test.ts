@@ -1,4 +1,4 @@
-import type { TwoFactorAsked } from "@countersign/client";
+import type { TwoFactorRequested } from "@countersign/client";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
@@ -7,7 +7,7 @@ import { query, read, realTokenKey, signJwt } from "../security/token-forge.ts";
 import { call, chainName, logIn, newPhone, type Person, type Phone, signUpPerson, stack } from "./person.ts";
 
 interface Newcomer extends Phone {
-  asked: TwoFactorAsked;
+  asked: TwoFactorRequested;
 }
 
 let owner: Person;

@@ -1,4 +1,4 @@
-import { sendTransaction, type TwoFactorAsked } from "@countersign/client";
+import { sendTransaction, type TwoFactorRequested } from "@countersign/client";
 import { createAccessApi } from "@countersign/flow";
 import { beforeAll, expect } from "vitest";
 import { call, chain, chainName, logIn, network, newPhone, type Person, type Phone, signUpPerson } from "./person.ts";
@@ -9,7 +9,7 @@ export const attributes = { name: "New phone", osName: "iOS", type: "mobile" } a
 
 /** A phone that waits to be let in. */
 export interface Newcomer extends Phone {
-  asked: TwoFactorAsked;
+  asked: TwoFactorRequested;
 }
 
 export let owner: Person;

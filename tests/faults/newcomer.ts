@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ProblemError, sendKeyAddition, type TwoFactorApproval, type TwoFactorAsked } from "@countersign/client";
+import { ProblemError, sendKeyAddition, type TwoFactorApproval, type TwoFactorRequested } from "@countersign/client";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { expect } from "vitest";
 import type { EnrollmentWay } from "./fault-points.ts";
@@ -43,7 +43,7 @@ export async function beLetIn(stack: Stack, newcomer: Newcomer): Promise<void> {
 }
 
 /** Asks to come in as a real client does: until it is in, or hears that it is in since an answer that got lost. */
-async function enter(newcomer: Newcomer, asked: TwoFactorAsked): Promise<void> {
+async function enter(newcomer: Newcomer, asked: TwoFactorRequested): Promise<void> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   try {
     await newcomer.client.waitForTwoFactor(asked, { signal });
@@ -55,7 +55,7 @@ async function enter(newcomer: Newcomer, asked: TwoFactorAsked): Promise<void> {
   }
 }
 
-async function approve(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked): Promise<void> {
+async function approve(stack: Stack, newcomer: Newcomer, asked: TwoFactorRequested): Promise<void> {
   const { host, requestId } = newcomer;
   const approval = await approvalOf(stack, newcomer, asked);
   const end = performance.now() + PATIENCE_MS;
@@ -75,7 +75,7 @@ async function approve(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked):
   }
 }
 
-async function approvalOf(stack: Stack, newcomer: Newcomer, asked: TwoFactorAsked): Promise<TwoFactorApproval> {
+async function approvalOf(stack: Stack, newcomer: Newcomer, asked: TwoFactorRequested): Promise<TwoFactorApproval> {
   const { way, host, client, deviceKey } = newcomer;
   if (way === "enrollmentBySignature") return { matchingCode: await client.matchingCode(asked) };
   const [{ chainName, accessNode, paymaster }] = stack.chains as [(typeof stack.chains)[number]];

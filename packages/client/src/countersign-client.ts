@@ -18,8 +18,8 @@ import type {
   SignedIn,
   TimeLock,
   TransactionReference,
-  TwoFactorAsked,
   TwoFactorAuth,
+  TwoFactorRequested,
   UserKey,
 } from "./resources.ts";
 import { ClientSession } from "./session.ts";
@@ -63,7 +63,7 @@ export class CountersignClient {
    * Derives the code to show while a request of this device is pending: the person types or compares it on
    * the approving device. Takes about a tenth of a second, on purpose.
    */
-  matchingCode({ twoFactorAuth: { id, accountId } }: Pick<TwoFactorAsked, "twoFactorAuth">): Promise<string> {
+  matchingCode({ twoFactorAuth: { id, accountId } }: Pick<TwoFactorRequested, "twoFactorAuth">): Promise<string> {
     const { deviceKey } = this;
     return matchingCode({ accountId, twoFactorId: id, accountKey: deviceKey, deviceKey });
   }
@@ -112,7 +112,7 @@ export class CountersignClient {
    * Asks the account's devices to let this one in: for somebody who has an account, on a device that it does not know yet. Show `matchingCode`
    * until one of them has answered.
    */
-  requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorAsked> {
+  requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorRequested> {
     return requestTwoFactor(this.#transport, this.deviceKey, options);
   }
 
@@ -128,7 +128,7 @@ export class CountersignClient {
    * TwoFactorAuthFinished: the answer got lost on its way; the key is registered, so sign in by challenge.
    */
   waitForTwoFactor(
-    { twoFactorAuth: { id }, ephemeralAccessToken }: TwoFactorAsked,
+    { twoFactorAuth: { id }, ephemeralAccessToken }: TwoFactorRequested,
     { signal }: { signal?: AbortSignal } = {},
   ): Promise<SignedIn> {
     return waitForTwoFactor(() => this.finishTwoFactor(id, ephemeralAccessToken, signal), signal);

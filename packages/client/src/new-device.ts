@@ -1,6 +1,6 @@
 import type { ApiTransport } from "./http.ts";
 import { ProblemError } from "./problem-error.ts";
-import type { DeviceAttributes, Login, SignedIn, TwoFactorAsked, UserKey } from "./resources.ts";
+import type { DeviceAttributes, Login, SignedIn, TwoFactorRequested, UserKey } from "./resources.ts";
 import { sleep } from "./sleep.ts";
 import { userKeyBody } from "./user-key.ts";
 
@@ -20,7 +20,7 @@ export function requestTwoFactor(
   transport: ApiTransport,
   key: UserKey,
   { login, chainName, device, idempotencyKey }: RequestTwoFactorOptions,
-): Promise<TwoFactorAsked> {
+): Promise<TwoFactorRequested> {
   return transport.send({
     method: "POST",
     path: "/auth/v1/signin/2fa",

@@ -1,4 +1,3 @@
-import type { TwoFactorRequested } from "@countersign/http-api/resources.ts";
 import type { Assertion, KeyAlgorithm } from "@countersign/keys";
 
 export type { DeviceAttributes, DeviceChange, Login } from "@countersign/http-api/requests.ts";
@@ -18,10 +17,8 @@ export type {
   TransactionReference,
   TwoFactorAuth,
   TwoFactorRequest,
+  TwoFactorRequested,
 } from "@countersign/http-api/resources.ts";
-
-/** A pending request of this device to be enrolled, with the token that belongs to it alone. */
-export type TwoFactorAsked = TwoFactorRequested;
 
 /** The device's key: it never leaves the device, so the client only asks for signatures. */
 export interface DeviceKey {
@@ -37,7 +34,9 @@ export interface Passkey {
   /** Hex: 64 bytes x||y. */
   readonly publicKey: string;
   readonly algorithm: "ES256";
-  /** Has the authenticator answer a challenge, the user verified (WebAuthn level 3). Nothing of it is kept. */
+  /**
+   * Has the authenticator answer a challenge, the user verified (WebAuthn level 3). Nothing of it is kept.
+   */
   assert(challenge: Uint8Array): Promise<Assertion>;
 }
 

@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { TraceParent } from "@countersign/core";
 
-/** Returns 32 random hex digits. Node keeps random bytes for UUIDs ready: randomBytes takes ten times as long. */
+/**
+ * Returns 32 random hex digits. Node keeps random bytes for UUIDs ready: randomBytes takes ten times as
+ * long.
+ */
 const randomHex = (): string => randomUUID().replaceAll("-", "");
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;

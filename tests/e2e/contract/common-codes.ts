@@ -35,29 +35,29 @@ const endedToken = once(async () => {
   return token;
 });
 
-/** The codes that follow from what an operation reads, provoked alike for all. */
+/** The codes that follow from what an operation reads, provoked in the same way for all. */
 export function commonCodes({ operationId, token, readsBody, codes }: Operation): Partial<Record<Reason, Provoked>> {
-  const ask = exchange.bind(undefined, operationId);
+  const call = exchange.bind(undefined, operationId);
   const good = async () => (token === "none" ? undefined : await nobodysToken());
-  const withToken = async (claims: Record<string, unknown>) => ask({ token: await nobodysToken(claims) });
+  const withToken = async (claims: Record<string, unknown>) => call({ token: await nobodysToken(claims) });
   const past = Math.floor(Date.now() / 1000) - 3600;
   return {
     ...WHEN_BROKEN,
-    ...(token === "required" && { Unauthenticated: () => ask() }),
+    ...(token === "required" && { Unauthenticated: () => call() }),
     ...(token === "required" && {
-      InvalidAccessToken: () => ask({ token: "a.b.c" }),
+      InvalidAccessToken: () => call({ token: "a.b.c" }),
       AccessTokenExpired: () => withToken({ iat: past - 900, exp: past }),
-      SessionEnded: async () => ask({ token: await endedToken() }),
+      SessionEnded: async () => call({ token: await endedToken() }),
     }),
     ...(token === "required" &&
       codes.includes("InsufficientScope") && {
         InsufficientScope: () => withToken({ scope: operationId === "finishTwoFactor" ? "recover" : "sign" }),
       }),
     ...(readsBody && {
-      InvalidRequest: async () => ask({ token: await good(), body: [] }),
-      PayloadTooLarge: async () => ask({ token: await good(), body: { pad: "x".repeat(65_536) } }),
+      InvalidRequest: async () => call({ token: await good(), body: [] }),
+      PayloadTooLarge: async () => call({ token: await good(), body: { pad: "x".repeat(65_536) } }),
       UnsupportedMediaType: async () =>
-        ask({ token: await good(), body: "x", headers: { "content-type": "text/plain" } }),
+        call({ token: await good(), body: "x", headers: { "content-type": "text/plain" } }),
     }),
   };
 }

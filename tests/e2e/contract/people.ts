@@ -37,14 +37,14 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
 export const tokenOf = ({ client }: Phone): string => client.credentials!.accessToken;
 export const accountIdOf = ({ signedUp }: Person): string => signedUp.account.id;
 
-/** What a new phone sends to be let in. */
-export const asking = async (email: string, phone: Phone) => ({
+/** The request of a new phone to be enrolled. */
+export const enrollmentBody = async (email: string, phone: Phone) => ({
   request: { ...(await logIn(email)), chainName },
   userKey: userKeyOf(phone),
 });
 
-/** A phone that waits to be let in. */
-export interface Asker extends Phone {
+/** A phone whose enrollment is pending. */
+export interface EnrollingPhone extends Phone {
   answer: Answer;
   /** TwoFactorAuth.id. */
   id: string;
@@ -53,8 +53,8 @@ export interface Asker extends Phone {
   ephemeral: string;
 }
 
-export async function ask(of: Person, phone: Phone = newPhone()): Promise<Asker> {
-  const answer = await exchange("requestTwoFactor", { body: await asking(of.email, phone) });
+export async function requestEnrollment(of: Person, phone: Phone = newPhone()): Promise<EnrollingPhone> {
+  const answer = await exchange("requestTwoFactor", { body: await enrollmentBody(of.email, phone) });
   const { twoFactorAuth, ephemeralAccessToken: ephemeral } = answer.body;
   const { id, message } = twoFactorAuth.request;
   return { ...phone, answer, id: twoFactorAuth.id, requestId: id, message, ephemeral };
@@ -65,7 +65,7 @@ export const signed = async ({ deviceKey }: Phone, message: string): Promise<str
   bytesToHex(await deviceKey.sign(hexToBytes(message)));
 
 /** Approves with the person's signature over the message. */
-export const approve = async (by: Person, { id, message }: Pick<Asker, "id" | "message">): Promise<Answer> =>
+export const approve = async (by: Person, { id, message }: Pick<EnrollingPhone, "id" | "message">): Promise<Answer> =>
   exchange("approveTwoFactor", { token: tokenOf(by), name: id, body: { signature: await signed(by, message) } });
 
 /** Does `work` while the requests per minute of this address are used up. */
@@ -87,7 +87,10 @@ export async function exhausted<T>(
   }
 }
 
-/** Somebody whose account is known and on no chain yet: what a sign-up is between its claim and the chain's answer. */
+/**
+ * Somebody whose account is known and on no chain yet: what a sign-up is between its claim and the chain's
+ * answer.
+ */
 export async function undeployed(): Promise<Phone & { login: Login; token: string }> {
   const phone = newPhone();
   const email = newEmail();

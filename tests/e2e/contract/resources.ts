@@ -4,8 +4,8 @@ import * as http from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 
 /*
- * The documented resources as the stack of these tests answers them: their shape is that of packages/http-api, and
- * where a value has to be there, or has one of few forms, this file says so.
+ * The documented resources as the stack of these tests answers them: their shape is that of
+ * packages/http-api, and where a value has to be there, or has one of few forms, this file says so.
  */
 
 const some = z.string().min(1);
@@ -102,7 +102,10 @@ export const problem = http.Problem.extend({
   timeLockId: Uuid.optional(),
 });
 
-/** What of a JSON value a schema does not allow: wrong members, and members that it does not have, at any depth. */
+/**
+ * What of a JSON value a schema does not allow: wrong members, and members that it does not have, at any
+ * depth.
+ */
 export function undocumented(schema: z.ZodType, value: unknown): unknown[] {
   const { data, error } = schema.safeParse(value);
   if (error) return error.issues;

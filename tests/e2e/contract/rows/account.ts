@@ -14,7 +14,10 @@ const owner = once(signUpPerson);
 const freezer = once(signUpPerson);
 const asOwner = async (operationId: string) => exchange(operationId, { token: tokenOf(await owner()) });
 
-/** A change of the person's that waits since so many seconds, and was asked for again and again for so many days; its id. */
+/**
+ * Starts a time lock that began `sinceSeconds` ago and was requested again for `contestedDays`; returns its
+ * id.
+ */
 async function waiting(person: Person, sinceSeconds: number, contestedDays = 0): Promise<string> {
   const id = randomUUID();
   await query("signer", "DELETE FROM time_lock WHERE account_id = $1", [accountIdOf(person)]);

@@ -32,7 +32,10 @@ async function respond(challengeData: string, change: object = {}) {
 }
 const issued = async (): Promise<string> => (await issue()).body.challengeData;
 
-/** Auth's and account's databases as they were before the deployment, the signer's as it is: it lets no account be created twice. */
+/**
+ * Resets auth's and account's databases to before the deployment. The signer's stays: it prevents a second
+ * creation.
+ */
 async function forgetDeployment(accountId: string): Promise<void> {
   const late = "lease_until = now() + interval '1 hour'";
   await query("auth", `UPDATE sign_up SET deployed_at = NULL, completed_at = NULL, ${late} WHERE account_id = $1`, [

@@ -18,7 +18,7 @@ import { type Row, type Rows, seenIn } from "../rows.ts";
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const RECOVERY = seenIn("tests/e2e/recovery.test.ts");
 const owner = once(signUpPerson);
-const stranger = once(signUpPerson);
+const otherPerson = once(signUpPerson);
 const frozen = once(async () => {
   const person = await signUpPerson();
   await exchange("freezeAccount", { token: tokenOf(person) });
@@ -57,7 +57,7 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>)
   return {
     success: async () => {
       const answer = await sign(await owner());
-      // Both keys are the service's own, and each stands on its own account.
+      // Both keys are the service's own, and each is on its own account.
       z.literal(await addr()).parse(answer.body.signature?.addr);
       return answer;
     },
@@ -65,11 +65,11 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>)
     codes: {
       InvalidMessage: async () => sign(await owner(), { body: { message: "00".repeat(40) } }),
       UnknownChain: async () => sign(await owner(), { body: { chainName: "nowhere" } }),
-      SigningRefused: async () => sign(await stranger(), { token: tokenOf(await owner()) }),
-      AccountNotReady: async () => sign(await stranger(), { token: await nobodysToken() }),
+      SigningRefused: async () => sign(await otherPerson(), { token: tokenOf(await owner()) }),
+      AccountNotReady: async () => sign(await otherPerson(), { token: await nobodysToken() }),
       AccountFrozen: async () => {
         const person = await frozen();
-        // The signer is told by a stream.
+        // The signer learns of it by a stream.
         for (let tries = 0; ; tries++) {
           const answer = await sign(person);
           if (answer.status !== 200 || tries > 50) return answer;

@@ -5,7 +5,17 @@ import { query } from "../../../security/token-forge.ts";
 import { logIn, newEmail, newPhone, type Person, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { type Answer, exchange } from "../exchange.ts";
-import { approve, ask, asking, exhausted, once, signed, tokenOf, undeployed, userKeyOf } from "../people.ts";
+import {
+  approve,
+  enrollmentBody,
+  exhausted,
+  once,
+  requestEnrollment,
+  signed,
+  tokenOf,
+  undeployed,
+  userKeyOf,
+} from "../people.ts";
 import { signedIn, twoFactorAuth } from "../resources.ts";
 import { type Provoked, type Rows, seenIn, unprovoked } from "../rows.ts";
 
@@ -22,27 +32,27 @@ const owner = once(signUpPerson);
 /** Somebody who has frozen the account, with a request that was there before. */
 const frozen = once(async () => {
   const person = await signUpPerson();
-  const asker = await ask(person);
-  await approve(person, asker);
-  const waiting = await ask(person);
+  const requester = await requestEnrollment(person);
+  await approve(person, requester);
+  const waiting = await requestEnrollment(person);
   await exchange("freezeAccount", { token: tokenOf(person) });
-  return { person, asker, waiting };
+  return { person, requester, waiting };
 });
-/** Requests of somebody whose earlier one is out of the way. */
-async function fresh(): Promise<{ person: Person; asker: Awaited<ReturnType<typeof ask>> }> {
+/** A new request of the owner. */
+async function fresh(): Promise<{ person: Person; requester: Awaited<ReturnType<typeof requestEnrollment>> }> {
   const person = await owner();
-  return { person, asker: await ask(person) };
+  return { person, requester: await requestEnrollment(person) };
 }
-/** A request that was decided, on an account that may ask again. */
+/** A request that was rejected, on an account that allows requests again. */
 async function rejected() {
-  const { person, asker } = await fresh();
-  await exchange("rejectTwoFactor", { token: tokenOf(person), name: asker.id });
+  const { person, requester } = await fresh();
+  await exchange("rejectTwoFactor", { token: tokenOf(person), name: requester.id });
   await exchange("reopenTwoFactor", { token: tokenOf(person) });
-  return { person, asker };
+  return { person, requester };
 }
 
 const request = async (change: object = {}, login: object = {}, headers: Record<string, string> = {}) => {
-  const body = await asking((await owner()).email, newPhone());
+  const body = await enrollmentBody((await owner()).email, newPhone());
   return exchange("requestTwoFactor", {
     body: { ...body, request: { ...body.request, ...login }, ...change },
     headers,
@@ -52,7 +62,7 @@ const withKey = (change: object) => request({ userKey: { ...userKeyOf(newPhone()
 
 /** The same request again, under its key, after `between`. */
 async function repeated(between: (id: string) => Promise<unknown>, change: object = {}): Promise<Answer> {
-  const body = await asking((await owner()).email, newPhone());
+  const body = await enrollmentBody((await owner()).email, newPhone());
   const headers = { "idempotency-key": randomUUID() };
   const first = await exchange("requestTwoFactor", { body, headers });
   await between(first.body.twoFactorAuth.id);
@@ -62,8 +72,8 @@ async function repeated(between: (id: string) => Promise<unknown>, change: objec
 const finish = (token: string, id: string) =>
   exchange("finishTwoFactor", { token, body: { twoFactorAuthRequestId: id } });
 
-/** Asks until the chain has sealed, and no faster than it may. */
-async function finishPatiently(token: string, id: string): Promise<Answer> {
+/** Repeats the request until the chain has sealed, at the allowed rate. */
+async function finishOnceSealed(token: string, id: string): Promise<Answer> {
   for (;;) {
     const answer = await finish(token, id);
     if (answer.status !== 429 && answer.body.error !== "TwoFactorAuthPending") return answer;
@@ -87,8 +97,8 @@ const ofOne = (operationId: string, body?: object): Partial<Record<Reason, Provo
 });
 const notPending = (operationId: string, body?: object): Partial<Record<Reason, Provoked>> => ({
   TwoFactorAuthNotPending: async () => {
-    const { person, asker } = await rejected();
-    return exchange(operationId, { token: tokenOf(person), name: asker.id, ...(body && { body }) });
+    const { person, requester } = await rejected();
+    return exchange(operationId, { token: tokenOf(person), name: requester.id, ...(body && { body }) });
   },
 });
 
@@ -113,7 +123,7 @@ export const newDevice: Rows = {
       TwoFactorAuthClosed: async () => {
         const person = await signUpPerson();
         for (let times = 0; times < 3; times++) {
-          await exchange("rejectTwoFactor", { token: tokenOf(person), name: (await ask(person)).id });
+          await exchange("rejectTwoFactor", { token: tokenOf(person), name: (await requestEnrollment(person)).id });
         }
         return request({}, await logIn(person.email));
       },
@@ -128,32 +138,32 @@ export const newDevice: Rows = {
   },
   finishTwoFactor: {
     success: async () => {
-      const { person, asker } = await fresh();
-      await approve(person, asker);
-      return finishPatiently(asker.ephemeral, asker.requestId);
+      const { person, requester } = await fresh();
+      await approve(person, requester);
+      return finishOnceSealed(requester.ephemeral, requester.requestId);
     },
     answer: signedIn,
     codes: {
-      TwoFactorAuthNotFound: async () => finish((await fresh()).asker.ephemeral, randomUUID()),
+      TwoFactorAuthNotFound: async () => finish((await fresh()).requester.ephemeral, randomUUID()),
       TwoFactorAuthPending: async () => {
-        const { asker } = await fresh();
-        return finish(asker.ephemeral, asker.id);
+        const { requester } = await fresh();
+        return finish(requester.ephemeral, requester.id);
       },
       TwoFactorAuthRejected: async () => {
-        const { asker } = await rejected();
-        return finish(asker.ephemeral, asker.id);
+        const { requester } = await rejected();
+        return finish(requester.ephemeral, requester.id);
       },
       TwoFactorAuthExpired: seenIn("tests/e2e/ephemeral-token.test.ts"),
       TwoFactorAuthFinished: seenIn("tests/e2e/new-device.test.ts"),
       TwoFactorAuthFailed: MESSAGES,
       RateLimited: async () => {
-        const { asker } = await fresh();
-        const answers = await Promise.all([1, 2, 3, 4].map(() => finish(asker.ephemeral, asker.id)));
+        const { requester } = await fresh();
+        const answers = await Promise.all([1, 2, 3, 4].map(() => finish(requester.ephemeral, requester.id)));
         return answers.find(({ status }) => status === 429) ?? answers[0]!;
       },
       AccountFrozen: async () => {
-        const { asker } = await frozen();
-        return finishPatiently(asker.ephemeral, asker.id);
+        const { requester } = await frozen();
+        return finishOnceSealed(requester.ephemeral, requester.id);
       },
       PleaseRegisterKey: FINISHING,
       DeviceConflict: seenIn("services/device/src/domain/devices/register-device.test.ts"),
@@ -180,72 +190,72 @@ export const twoFactor: Rows = {
   },
   getTwoFactor: {
     success: async () => {
-      const { person, asker } = await fresh();
-      return exchange("getTwoFactor", { token: tokenOf(person), name: asker.requestId });
+      const { person, requester } = await fresh();
+      return exchange("getTwoFactor", { token: tokenOf(person), name: requester.requestId });
     },
     answer: z.strictObject({ twoFactorAuth }),
     codes: ofOne("getTwoFactor"),
   },
   redirectTwoFactor: {
     success: async () => {
-      const { person, asker } = await fresh();
+      const { person, requester } = await fresh();
       const { publicKey } = (await secondPhone(person)).deviceKey;
       const { id } = (await person.client.devices()).find((device) => device.publicKey === publicKey)!;
-      return exchange("redirectTwoFactor", { token: tokenOf(person), name: asker.id, body: { destDeviceId: id } });
+      return exchange("redirectTwoFactor", { token: tokenOf(person), name: requester.id, body: { destDeviceId: id } });
     },
     answer: z.strictObject({ twoFactorAuth }),
     codes: {
       ...ofOne("redirectTwoFactor", { destDeviceId: randomUUID() }),
       ...notPending("redirectTwoFactor", { destDeviceId: randomUUID() }),
       DeviceNotFound: async () => {
-        const { person, asker } = await fresh();
+        const { person, requester } = await fresh();
         const body = { destDeviceId: randomUUID() };
-        return exchange("redirectTwoFactor", { token: tokenOf(person), name: asker.id, body });
+        return exchange("redirectTwoFactor", { token: tokenOf(person), name: requester.id, body });
       },
     },
   },
   rejectTwoFactor: {
     success: async () => {
-      const { person, asker } = await fresh();
-      const answer = await exchange("rejectTwoFactor", { token: tokenOf(person), name: asker.id });
+      const { person, requester } = await fresh();
+      const answer = await exchange("rejectTwoFactor", { token: tokenOf(person), name: requester.id });
       await exchange("reopenTwoFactor", { token: tokenOf(person) });
       return answer;
     },
     codes: {
       ...ofOne("rejectTwoFactor"),
       TwoFactorAuthNotPending: async () => {
-        const { person, asker } = await fresh();
-        await approve(person, asker);
-        return exchange("rejectTwoFactor", { token: tokenOf(person), name: asker.id });
+        const { person, requester } = await fresh();
+        await approve(person, requester);
+        return exchange("rejectTwoFactor", { token: tokenOf(person), name: requester.id });
       },
     },
   },
   approveTwoFactor: {
     success: async () => {
-      const { person, asker } = await fresh();
-      return approve(person, asker);
+      const { person, requester } = await fresh();
+      return approve(person, requester);
     },
     codes: {
       ...ofOne("approveTwoFactor", { txId: "ab".repeat(32) }),
       ...notPending("approveTwoFactor", { txId: "ab".repeat(32) }),
       MessageRenewed: async () => {
-        const { person, asker } = await fresh();
-        const signature = await signed(person, asker.message);
+        const { person, requester } = await fresh();
+        const signature = await signed(person, requester.message);
         // The server key's sequence number moves.
         await secondPhone(person);
-        return report(person, asker.id, { signature });
+        return report(person, requester.id, { signature });
       },
       InvalidSignature: async () => {
-        const { person, asker } = await fresh();
-        return report(person, asker.id, { signature: await signed(newPhone(), asker.message) });
+        const { person, requester } = await fresh();
+        return report(person, requester.id, { signature: await signed(newPhone(), requester.message) });
       },
       TransactionMismatch: async () => {
-        const { person, asker } = await fresh();
-        return report(person, asker.id, { txId: person.signedUp.transaction.id });
+        const { person, requester } = await fresh();
+        return report(person, requester.id, { txId: person.signedUp.transaction.id });
       },
       TransactionPending: async () => {
-        const { person, asker } = await fresh();
-        return report(person, asker.id, { txId: "ab".repeat(32) });
+        const { person, requester } = await fresh();
+        return report(person, requester.id, { txId: "ab".repeat(32) });
       },
       AccountFrozen: async () => {
         const { person, waiting } = await frozen();
