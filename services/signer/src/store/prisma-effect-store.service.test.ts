@@ -50,7 +50,7 @@ it("of racing effects through two replicas the limits let so many through, and n
   const sessionId = uuidv7(clock);
   const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
   const refused = await Promise.all(
-    Array.from({ length: 40 }, (_, i) => {
+    Array.from({ length: 12 }, (_, i) => {
       const effects: Effect[] = [
         { kind: "recovery-key", key: key() },
         { kind: "revocation", publicKey: key().publicKey },
