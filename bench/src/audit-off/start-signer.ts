@@ -8,10 +8,13 @@ import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** What of a batch is committed: what it counts and reserves, or nothing at all. */
+/** The part of a batch that is committed: its counts and reservations, or nothing. */
 export type Stored = "charges" | "nothing";
 
-/** A second signer on the stack's database and keys, that keeps no records: settings as the first one's, ports of its own. */
+/**
+ * Starts a second signer on the stack's database and keys that keeps no records, with the first one's settings
+ * and its own ports.
+ */
 export async function startSignerWithoutAudit(
   stack: Stack,
   stored: Stored,
@@ -30,12 +33,7 @@ export async function startSignerWithoutAudit(
     BENCH_STORE: stored,
   };
   delete env.SIGNER_AUDIT_CHECKPOINT_FILE;
-  const args = [
-    ...NODE_FLAGS.signer,
-    "--import",
-    join(import.meta.dirname, "register.ts"),
-    join(root, "services/signer/src/main.ts"),
-  ];
+  const args = [...NODE_FLAGS.signer, join(import.meta.dirname, "signer.ts")];
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
   process.once("exit", () => child.kill());
   for (;;) {

@@ -1,19 +1,13 @@
 import { payloadMessage } from "@countersign/flow";
 import { verifyUserSignatureInPool } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey, RelyingParty } from "@countersign/keys";
+import type { Approval } from "../policy/effects.ts";
 import { deviceSignatures } from "../policy/paymaster-rules.ts";
 import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import { addedUserKey, sameHolder } from "../policy/template.ts";
 import { findAdded } from "../policy/user-keys.ts";
 import type { FactSources } from "./load-facts.ts";
-
-/** The key of the account that approves what the paymaster is to pay for. */
-export interface Approval {
-  readonly isRecoveryKey: boolean;
-  /** When it came to the account; loaded where a user key is added. */
-  readonly approverSince: Date | undefined;
-}
 
 /** A key that may approve. */
 export interface Candidate {

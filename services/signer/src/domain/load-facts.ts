@@ -1,8 +1,9 @@
-import type { Clock } from "@countersign/core";
+import type { Clock, VerifiedToken } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { type Binding, requireOwnAccount, serverKeyOf } from "../policy/account.ts";
 import { type ChainPolicy, referenceSeconds, wantedServerKeyVersion } from "../policy/chain.ts";
+import { endOfFreeze } from "../policy/effects.ts";
 import type { HistoryFacts } from "../policy/history-rules.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RequestFacts, ServiceKeys } from "../policy/request-facts.ts";
@@ -11,9 +12,16 @@ import { readTemplate, revokesAnotherKey, type Template } from "../policy/templa
 import type { DelayPolicy } from "../policy/time-lock.ts";
 import { ageOfKey, findAdded } from "../policy/user-keys.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
-import { endOfFreeze } from "./effects.ts";
 import type { AddedKeys, BindingStore, RecoveryKeys, RevokedKeys, SignedTemplates } from "./ports.ts";
-import type { SignCommand } from "./sign-transaction.ts";
+
+/** Who requests a signature, and for which chain. */
+export interface RequestOrigin {
+  readonly token: VerifiedToken;
+  /** The name in the caller's certificate. */
+  readonly caller: string;
+  /** Empty unless the account has the same address on two chains. */
+  readonly chainName: string;
+}
 
 /** Sources of the facts about a request for a signature with a user's token. */
 export interface FactSources {
@@ -40,7 +48,7 @@ export interface FactSources {
  */
 export async function loadFacts(
   sources: FactSources,
-  { token, caller, chainName }: SignCommand,
+  { token, caller, chainName }: RequestOrigin,
   message: DecodedMessage,
   policy: Policy,
 ): Promise<RequestFacts> {

@@ -1,8 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
+import type { Effect } from "../policy/effects.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 import type { AddedKey } from "../policy/user-keys.ts";
-import type { Effect } from "./effects.ts";
 
 export type AccountOnChain = Pick<Binding, "accountId" | "chainName">;
 

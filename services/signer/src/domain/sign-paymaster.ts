@@ -1,14 +1,15 @@
 import type { PasskeySettings } from "@countersign/keys";
 import { paymasterVersion } from "../policy/chain.ts";
+import { effectsOfPaymaster } from "../policy/effects.ts";
 import { HISTORY_RULES } from "../policy/history-rules.ts";
 import { ENVELOPE_RULES, PAYMASTER_RULES } from "../policy/paymaster-rules.ts";
 import { evaluate } from "../policy/rule.ts";
 import { checkCustomScript } from "../policy/script/check-script.ts";
 import { requesterOf, type SignedMessage } from "./decide.ts";
-import { effectsOfPaymaster, recordEffects } from "./effects.ts";
 import { findApproval } from "./find-approval.ts";
 import { loadFacts, loadHistory } from "./load-facts.ts";
 import { passTimeLock } from "./pass-time-lock.ts";
+import { recordEffects } from "./record-effects.ts";
 import type { SignCommand, SigningPorts } from "./sign-transaction.ts";
 
 export interface SignPaymasterPorts extends SigningPorts {

@@ -1,26 +1,21 @@
-import type { VerifiedToken } from "@countersign/core";
 import type { Reserve } from "../budget/reserve.ts";
 import { serverKeyOf } from "../policy/account.ts";
 import type { BackendCheck } from "../policy/backends.ts";
+import { effectsOfTransaction } from "../policy/effects.ts";
 import { HISTORY_RULES } from "../policy/history-rules.ts";
 import { evaluate } from "../policy/rule.ts";
 import { checkCustomScript } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { TRANSACTION_RULES } from "../policy/transaction-rules.ts";
 import { type Decide, requesterOf, type SignedMessage } from "./decide.ts";
-import { effectsOfTransaction, recordEffects } from "./effects.ts";
-import { type FactSources, loadFacts, loadHistory } from "./load-facts.ts";
+import { type FactSources, loadFacts, loadHistory, type RequestOrigin } from "./load-facts.ts";
 import { passTimeLock, type TimeLocking } from "./pass-time-lock.ts";
 import type { EffectStore } from "./ports.ts";
+import { recordEffects } from "./record-effects.ts";
 
 /** A user's message for a key of the service. */
-export interface SignCommand {
+export interface SignCommand extends RequestOrigin {
   readonly message: Uint8Array;
-  /** Empty unless the account has the same address on two chains. */
-  readonly chainName: string;
-  readonly token: VerifiedToken;
-  /** The name in the caller's certificate. */
-  readonly caller: string;
 }
 
 export interface SigningPorts extends FactSources, TimeLocking {

@@ -2,6 +2,7 @@ import { decodeMessage, envelopeMessage, payloadMessage, voidPayload } from "@co
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, expect, it } from "vitest";
+import { MAX_OPEN_TEMPLATES_PER_SESSION } from "../policy/effects.ts";
 import { addition } from "../testing/key-addition-fixture.ts";
 import { memoryEffects } from "../testing/memory-effects.ts";
 import {
@@ -23,7 +24,6 @@ import {
   uses,
   verifies,
 } from "../testing/policy-fixture.ts";
-import { MAX_OPEN_TEMPLATES_PER_SESSION } from "./effects.ts";
 import { signTransaction } from "./sign-transaction.ts";
 import { signVoid } from "./sign-void.ts";
 

@@ -1,7 +1,7 @@
 import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeAll, expect, it } from "vitest";
-import type { KeyAddition } from "../domain/effects.ts";
+import type { KeyAddition } from "../policy/effects.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaAddedKeys } from "./prisma-added-keys.ts";
 import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";

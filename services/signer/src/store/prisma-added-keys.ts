@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
-import type { KeyAddition } from "../domain/effects.ts";
 import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
+import type { KeyAddition } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
 import type { Prisma } from "./generated/client.ts";
 

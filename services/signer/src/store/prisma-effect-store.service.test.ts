@@ -1,7 +1,7 @@
 import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { expect, it } from "vitest";
-import type { Effect } from "../domain/effects.ts";
+import type { Effect } from "../policy/effects.ts";
 import { someBinding } from "../testing/binding-fixture.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";

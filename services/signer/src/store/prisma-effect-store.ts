@@ -1,7 +1,7 @@
-import type { Effect } from "../domain/effects.ts";
 import type { EffectStore } from "../domain/ports.ts";
 import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
+import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { prismaAddedKeys } from "./prisma-added-keys.ts";
 import type { PrismaBindingStore } from "./prisma-binding-store.ts";

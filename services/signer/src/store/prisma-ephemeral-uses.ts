@@ -1,4 +1,4 @@
-import type { Effect } from "../domain/effects.ts";
+import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;

@@ -1,6 +1,6 @@
 import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
-import type { SequenceNumberUse } from "../domain/effects.ts";
+import type { SequenceNumberUse } from "../policy/effects.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { prismaSignedTemplates, pruneSignedTemplates, recordSequenceNumber } from "./prisma-signed-templates.ts";

@@ -1,6 +1,6 @@
-import type { SequenceNumberUse } from "../domain/effects.ts";
 import type { SignedTemplates } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
+import type { SequenceNumberUse } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
 const MAX_BIGINT = 2n ** 63n - 1n;

@@ -1,6 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
-import type { KeyAddition } from "../domain/effects.ts";
 import type { AccountOnChain, RevokedKeys } from "../domain/ports.ts";
+import type { KeyAddition } from "../policy/effects.ts";
 import { type AddedKey, findAdded } from "../policy/user-keys.ts";
 
 /** User keys of one account in memory. */

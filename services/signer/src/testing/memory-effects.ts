@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
-import type { Effect, KeyAddition, SequenceNumberUse } from "../domain/effects.ts";
 import type { EffectStore } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
+import type { Effect, KeyAddition, SequenceNumberUse } from "../policy/effects.ts";
 
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 

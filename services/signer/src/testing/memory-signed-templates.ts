@@ -1,5 +1,5 @@
-import type { SequenceNumberUse } from "../domain/effects.ts";
 import type { SignedTemplates } from "../domain/ports.ts";
+import type { SequenceNumberUse } from "../policy/effects.ts";
 
 type Account = Parameters<SignedTemplates["has"]>[0];
 

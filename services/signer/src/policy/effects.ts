@@ -1,12 +1,16 @@
 import { MAX_STATE_AGE_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { referenceSeconds } from "../policy/chain.ts";
-import { refusal } from "../policy/refusal.ts";
-import type { RequestFacts } from "../policy/request-facts.ts";
-import { MAX_EPHEMERAL_USES } from "../policy/scope.ts";
-import { addedRecoveryKey, addedUserKey } from "../policy/template.ts";
-import type { Approval } from "./find-approval.ts";
-import type { EffectStore } from "./ports.ts";
+import { referenceSeconds } from "./chain.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import { MAX_EPHEMERAL_USES } from "./scope.ts";
+import { addedRecoveryKey, addedUserKey } from "./template.ts";
+
+/** The key of the account that approves what the paymaster is to pay for. */
+export interface Approval {
+  readonly isRecoveryKey: boolean;
+  /** When it came to the account; loaded where a user key is added. */
+  readonly approverSince: Date | undefined;
+}
 
 /** The addition of a user key, as the paymaster signs it. */
 export interface KeyAddition {
@@ -116,38 +120,4 @@ export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now:
     ...(key ? [{ kind: "key-addition", key, source, renewableSince, approverSince } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];
-}
-
-/** The error for an effect whose limit or condition the database refused. */
-function refusalOf(effect: Effect) {
-  switch (effect.kind) {
-    case "sequence-number": {
-      const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
-      return refusal("TooManyOpenTemplates", detail);
-    }
-    case "key-addition":
-      return refusal(
-        "BadTemplateArguments",
-        "the key may be on the account already: an older device must approve its addition",
-      );
-    case "ephemeral-use":
-      return refusal("OutsideEphemeralScope", `this token was used ${effect.limit} times`);
-    default:
-      throw new Error(`the effect ${effect.kind} has no condition`);
-  }
-}
-
-/**
- * Writes the effects before the signature leaves: all of them, or none. Errors: SigningRefused
- * (TooManyOpenTemplates, BadTemplateArguments, OutsideEphemeralScope).
- */
-export async function recordEffects(
-  store: EffectStore,
-  { account }: RequestFacts,
-  effects: readonly Effect[],
-  now: Date,
-): Promise<void> {
-  if (effects.length === 0) return;
-  const refused = await store.record(account, effects, now);
-  if (refused) throw refusalOf(refused);
 }

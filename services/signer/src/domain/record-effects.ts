@@ -1,0 +1,38 @@
+import type { Effect } from "../policy/effects.ts";
+import { refusal } from "../policy/refusal.ts";
+import type { RequestFacts } from "../policy/request-facts.ts";
+import type { EffectStore } from "./ports.ts";
+
+/** The error for an effect whose limit or condition the database refused. */
+function refusalOf(effect: Effect) {
+  switch (effect.kind) {
+    case "sequence-number": {
+      const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
+      return refusal("TooManyOpenTemplates", detail);
+    }
+    case "key-addition":
+      return refusal(
+        "BadTemplateArguments",
+        "the key may be on the account already: an older device must approve its addition",
+      );
+    case "ephemeral-use":
+      return refusal("OutsideEphemeralScope", `this token was used ${effect.limit} times`);
+    default:
+      throw new Error(`the effect ${effect.kind} has no condition`);
+  }
+}
+
+/**
+ * Writes the effects before the signature leaves: all of them, or none. Errors: SigningRefused
+ * (TooManyOpenTemplates, BadTemplateArguments, OutsideEphemeralScope).
+ */
+export async function recordEffects(
+  store: EffectStore,
+  { account }: RequestFacts,
+  effects: readonly Effect[],
+  now: Date,
+): Promise<void> {
+  if (effects.length === 0) return;
+  const refused = await store.record(account, effects, now);
+  if (refused) throw refusalOf(refused);
+}
