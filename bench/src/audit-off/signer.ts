@@ -5,8 +5,8 @@ import { startSigner } from "../../../services/signer/src/start-signer.ts";
 const NO_RECORDS = { records: [], signature: new Uint8Array() };
 
 /**
- * Commits the counts and reservations of a batch, but none of its records; with BENCH_STORE=nothing it answers
- * without a commit. Only for measuring what records cost.
+ * Commits the counts and reservations of a batch, but none of its records; with BENCH_STORE=nothing it commits
+ * nothing. Only for measuring what records cost.
  */
 const withoutRecords = (store: AuditStore): AuditStore => ({
   ...store,

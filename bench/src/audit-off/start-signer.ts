@@ -12,8 +12,8 @@ const root = join(import.meta.dirname, "../../..");
 export type Stored = "charges" | "nothing";
 
 /**
- * Starts a second signer on the stack's database and keys that keeps no records, with the first one's settings
- * and its own ports.
+ * Starts a second signer on the stack's database and keys that keeps no records, with the settings of the
+ * first one and its own ports.
  */
 export async function startSignerWithoutAudit(
   stack: Stack,

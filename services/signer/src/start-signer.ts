@@ -33,8 +33,8 @@ import { openStores } from "./store/open-stores.ts";
 import { startVault } from "./vault/index.ts";
 
 /**
- * Constructs the signer in this process. `wrapAuditStore` is for the benchmark, which measures what records cost;
- * no setting leads to it.
+ * Constructs the signer in this process. `wrapAuditStore` is for the benchmark, which measures what records
+ * cost; no setting leads to it.
  */
 export async function startSigner(
   process: ServiceProcess,
