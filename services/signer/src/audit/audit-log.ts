@@ -274,7 +274,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
         // Whether it committed is unknown: nothing of it leaves, and nothing may follow it.
         head = undefined;
         if (cause instanceof AuditHeadMovedError) options.onAlarm?.();
-        logger.error({ err: cause }, "audit records could not be written");
+        logger.error({ err: cause }, "audit records could not be written; their signatures are not returned");
         for (const { reject } of batch) reject(new AppError("Unavailable", { cause }));
       }
     }

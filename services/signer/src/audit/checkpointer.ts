@@ -269,7 +269,7 @@ export function startCheckpointer(options: CheckpointerOptions) {
     } catch (err) {
       if (err instanceof CheckpointForkError) alarm({ err }, "the database's checkpoints are not those of the file");
       // Signing goes on: records are durable without a checkpoint, and the next one covers them.
-      else logger.warn({ err }, "no checkpoint of the audit log could be made");
+      else logger.warn({ err }, "a checkpoint of the audit log failed; will retry");
     }
     if (performance.now() - lastGood > stalledMs) alarm({}, "no checkpoint of the audit log can be made for minutes");
   }

@@ -24,7 +24,7 @@ export interface ProvenRecord {
   readonly checkpointTime: string;
 }
 
-const UNREADABLE = "the record is none";
+const UNREADABLE = "the record is not readable";
 
 /**
  * Checks a proof with nothing but the audit key's public halves. Returns what it proves, or what is wrong
@@ -41,7 +41,7 @@ export function verifyProof(proof: ProofToVerify, keys: AuditPublicKeys): Proven
   const [, chainId, sequenceText, time, , , , , , messageHash, , verdict] = fields.map(String) as string[];
   const sequence = Number(sequenceText);
   const checkpoint = parseCheckpoint(proof.checkpoint);
-  if (!checkpoint) return "the checkpoint is none";
+  if (!checkpoint) return "the checkpoint is not readable";
   const signed = { text: proof.checkpoint, signature: proof.checkpointSignature };
   if (!verifyAuditSignature(signed, checkpoint.keyVersion, keys)) return "the audit key has not signed the checkpoint";
   const head = checkpoint.heads.find((each) => each.chainId === chainId);

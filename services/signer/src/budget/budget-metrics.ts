@@ -46,14 +46,14 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
   });
   const limit = new Gauge({
     name: "countersign_signer_budget_limit",
-    help: "What a budget has for its window; fees in FLOW",
+    help: "Limit of a budget in its window; fees in FLOW",
     labelNames: LABELS,
     registers,
   });
 
   const underestimated = new Counter({
     name: "countersign_signer_budget_underestimated_total",
-    help: "Transactions that took more than was reserved for them: the policy's prices are too low",
+    help: "Transactions that used more than was reserved for them: the policy's prices are too low",
     registers,
   });
 
@@ -72,9 +72,12 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
       }
     }
   }
-  const look = () => refresh().catch((err) => logger.warn({ err }, "the budgets' gauges stay as they were"));
-  void look();
-  const timer = setInterval(look, intervalMs).unref();
+  const tryRefresh = () =>
+    refresh().catch((err) =>
+      logger.warn({ err }, "the use of budgets could not be read; the metrics keep their last values"),
+    );
+  void tryRefresh();
+  const timer = setInterval(tryRefresh, intervalMs).unref();
 
   return {
     onBudgetExceeded: (window: BudgetWindow) => refused.inc({ scope: readWindowId(window.id).scope }),

@@ -20,7 +20,9 @@ export const deriveServerKeys =
   async (chainName: string, accountIds: readonly string[]): Promise<ServerKeys> => {
     const version = wantedServerKeyVersion(chain(chainName));
     if (accountIds.length === 0 || accountIds.length > MAX_ACCOUNTS_PER_CREATION) {
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/accountIds", detail: "one to ten" }] });
+      throw new AppError("InvalidRequest", {
+        fields: [{ pointer: "/accountIds", detail: `one to ${MAX_ACCOUNTS_PER_CREATION} account ids` }],
+      });
     }
     const keyOf = (accountId: string) => vault.publicKey({ role: "server", chainName, accountId, version });
     return { version, publicKeys: await Promise.all(accountIds.map(keyOf)) };

@@ -67,7 +67,7 @@ export const explain =
       const parties = `authorizers ${authorizers.join(", ")}; proposer ${proposalKey.address}; payer ${payer}`;
       detail = `${operation}; script ${scriptHash}; ${parties}; gas limit ${gasLimit}; policy ${policy.version}`;
       checkSwitch(operation, policy);
-      if (operation === "creation") return { kind, refusalReason: "", detail: `accounts are created; ${detail}` };
+      if (operation === "creation") return { kind, refusalReason: "", detail: `creation of accounts; ${detail}` };
       if (authorizers.length > 1) throw refusal("MoreThanOneAuthorizer", "the account must be the only authorizer");
       if (authorizers.length === 0) throw refusal("NotYourAccount", "the message has no authorizer");
       const paymasters = new Set([...chains.values()].map(({ paymaster }) => paymaster.address));

@@ -25,6 +25,6 @@ export async function startParser(module: object, glue: string, broken: () => vo
   go.exit = broken;
   go.run(await WebAssembly.instantiate(module, go.importObject)).then(broken, broken);
   const { countersignParseCadence } = globalThis as { countersignParseCadence?: Parse };
-  if (!countersignParseCadence) throw new Error("the module is not our parser");
+  if (!countersignParseCadence) throw new Error("the WebAssembly module is not the Cadence parser");
   return countersignParseCadence;
 }

@@ -31,7 +31,7 @@ function stateOf(file: string): string {
     const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
     return [ino, size, mtimeNs, ctimeNs].join();
   } catch {
-    return "out of reach";
+    return "unreadable";
   }
 }
 

@@ -14,12 +14,12 @@ export function startPolicies(
   const registers = [metrics.registry];
   const refused = new Counter({
     name: "countersign_signer_policy_refused_total",
-    help: "Policy files that were none; the old policy stayed",
+    help: "Policy files that were not valid; the old policy stays in effect",
     registers,
   });
   const version = new Gauge({
     name: "countersign_signer_policy",
-    help: "1 for the policy that decides",
+    help: "1 for the policy in effect",
     labelNames: ["version"] as const,
     registers,
   });
@@ -32,7 +32,10 @@ export function startPolicies(
     },
     onRefused: (err) => {
       refused.inc();
-      logger.error({ err, event: "policy-refused" }, "the new policy file is refused, the old policy stays");
+      logger.error(
+        { err, event: "policy-refused" },
+        "the new policy file is not valid; the old policy stays in effect",
+      );
     },
   });
   process.on("SIGHUP", source.reload);

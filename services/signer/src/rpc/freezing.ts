@@ -2,8 +2,7 @@ import { bytesToHex } from "@countersign/keys";
 import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import type { Handlers } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
-import { requireAccountIds, requireLength } from "./requests.ts";
-import { signedToProto } from "./signed-messages.ts";
+import { requireAccountIds, requireLength, signedToProto } from "./messages.ts";
 
 /** signer.v1.Freezing */
 export const freezingRpcs = ({ signVoid }: Pick<Commands, "signVoid">): Handlers<FreezingService> => ({

@@ -2,7 +2,6 @@ import { createPlainQueries, createPrismaAdapter, listenPostgres } from "@counte
 import type { ServiceProcess } from "@countersign/runtime";
 import { PrismaClient } from "./generated/client.ts";
 import { withPlainQueries } from "./plain-prisma.ts";
-import { prismaAddedKeys } from "./prisma-added-keys.ts";
 import { prismaAuditReader } from "./prisma-audit-reader.ts";
 import { prismaAuditStore, pruneSignatureCounts } from "./prisma-audit-store.ts";
 import { prismaBindingStore } from "./prisma-binding-store.ts";
@@ -10,8 +9,7 @@ import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
 import { pruneEphemeralUses } from "./prisma-ephemeral-uses.ts";
-import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
-import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 import { prismaSignedTemplates, pruneSignedTemplates } from "./prisma-signed-templates.ts";
@@ -34,7 +32,7 @@ export function openStores(
    * With connections of its own, so that reads of bindings and writes of records do not wait for each other.
    */
   const openPlain = (name: string) => {
-    const queries = createPlainQueries(databaseUrl, (err) => logger.warn({ err }, "lost Postgres"));
+    const queries = createPlainQueries(databaseUrl, (err) => logger.warn({ err }, "a connection to Postgres was lost"));
     onClose(name, () => queries.close());
     return withPlainQueries(prisma, queries);
   };

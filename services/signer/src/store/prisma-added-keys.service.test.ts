@@ -3,8 +3,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { beforeAll, expect, it } from "vitest";
 import type { KeyAddition } from "../policy/effects.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
-import { prismaAddedKeys } from "./prisma-added-keys.ts";
-import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaAddedKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
 let one: ReturnType<typeof prismaAddedKeys>;

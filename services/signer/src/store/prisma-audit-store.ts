@@ -9,12 +9,17 @@ import {
 import type { AuditRecord } from "../audit/record.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { chargeRows, lockBudgets, removeEmpty } from "./prisma-budget-charge.ts";
-import { sqlState } from "./sql-state.ts";
 
 type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;
 
 /** Raised by over_limit() of the migrations. */
 const OVER_LIMIT = "CS001";
+
+/** The SQLSTATE that Postgres gave, through what Prisma makes of it; undefined where it gave none. */
+function sqlState(error: unknown): string | undefined {
+  const { meta } = (error ?? {}) as { meta?: { driverAdapterError?: { cause?: { originalCode?: string } } } };
+  return meta?.driverAdapterError?.cause?.originalCode;
+}
 
 /** Audit chains in Postgres. */
 export function prismaAuditStore(prisma: PrismaClient): AuditStore {

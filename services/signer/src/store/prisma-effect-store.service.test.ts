@@ -5,8 +5,7 @@ import type { Effect } from "../policy/effects.ts";
 import { someBinding } from "../testing/binding-fixture.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
-import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
-import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSignedTemplates } from "./prisma-signed-templates.ts";
 
 const bindings = { forget: () => undefined };

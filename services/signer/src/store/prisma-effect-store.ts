@@ -3,11 +3,9 @@ import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { prismaAddedKeys } from "./prisma-added-keys.ts";
 import type { PrismaBindingStore } from "./prisma-binding-store.ts";
 import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
-import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
-import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { recordSequenceNumber } from "./prisma-signed-templates.ts";
 
 /** The database refused an effect: rolls the transaction back. */

@@ -2,7 +2,7 @@ import { uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { expect, it } from "vitest";
 import { clock, replicas } from "../testing/store-fixture.ts";
-import { prismaRevokedKeys } from "./prisma-revoked-keys.ts";
+import { prismaRevokedKeys } from "./prisma-key-history.ts";
 
 it("what one replica remembers the others know, by account and chain, whichever y", async () => {
   const [one, other] = [prismaRevokedKeys(replicas[0]), prismaRevokedKeys(replicas[1])];

@@ -1,6 +1,6 @@
 import type { SignedCreations } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
-import { creationRows } from "./prisma-added-keys.ts";
+import { creationRows } from "./prisma-key-history.ts";
 
 /** Signed creations in Postgres: what one replica has signed every other one binds. */
 export const prismaSignedCreations = (prisma: PrismaClient): SignedCreations => ({

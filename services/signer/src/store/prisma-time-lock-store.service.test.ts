@@ -3,7 +3,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { TimeLock } from "../policy/time-lock.ts";
 import { clock, prisma } from "../testing/store-fixture.ts";
-import { prismaRecoveryKeys } from "./prisma-recovery-keys.ts";
+import { prismaRecoveryKeys } from "./prisma-key-history.ts";
 import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 
 const later = (ms: number) => new Date(clock.now().getTime() + ms);

@@ -32,7 +32,7 @@ export function awsKms({ region, endpoint }: AwsKmsOptions): KeyHolder {
       const { Signature } = await client.send(new SignCommand(input), signal()).catch((cause: unknown) => {
         throw holderUnavailable(cause);
       });
-      if (!Signature) throw holderUnavailable(new Error("an answer without a signature"));
+      if (!Signature) throw holderUnavailable(new Error("AWS KMS answered without a signature"));
       return parseSignature(Signature);
     },
     close: () => client.destroy(),

@@ -85,7 +85,7 @@ export function gcpKms(options: GcpKmsOptions): KeyHolder {
         digestCrc32c: String(crc32c(digest)),
       };
       const { signature, signatureCrc32c, name } = await ask(`${id}:asymmetricSign`, signAnswer, body);
-      if (name !== id) throw holderUnavailable(new Error("an answer of another key"));
+      if (name !== id) throw holderUnavailable(new Error("Google Cloud KMS answered for another key"));
       const der = Buffer.from(signature, "base64");
       requireChecksum(der, signatureCrc32c);
       return parseSignature(der);

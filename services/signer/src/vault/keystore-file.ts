@@ -60,7 +60,7 @@ export function readKeystore(file: string, passphrase: string): KeystoreContent 
     return keystoreContent.parse(JSON.parse(plain.toString("utf8")));
   } catch {
     // The cause may quote what was decrypted.
-    throw new KeystoreError(`the keystore ${file} cannot be opened: damaged, or another passphrase`);
+    throw new KeystoreError(`the keystore ${file} cannot be opened: it is damaged, or the passphrase is wrong`);
   }
 }
 
@@ -113,7 +113,7 @@ function withLock<T>(file: string, change: () => T): T {
   try {
     closeSync(openSync(lock, "wx", 0o600));
   } catch {
-    throw new KeystoreError(`${lock} exists: another command is at work, or one was killed (then remove it)`);
+    throw new KeystoreError(`${lock} exists: another command is running, or was killed (then remove the file)`);
   }
   try {
     return change();

@@ -122,7 +122,7 @@ export async function openPkcs11({ module, tokenLabel, pin }: Pkcs11Options): Pr
     );
     data.fill(0);
     check("C_Sign", code);
-    if (length.readBigUInt64LE() !== 64n) throw new Error("a signature of another length");
+    if (length.readBigUInt64LE() !== 64n) throw new Error("the token returned a signature that has not 64 bytes");
     return signature;
   }
 
@@ -164,6 +164,6 @@ function openSession(api: ReturnType<typeof load>, tokenLabel: string): bigint {
 /** An OCTET STRING around the uncompressed point. */
 function pointOf(value: Buffer): PublicKey {
   if (value.length !== 67 || value[0] !== 4 || value[1] !== 65 || value[2] !== 4)
-    throw new KeyHolderError("the token's public key is no uncompressed point");
+    throw new KeyHolderError("the token's public key is not an uncompressed point");
   return parsePublicKey(value.subarray(3).toString("hex"), "ES256");
 }

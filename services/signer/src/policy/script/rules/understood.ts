@@ -19,7 +19,7 @@ export const oneTransaction: ScriptRule = ({ declarations }) => {
  */
 export const accountCountMatchesAuthorizers: ScriptRule = ({ prepare }, { authorizers }) => {
   const other = prepare.find(({ isAccount }) => !isAccount);
-  if (other) return refuse(`${other.name} is no reference to Account${at(other)}`);
+  if (other) return refuse(`${other.name} is not a reference to Account${at(other)}`);
   return prepare.length === authorizers
     ? undefined
     : refuse(`prepare has ${prepare.length} parameters for ${authorizers} authorizers`);

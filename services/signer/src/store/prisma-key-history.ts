@@ -4,6 +4,7 @@ import type { KeyAddition } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
 import type { Prisma } from "./generated/client.ts";
 
+/** A key and its negation have one holder, and one x. */
 const xOf = (publicKey: string): string => publicKey.slice(0, 64);
 
 interface Row {
@@ -57,5 +58,28 @@ export const prismaAddedKeys = (prisma: Pick<Prisma.TransactionClient, "$execute
       FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
       WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName} ORDER BY k.first_signed_at`;
     return rows.map(({ publicKey, algorithm, ...row }) => ({ ...row, key: { publicKey, algorithm } }));
+  },
+});
+
+/** Revoked keys in Postgres: no replica signs the addition of a key whose revocation another one signed. */
+export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revokedKey">) => ({
+  async record({ accountId, chainName }: AccountOnChain, publicKey: string, signedAt: Date): Promise<void> {
+    const data = [{ accountId, chainName, keyX: xOf(publicKey), signedAt }];
+    await prisma.revokedKey.createMany({ data, skipDuplicates: true });
+  },
+  has: async ({ accountId, chainName }: AccountOnChain, publicKey: string): Promise<boolean> =>
+    (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
+});
+
+/** Recovery keys in Postgres. */
+export const prismaRecoveryKeys = (prisma: Pick<Prisma.TransactionClient, "recoveryKey">) => ({
+  async record({ accountId, chainName }: AccountOnChain, key: PublicKey, signedAt: Date): Promise<void> {
+    const { publicKey, algorithm } = key;
+    const data = [{ accountId, chainName, publicKey, algorithm, signedAt }];
+    await prisma.recoveryKey.createMany({ data, skipDuplicates: true });
+  },
+  async of({ accountId, chainName }: AccountOnChain): Promise<PublicKey[]> {
+    const rows = await prisma.recoveryKey.findMany({ where: { accountId, chainName } });
+    return rows.map(({ publicKey, algorithm }) => ({ publicKey, algorithm: algorithm as PublicKey["algorithm"] }));
   },
 });
