@@ -68,7 +68,7 @@ export function openCheckpointFile(path: string): CheckpointFile {
     if (text !== "") {
       const signed = parseSignedLine(text);
       const checkpoint = signed && parseCheckpoint(signed.text);
-      if (!checkpoint) throw new Error(`the last line of ${path} is not a checkpoint`);
+      if (!checkpoint) throw new Error(`the last line of ${path} is no checkpoint`);
       last = { sequence: checkpoint.sequence, hash: checkpointHash(signed.text) };
     }
   } finally {
