@@ -1,30 +1,31 @@
 import type pg from "pg";
-import { mortalClient } from "./mortal-client.ts";
+import { clientWithQueryTimeout } from "./client-with-query-timeout.ts";
 
-export interface Patience {
-  /** Milliseconds until a connection is given up that cannot be had. Default 5,000. */
+export interface Timeouts {
+  /** Milliseconds to wait for a connection. Default 5,000. */
   connectMs?: number;
-  /** Milliseconds after which Postgres ends a statement. Default 10,000. */
+  /** Milliseconds after which Postgres cancels a statement. Default 10,000. */
   statementMs?: number;
-  /** Milliseconds until a server is given up that does not answer, not even that. Default 12,000. */
+  /** Milliseconds to wait for a server that answers nothing, not even a cancellation. Default 12,000. */
   queryMs?: number;
 }
 
 /**
- * What every pool of connections to Postgres is made with. A server that is gone without a word (a machine or a network that died, a process that stands still) answers
- * nothing, and TCP waits a quarter of an hour: each wait has an end of its own, after which callers hear Unavailable.
+ * Returns the settings of every Postgres connection pool. A server that fails silently (a dead machine or
+ * network, a stopped process) sends nothing, and TCP waits for about 15 minutes. Each wait therefore has a
+ * timeout, after which the caller gets Unavailable.
  */
-export function connectionSettings(databaseUrl: string, patience: Patience = {}): pg.PoolConfig {
-  const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = patience;
+export function connectionSettings(databaseUrl: string, timeouts: Timeouts = {}): pg.PoolConfig {
+  const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = timeouts;
   return {
     connectionString: databaseUrl,
-    Client: mortalClient(queryMs),
+    Client: clientWithQueryTimeout(queryMs),
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,
-    // Whoever stands still in a transaction holds no locks for longer than this.
+    // A client that hangs inside a transaction holds its locks for at most this long.
     idle_in_transaction_session_timeout: 30_000,
     application_name: "countersign",
   };

@@ -5,7 +5,7 @@ const key = (publicKey: string) => ({ algorithm: "ES256" as const, publicKey });
 const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second));
 
 describe("groupUses", () => {
-  it("writes each key once with its latest use, in one order everywhere", async () => {
+  it("writes the latest use of each key once, in a fixed order", async () => {
     const written: LatestUses[] = [];
     const note = groupUses(async (uses) => written.push(uses));
     await Promise.all([
@@ -15,7 +15,7 @@ describe("groupUses", () => {
       note({ accountId: "a", key: key("bb"), usedAt: at(2) }),
       note({ accountId: "a", key: key("aa"), usedAt: at(1) }),
     ]);
-    // The first one does not wait for company.
+    // The first one does not wait for others.
     expect(written.slice(1)).toEqual([
       {
         accountIds: ["a", "a", "b"],

@@ -1,14 +1,14 @@
 import type { PublicKey } from "@countersign/keys";
 import { type GroupedWrite, groupWrites } from "./group-writes.ts";
 
-/** An account's key was used. */
+/** One use of an account's key. */
 export interface KeyUse {
   accountId: string;
   key: PublicKey;
   usedAt: Date;
 }
 
-/** Each key of an account once with its latest use, as columns for `unnest`; times are ISO 8601. */
+/** The latest use of each key of an account, as columns for `unnest`; times are ISO 8601. */
 export interface LatestUses {
   accountIds: string[];
   algorithms: string[];
@@ -17,8 +17,8 @@ export interface LatestUses {
 }
 
 /**
- * Notes uses of keys, those that come while a statement runs in the next one: every sign-in of everybody comes through here. Keys are sorted, so that
- * replicas do not wait for each other crosswise.
+ * Records uses of keys; uses that arrive while a statement runs share the next one, since every sign-in
+ * records one. Keys are sorted, so that replicas do not deadlock.
  */
 export function groupUses(write: (uses: LatestUses) => Promise<unknown>): GroupedWrite<KeyUse> {
   return groupWrites<KeyUse>(async (uses) => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { groupWrites } from "./group-writes.ts";
 
-it("writes what came during a write with the next one, in order and once", async () => {
+it("writes items that arrive during a write together, in order and once", async () => {
   const batches: number[][] = [];
   const gates: (() => void)[] = [];
   const write = groupWrites<number>(async (items) => {
@@ -21,7 +21,7 @@ it("writes what came during a write with the next one, in order and once", async
   expect(batches).toEqual([[1], [2, 3, 4], [5]]);
 });
 
-it("fails those of one write, and goes on", async () => {
+it("fails all items of a failed write, and continues with the next", async () => {
   let failing = true;
   const write = groupWrites<number>(async () => {
     if (failing) throw new Error("lost Postgres");

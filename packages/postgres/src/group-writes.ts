@@ -1,4 +1,4 @@
-/** Writes one item; resolves once it is durable. Errors: those of the write that it shared. */
+/** Writes one item; resolves once it is durable. Errors: those of the shared write. */
 export type GroupedWrite<T> = (item: T) => Promise<void>;
 
 interface Waiting<T> {
@@ -8,8 +8,8 @@ interface Waiting<T> {
 }
 
 /**
- * Items that arrive while a write is under way share the next one: one statement and one flush for all of them, and no waiting for company that
- * does not come.
+ * Groups writes: items that arrive while a write is under way share the next one, with one statement and one
+ * flush. An item that arrives alone is written at once.
  */
 export function groupWrites<T>(write: (items: readonly T[]) => Promise<void>, maxItems = 500): GroupedWrite<T> {
   const queue: Waiting<T>[] = [];

@@ -1,4 +1,4 @@
-export type { Patience } from "./connections.ts";
+export type { Timeouts } from "./connections.ts";
 export { groupUses } from "./group-uses.ts";
 export { type GroupedWrite, groupWrites } from "./group-writes.ts";
 export { type ListenOptions, listenPostgres, type PostgresListener } from "./listen.ts";

@@ -5,22 +5,25 @@ import pg from "pg";
 export interface ListenOptions {
   databaseUrl: string;
   channel: string;
-  /** Called for each notification, and once after each (re)connect: what happened in between was not heard. */
+  /**
+   * Called for each notification, and once after each (re)connect, because notifications may have been
+   * missed.
+   */
   onNotify: (payload: string) => void;
   logger: Logger;
-  /** Milliseconds before a lost connection is tried again. Default 500. */
+  /** Milliseconds before a lost connection is opened again. Default 500. */
   retryMs?: number;
-  /** Milliseconds between two looks whether Postgres is still there, and for its answer. Default 5,000. */
+  /** Milliseconds between two liveness checks of the connection, and the timeout of each. Default 5,000. */
   aliveMs?: number;
 }
 
 export interface PostgresListener {
-  /** Whether the connection is there now. */
+  /** Whether the connection is open. */
   connected(): boolean;
   close(): Promise<void>;
 }
 
-/** Listens on a channel of Postgres for as long as it takes; connections that are lost are made anew. */
+/** Listens on a Postgres channel until it is closed; opens lost connections again. */
 export function listenPostgres(options: ListenOptions): PostgresListener {
   const { channel, logger, aliveMs = 5_000 } = options;
   const stop = new AbortController();
@@ -45,11 +48,11 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
     await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`);
     connected = true;
     options.onNotify("");
-    // Silence is what a listener hears of a server that is gone without a word, too.
-    const looking = setInterval(() => {
+    // To a listener, a server that failed silently looks like one without notifications.
+    const liveness = setInterval(() => {
       connection.query("SELECT 1").catch(() => void connection.end());
     }, aliveMs);
-    await lost.finally(() => clearInterval(looking));
+    await lost.finally(() => clearInterval(liveness));
   };
 
   const run = async (): Promise<void> => {
@@ -57,7 +60,7 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
       try {
         await once();
       } catch (err) {
-        if (!stop.signal.aborted) logger.warn({ err, event: channel }, "cannot listen on Postgres");
+        if (!stop.signal.aborted) logger.warn({ err, event: channel }, "cannot listen on Postgres; will retry");
       }
       connected = false;
       await client?.end().catch(() => undefined);

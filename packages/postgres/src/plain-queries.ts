@@ -1,9 +1,9 @@
 import pg from "pg";
-import { connectionSettings, type Patience } from "./connections.ts";
+import { connectionSettings, type Timeouts } from "./connections.ts";
 
-/** Statements by tagged template, as Prisma's `$queryRaw` takes them. */
+/** Runs statements given as tagged templates, like Prisma's `$queryRaw`. */
 export interface PlainQueries {
-  /** Rows as Prisma gives them: int8 is a bigint. Errors: those of pg. */
+  /** Returns rows in Prisma's types: int8 is a bigint. Errors: those of pg. */
   query<Row>(parts: TemplateStringsArray, ...values: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -15,16 +15,17 @@ const types = {
 };
 
 /**
- * Plain queries for a statement that every request waits for: Prisma takes a multiple of what the driver needs for it. Connections of its own,
- * so that nothing else of the process stands before it; prepared once for each, so that only as many statements as are written out in the code.
+ * Creates plain queries for statements on the hot path: Prisma takes several times as long as the driver. It
+ * has its own connections, so that no other work of the process queues before it. Each statement in the code
+ * is prepared once per connection.
  */
 export function createPlainQueries(
   databaseUrl: string,
   onError: (error: unknown) => void,
-  { connections = 2, patience }: { connections?: number; patience?: Patience } = {},
+  { connections = 2, timeouts }: { connections?: number; timeouts?: Timeouts } = {},
 ): PlainQueries {
-  const pool = new pg.Pool({ ...connectionSettings(databaseUrl, patience), max: connections, types });
-  // A connection that breaks while it waits; the next query makes a new one.
+  const pool = new pg.Pool({ ...connectionSettings(databaseUrl, timeouts), max: connections, types });
+  // An idle connection broke; the next query opens a new one.
   pool.on("error", onError);
   const statements = new WeakMap<TemplateStringsArray, { name: string; text: string }>();
   let named = 0;

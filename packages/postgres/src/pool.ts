@@ -1,25 +1,25 @@
 import pg from "pg";
-import { connectionSettings, type Patience } from "./connections.ts";
+import { connectionSettings, type Timeouts } from "./connections.ts";
 
-/** Connections to Postgres, for what goes past Prisma. */
+/** Connections to Postgres for queries that do not use Prisma. */
 export type PostgresPool = pg.Pool;
 
 export interface PoolOptions {
   connections: number;
-  /** What Postgres lists the connections as. */
+  /** The name that Postgres lists the connections under. */
   applicationName: string;
-  /** Settings of its sessions, as on the command line: "-c name=value". */
+  /** Session settings in command-line form: "-c name=value". */
   options?: string;
-  patience?: Patience;
-  /** A connection that breaks while it waits; the next query makes a new one. */
+  timeouts?: Timeouts;
+  /** Called when an idle connection breaks; the next query opens a new one. */
   onError(error: unknown): void;
 }
 
-/** A pool of plain connections; no wait for one, or for an answer, is without an end. */
+/** Creates a pool of plain connections. Waiting for a connection and for an answer both have a timeout. */
 export function createPool(databaseUrl: string, { connections, applicationName, ...rest }: PoolOptions): PostgresPool {
-  const { options, patience, onError } = rest;
+  const { options, timeouts, onError } = rest;
   const pool = new pg.Pool({
-    ...connectionSettings(databaseUrl, patience),
+    ...connectionSettings(databaseUrl, timeouts),
     max: connections,
     application_name: applicationName,
     ...(options !== undefined && { options }),

@@ -1,10 +1,13 @@
 import { PrismaPg } from "@prisma/adapter-pg";
-import { connectionSettings, type Patience } from "./connections.ts";
+import { connectionSettings, type Timeouts } from "./connections.ts";
 
-/** Statements beyond this are parsed each time: lists of varying length make endless many. */
+/** Statements beyond this number are parsed each time: lists of varying length produce unlimited texts. */
 const MAX_STATEMENTS = 300;
 
-/** Names statements, so that Postgres parses and plans each once per connection: that costs it more than running most of ours. */
+/**
+ * Names statements, so that Postgres parses and plans each once per connection: for most of our statements
+ * this costs more than running them.
+ */
 function createStatementNames() {
   const names = new Map<string, string>();
   return ({ sql }: { sql: string }): string => {
@@ -13,18 +16,19 @@ function createStatementNames() {
       name = `cs${names.size}`;
       names.set(sql, name);
     }
-    // The adapter takes undefined for "parse it each time", though its type does not say so.
+    // The adapter accepts undefined as "parse it each time", though its type does not say so.
     return name as string;
   };
 }
 
 /**
- * The adapter for `new PrismaClient({ adapter })`: a pool of 5 connections, 5 s to get one, 10 s for a statement, 12 s for a server that is gone without a word. Statements
- * are prepared: a pooler between us and Postgres must keep a session's statements apart.
+ * Creates the adapter for `new PrismaClient({ adapter })`: a pool of 5 connections, with timeouts of 5 s to
+ * get one, 10 s for a statement, and 12 s for a server that answers nothing. Statements are prepared: a
+ * connection pooler before Postgres must keep the prepared statements of its sessions apart.
  */
-export function createPrismaAdapter(databaseUrl: string, pool = 5, patience?: Patience): PrismaPg {
+export function createPrismaAdapter(databaseUrl: string, pool = 5, timeouts?: Timeouts): PrismaPg {
   return new PrismaPg(
-    { ...connectionSettings(databaseUrl, patience), max: pool },
+    { ...connectionSettings(databaseUrl, timeouts), max: pool },
     { statementNameGenerator: createStatementNames() },
   );
 }

@@ -10,7 +10,7 @@ let plain: PlainQueries;
 beforeAll(async () => {
   database = await createTestDatabase("signer");
   proxy = await startMuteProxy(database.url);
-  plain = createPlainQueries(proxy.url, () => undefined, { connections: 1, patience: { queryMs: 300 } });
+  plain = createPlainQueries(proxy.url, () => undefined, { connections: 1, timeouts: { queryMs: 300 } });
 });
 afterAll(async () => {
   await proxy.close();

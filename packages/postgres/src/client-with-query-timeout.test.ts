@@ -7,7 +7,7 @@ import { connectionSettings } from "./connections.ts";
 
 const QUERY_MS = 200;
 
-/** A message of Postgres' protocol: its type, its length with itself, its bytes. */
+/** Encodes a message of the Postgres protocol: its type, its length including itself, its bytes. */
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);
@@ -17,7 +17,10 @@ function message(type: string, body: Buffer): Buffer {
 const WELCOME = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))]);
 const VIOLATION = message("E", Buffer.from("SERROR\0C23505\0Mit is there\0\0"));
 
-/** A server that greets, and says `answer` to the first query and nothing else ever; it never closes a connection. */
+/**
+ * The server sends a greeting, then `answer` to the first query and nothing else; it never closes a
+ * connection.
+ */
 let answer: Buffer;
 let client: pg.Client;
 const sockets: Socket[] = [];
@@ -30,7 +33,7 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
   });
 });
 
-describe("a connection to Postgres", () => {
+describe("a client with a query timeout", () => {
   beforeEach(async () => {
     answer = Buffer.alloc(0);
     server.listen(0, "127.0.0.1");
@@ -53,33 +56,33 @@ describe("a connection to Postgres", () => {
 
   const lost = expect.objectContaining({ message: "Query read timeout" });
 
-  it("ends with the first query that has no answer, and so do those behind it", async () => {
-    const told = await Promise.allSettled([client.query("SELECT 1"), client.query("SELECT 2")]);
-    expect(told).toEqual([
+  it("closes at the first query without an answer; queries behind it fail too", async () => {
+    const outcomes = await Promise.allSettled([client.query("SELECT 1"), client.query("SELECT 2")]);
+    expect(outcomes).toEqual([
       { status: "rejected", reason: lost },
       { status: "rejected", reason: lost },
     ]);
-    expect(told.every((each) => isPostgresLost((each as PromiseRejectedResult).reason))).toBe(true);
+    expect(outcomes.every((each) => isPostgresLost((each as PromiseRejectedResult).reason))).toBe(true);
   });
 
-  it("ends as well where an error came, and never that it is ready again", async () => {
+  it("closes too where an error was sent without ready-for-query", async () => {
     answer = VIOLATION;
     await expect(client.query({ text: "INSERT", values: [] })).rejects.toMatchObject({ code: "23505" });
     await expect(client.query("ROLLBACK")).rejects.toThrow("Query read timeout");
   });
 
-  it("tells a callback, once", async () => {
-    const told: unknown[] = [];
+  it("calls a callback exactly once", async () => {
+    const errors: unknown[] = [];
     await new Promise<void>((resolve) => {
       client.query("SELECT 1", (error: unknown) => {
-        told.push(error);
+        errors.push(error);
         setTimeout(resolve, 2 * QUERY_MS);
       });
     });
-    expect(told).toEqual([lost]);
+    expect(errors).toEqual([lost]);
   });
 
-  it("takes no query that would not tell us of its end, and is not ended for one that never began", async () => {
+  it("rejects query objects that take no callback, and stays open when a query never began", async () => {
     expect(() => client.query({ submit: () => undefined } as never)).toThrow(TypeError);
     await expect(client.query(null as never)).rejects.toThrow(TypeError);
     let hasEnded = false;
