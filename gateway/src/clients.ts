@@ -18,16 +18,13 @@ import { createRpcClient, type RpcClient, type ServiceDefinition } from "@counte
 import type { Metrics } from "@countersign/runtime";
 import { createSigningStream } from "./clients/signing-stream.ts";
 import type { GatewayConfig } from "./config.ts";
-import { DEADLINES, type Services } from "./routes/rpc.ts";
+import { DEADLINES } from "./routes/rpc.ts";
 
-/** The services that the routes call, and the stream that says which tokens are valid. */
-export interface Clients extends Services {
-  tokenState: RpcClient<TokenStateService>;
-  close(): void;
-}
+/** The services that the routes call. Each method rejects with an AppError. */
+export type Services = Omit<ReturnType<typeof createClients>, "tokenState" | "close">;
 
 /** Connects to all services with the gateway's certificate. Nothing is dialled before the first call. */
-export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, metrics: Metrics): Clients {
+export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, metrics: Metrics) {
   const open: { close(): void }[] = [];
   const connect = <D extends ServiceDefinition>(
     definition: D,
@@ -45,8 +42,9 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
     return client;
   };
   const signer = connect(SigningService, "signer");
-  const signing = createSigningStream(signer, { deadlineMs: DEADLINES.signer });
-  open.push(signing);
+  const stream = createSigningStream(signer, { deadlineMs: DEADLINES.signer });
+  open.push(stream);
+  const signing: Omit<typeof stream, "close"> = coalesceCalls ? stream : signer;
   return {
     signUp: connect(SignUpService, "auth"),
     signIn: connect(SignInService, "auth"),
@@ -64,7 +62,7 @@ export function createClients({ addresses, tls, coalesceCalls }: GatewayConfig, 
     messages: connect(MessagesService, "account"),
     serverKeys: connect(ServerKeysService, "account"),
     information: connect(InformationService, "signer"),
-    signing: coalesceCalls ? signing : signer,
+    signing,
     close: () => {
       for (const client of open) client.close();
     },

@@ -1,8 +1,9 @@
 import { Account } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { type Route, route } from "../http/route.ts";
 import { toAccount } from "./mapping/account.ts";
-import { DEADLINES, once, repeatable, type Services } from "./rpc.ts";
+import { DEADLINES, once, repeatable } from "./rpc.ts";
 
 export const accountRoutes = ({ accounts, access }: Services): Route[] => [
   route({

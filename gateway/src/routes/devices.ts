@@ -2,10 +2,11 @@ import { Algorithm } from "@countersign/http-api/formats.ts";
 import { DeviceChange, PublicKeyInput } from "@countersign/http-api/requests.ts";
 import { Device } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { type Route, route } from "../http/route.ts";
 import { toDevice } from "./mapping/device.ts";
 import { fromRegisteredKey } from "./mapping/public-key.ts";
-import { repeatable, type Services } from "./rpc.ts";
+import { repeatable } from "./rpc.ts";
 
 /** A device in a path: its identity key. `algorithm` matters for compressed points only. */
 const oneDevice = {

@@ -1,7 +1,7 @@
 import type { WatchResponse } from "@countersign/proto/device/v1/account_events.ts";
+import type { Services } from "../clients.ts";
 import type { ServerSentEvent } from "../http/event-stream.ts";
 import { eventRoute, type Route } from "../http/route.ts";
-import type { Services } from "./rpc.ts";
 
 export const eventRoutes = ({ accountEvents }: Services): Route[] => [
   eventRoute({

@@ -1,3 +1,4 @@
+import type { Services } from "../clients.ts";
 import type { Route } from "../http/route.ts";
 import { accountRoutes } from "./account.ts";
 import { deviceRoutes } from "./devices.ts";
@@ -5,7 +6,6 @@ import { eventRoutes } from "./events.ts";
 import { keyRoutes } from "./keys.ts";
 import { messageRoutes } from "./messages.ts";
 import { newDeviceRoutes } from "./new-device.ts";
-import type { Services } from "./rpc.ts";
 import { serverKeyRoutes } from "./server-keys.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { signRoutes } from "./sign.ts";

@@ -4,11 +4,12 @@ import { Key } from "@countersign/http-api/resources.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { Key as WireKey } from "@countersign/proto/key/v1/keys.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { queryFlag, toTimestamp, transactionId } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
 import { fromPublicKey, fromRegisteredKey, toPublicKey } from "./mapping/public-key.ts";
-import { DEADLINES, repeatable, type Services } from "./rpc.ts";
+import { DEADLINES, repeatable } from "./rpc.ts";
 
 /** `chainName` is needed only where the account is on several chains. */
 const recoveryBody = z.object({

@@ -2,10 +2,11 @@ import { Algorithm, Hex } from "@countersign/http-api/formats.ts";
 import { PublicKeyInput, requiredText } from "@countersign/http-api/requests.ts";
 import { Network } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { cadenceAddress, toHex } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
-import { DEADLINES, repeatable, type Services } from "./rpc.ts";
+import { DEADLINES, repeatable } from "./rpc.ts";
 
 /** The account service knows which templates take a key or an address. */
 const messageBody = z.object({

@@ -1,12 +1,13 @@
 import { Login, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn, TwoFactorRequested } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
-import { DEADLINES, once, type Services } from "./rpc.ts";
+import { DEADLINES, once } from "./rpc.ts";
 import { toTwoFactorAuth } from "./two-factor.ts";
 
 /**

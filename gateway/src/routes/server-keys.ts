@@ -1,10 +1,11 @@
 import { requiredText } from "@countersign/http-api/requests.ts";
 import { ServerKeyRotation, TransactionReference } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { hexBytes, toHex } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toTransactionReference } from "./mapping/account.ts";
-import { DEADLINES, repeatable, type Services } from "./rpc.ts";
+import { DEADLINES, repeatable } from "./rpc.ts";
 
 const rotationBody = z.object({
   chainName: requiredText(64),

@@ -2,12 +2,13 @@ import { requiredText } from "@countersign/http-api/requests.ts";
 import { Credentials, Session } from "@countersign/http-api/resources.ts";
 import type { Session as WireSession } from "@countersign/proto/auth/v1/sessions.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { hexBytes, toTimestamp, uuid } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toCredentials } from "./mapping/account.ts";
 import { toApp } from "./mapping/device.ts";
 import { toPublicKey } from "./mapping/public-key.ts";
-import { once, repeatable, type Services } from "./rpc.ts";
+import { once, repeatable } from "./rpc.ts";
 
 export const sessionRoutes = ({ sessions }: Services): Route[] => [
   route({

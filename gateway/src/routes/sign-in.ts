@@ -4,12 +4,13 @@ import { Login, OptionalLogin, optionalText, requiredText, text } from "@counter
 import { Challenge, SignedIn } from "@countersign/http-api/resources.ts";
 import { ChallengeType, type RespondChallengeRequest } from "@countersign/proto/auth/v1/sign_in.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
-import { once, type Services } from "./rpc.ts";
+import { once } from "./rpc.ts";
 
 /** What of the configuration changes a schema. */
 export interface RouteOptions {

@@ -1,11 +1,12 @@
 import { Login, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn } from "@countersign/http-api/resources.ts";
+import type { Services } from "../clients.ts";
 import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
-import { DEADLINES, once, type Services } from "./rpc.ts";
+import { DEADLINES, once } from "./rpc.ts";
 
 export const signUpRoutes = ({ signUp }: Services): Route[] => [
   route({

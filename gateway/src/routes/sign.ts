@@ -3,9 +3,10 @@ import { optionalText } from "@countersign/http-api/requests.ts";
 import { CompositeSignature, Template } from "@countersign/http-api/resources.ts";
 import type { Signature } from "@countersign/proto/signer/v1/signing.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { hexBytes, toHex } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
-import { DEADLINES, once, repeatable, type Services } from "./rpc.ts";
+import { DEADLINES, once, repeatable } from "./rpc.ts";
 
 const errors: Reason[] = [
   "InvalidMessage",

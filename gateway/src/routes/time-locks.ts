@@ -1,8 +1,9 @@
 import { TimeLock } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { toTimestamp, uuid } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
-import { repeatable, type Services } from "./rpc.ts";
+import { repeatable } from "./rpc.ts";
 
 /** Changes that are signed only once their time lock has ended. */
 export const timeLockRoutes = ({ timeLocks }: Services): Route[] => [

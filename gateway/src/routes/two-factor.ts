@@ -6,11 +6,12 @@ import {
   TwoFactorStatus,
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { z } from "zod";
+import type { Services } from "../clients.ts";
 import { faultPoint } from "../fault-points.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp, uuid } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
-import { DEADLINES, once, repeatable, type Services } from "./rpc.ts";
+import { DEADLINES, once, repeatable } from "./rpc.ts";
 
 /**
  * A request in a path, by its id or by any id that it had with a message. The service rejects every other

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
 import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import { type TwoFactorAuth, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
+import type { Services } from "../clients.ts";
 import type { HttpCall } from "../http/call.ts";
-import type { Services } from "../routes/rpc.ts";
 
 /** A call that a fake service saw. */
 export interface SeenCall {
