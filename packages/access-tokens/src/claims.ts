@@ -6,7 +6,7 @@ export const ACCESS_TOKEN_TYPE = "at+jwt";
 export const ACCESS_TOKEN_AUDIENCE = "countersign";
 export const REFRESH_TOKEN_TYPE = "rt+jwt";
 const MAX_LENGTH = 4_096;
-/** No access token of ours lives longer; a claim beyond it is a mistake. */
+/** The longest lifetime of our access tokens; a longer one is a mistake and is rejected. */
 const MAX_LIFETIME_S = 3_600;
 
 const uuid = z.string().refine(isUuid);
@@ -31,7 +31,7 @@ const claims = z
     auth_time: seconds.optional(),
     session_key: key,
     account_key: key,
-    /** The request for approval that an ephemeral token belongs to. */
+    /** The 2FA request that an ephemeral token belongs to. */
     two_factor: uuid.optional(),
   })
   .refine(({ scope, two_factor }) => (scope === "sign") === (two_factor !== undefined))
@@ -54,11 +54,11 @@ export interface TokenParts {
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
-/** The three parts of a compact JWS (RFC 7515, section 7.1). Errors: InvalidAccessToken. */
+/** Splits a compact JWS (RFC 7515, section 7.1) into its three parts. Errors: InvalidAccessToken. */
 export function splitToken(raw: string): TokenParts {
   const [, head, payload, signature] = (raw.length <= MAX_LENGTH && PARTS.exec(raw)) || [];
   if (head === undefined || payload === undefined || signature === undefined) throw new AppError("InvalidAccessToken");
-  // One spelling per token: the unused bits of a last character could be anything.
+  // Only the canonical encoding: the unused bits of a last character could have any value.
   for (const part of [head, payload, signature]) {
     if (Buffer.from(part, "base64url").toString("base64url") !== part) throw new AppError("InvalidAccessToken");
   }
@@ -73,7 +73,10 @@ function json(part: string): unknown {
   }
 }
 
-/** Exactly `alg`, `typ` and `kid`: other members, such as `crit` or `jwk`, could change what is verified. */
+/**
+ * Requires exactly `alg`, `typ` and `kid`: other members, such as `crit` or `jwk`, could change what is
+ * verified.
+ */
 export function parseHeader(part: string): { kid: string } {
   const value = json(part);
   const result = header.safeParse(value);
@@ -81,7 +84,7 @@ export function parseHeader(part: string): { kid: string } {
   return { kid: result.data.kid };
 }
 
-/** Says what an unverified header looks like; only a hint for the one who sent it. */
+/** Describes an unverified header; only a hint for the sender. */
 function otherKindOf(value: unknown): string | undefined {
   const typ = typeof value === "object" && value !== null && "typ" in value ? value.typ : undefined;
   if (typ === ACCESS_TOKEN_TYPE) return undefined;
@@ -90,7 +93,7 @@ function otherKindOf(value: unknown): string | undefined {
     : "This operation takes an access token of this service; another kind of token was sent";
 }
 
-/** Errors: InvalidAccessToken. Times are the caller's to judge. */
+/** Parses the claims. Errors: InvalidAccessToken. The caller checks the times. */
 export function parseClaims(part: string, expected: { issuer: string; audience: string }): AccessTokenClaims {
   const result = claims.safeParse(json(part));
   if (!result.success || result.data.iss !== expected.issuer || result.data.aud !== expected.audience) {

@@ -4,34 +4,39 @@ import type { PublicKey } from "@countersign/keys";
 import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { publicKeyFromProto } from "@countersign/rpc";
 
-/** What judges access tokens: token keys, ended sessions, blocked keys, frozen accounts. */
+/**
+ * The state that access tokens are checked against: token keys, ended sessions, blocked keys, frozen
+ * accounts.
+ */
 export interface TokenState {
   /** Milliseconds since the last complete message; Infinity before the first. */
   ageMs(): number;
-  /** Whether the state is young enough to grant anything by it. */
+  /** Whether the state is recent enough to accept any token. */
   current(): boolean;
   tokenKey(kid: string): KeyObject | undefined;
-  /** Grows whenever the token keys change. */
+  /** Increases whenever the token keys change. */
   keysVersion(): number;
   isSessionEnded(sessionId: string): boolean;
   isKeyBlocked(accountId: string, key: PublicKey): boolean;
-  /** The blocked keys of an account; a look-up by account, however many keys are blocked. */
+  /** Returns the blocked keys of an account; the cost does not depend on how many keys are blocked in all. */
   blockedKeys(accountId: string): readonly PublicKey[];
   isFrozen(accountId: string): boolean;
-  /** When the account's last freeze was lifted; undefined where there was none for a day. */
+  /** When the account's last freeze was lifted; undefined if none was lifted within about a day. */
   unfrozenAt(accountId: string): Date | undefined;
 }
 
-/** A state that is fed with the messages of auth.v1.TokenState/Watch; auth feeds its own from its database. */
+/**
+ * A state that applies the messages of auth.v1.TokenState/Watch; in auth itself they come from its database.
+ */
 export interface WritableTokenState extends TokenState {
   apply(message: WatchResponse): void;
-  /** Where to resume; empty before the first message. */
+  /** The cursor to resume from; empty before the first message. */
   cursor(): string;
 }
 
 export interface TokenStateOptions {
   clock: Clock;
-  /** Milliseconds of a clock that never goes back: setting the wall clock must not make an old state young. */
+  /** Milliseconds of a monotonic clock: setting the wall clock must not make an old state current. */
   monotonicMs?: () => number;
   onProblem?: (error: unknown) => void;
 }
@@ -41,13 +46,13 @@ export interface TokenStateOptions {
  */
 const KEEP_UNFROZEN_MS = 25 * 3_600_000;
 
-/** A blocked key, and until when. */
+/** A blocked key and the time at which the entry ends. */
 interface BlockedKey {
   readonly key: PublicKey;
   readonly until: number;
 }
 
-/** Until when each entry holds, in milliseconds of the wall clock. */
+/** When each entry ends, in milliseconds of the wall clock. */
 class Tables {
   readonly sessions = new Map<string, number>();
   /** By account, then by key. */
@@ -89,7 +94,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
   const monotonic = options.monotonicMs ?? (() => performance.now());
   const onProblem = options.onProblem ?? (() => undefined);
   let tables = new Tables();
-  /** A whole new state while it arrives; the old one judges until it is complete. */
+  /** A complete replacement while it arrives; the old tables are used until it is complete. */
   let arriving: Tables | undefined;
   let lastComplete = Number.NEGATIVE_INFINITY;
   let version = 0;

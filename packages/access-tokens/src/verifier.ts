@@ -4,38 +4,42 @@ import { type AccessTokenClaims, parseClaims, parseHeader, splitToken } from "./
 import type { TokenState } from "./state.ts";
 
 export interface TokenVerifierOptions {
-  /** AUTH_ISSUER. */
+  /** The accepted `iss`: AUTH_ISSUER. */
   issuer: string;
   clock: Clock;
   /** Default "countersign". */
   audience?: string;
-  /** Refuses the tokens of frozen accounts with AccountFrozen: for the signer. Elsewhere a person must be able to unfreeze. */
+  /**
+   * Rejects tokens of frozen accounts with AccountFrozen. For the signer: elsewhere a person must be able to
+   * unfreeze.
+   */
   refuseFrozen?: boolean;
   /**
-   * Takes the ephemeral token of a request that is over, and for five minutes one that is over itself, so that finishing can still say how the request ended: for the
-   * gateway and auth, who must look at `expiresAt` before they grant. Elsewhere, as at the signer, it is worth nothing any more.
+   * Accepts the ephemeral token of a 2FA request that is over, and for five minutes one that has expired, so
+   * that finishing can still report how the request ended. For the gateway and auth, which must check
+   * `expiresAt` before they grant anything. Elsewhere, for example at the signer, such a token is rejected.
    */
   acceptEndedRequests?: boolean;
-  /** What is thrown without a current state. Default Unavailable; the signer says SignerNotCurrent. */
+  /** The error without a current state. Default Unavailable; the signer uses SignerNotCurrent. */
   staleReason?: Reason;
-  /** Verified tokens that are remembered. Default 10,000. */
+  /** The number of verified tokens that are cached. Default 10,000. */
   cacheSize?: number;
 }
 
 interface Remembered {
   token: VerifiedToken;
-  /** Milliseconds: the later one of `iat` and `nbf`. */
+  /** Milliseconds: the later of `iat` and `nbf`. */
   notBefore: number;
   keysVersion: number;
 }
 
 const SKEW_MS = 30_000;
-/** How long a request's end is told to a token that ended with it. */
-const END_IS_TOLD_MS = 5 * 60_000;
+/** For how long an expired ephemeral token may still learn how its request ended. */
+const END_REPORTED_MS = 5 * 60_000;
 
 /**
- * Verifies access tokens (RFC 9068: `typ` at+jwt, ES256) by the state that auth streams. A signature is checked once per token;
- * end of life, ended session and blocked keys at every call.
+ * Verifies access tokens (RFC 9068: `typ` at+jwt, ES256) against the state that auth streams. The signature
+ * is checked once per token; expiry, ended session and blocked keys are checked on every call.
  */
 export function createTokenVerifier(state: TokenState, options: TokenVerifierOptions): TokenVerifier {
   const { clock, issuer } = options;
@@ -77,7 +81,7 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       const { token } = verified;
       const learnsItsEnd = options.acceptEndedRequests === true && token.scope === "sign";
       const now = clock.now().getTime();
-      if (now >= token.expiresAt.getTime() + (learnsItsEnd ? END_IS_TOLD_MS : 0)) {
+      if (now >= token.expiresAt.getTime() + (learnsItsEnd ? END_REPORTED_MS : 0)) {
         cache.delete(digest);
         throw new AppError("AccessTokenExpired");
       }
@@ -86,7 +90,7 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       const blocked =
         state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
       const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);
-      // Only the holder of a token that auth signed learns this.
+      // Only the holder of a token that auth signed can learn this.
       if (blocked || ended) throw new AppError("SessionEnded");
       if (options.refuseFrozen === true && state.isFrozen(token.accountId)) throw new AppError("AccountFrozen");
       return token;

@@ -3,11 +3,11 @@ import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.t
 import type { RpcClient } from "@countersign/rpc";
 import { createTokenState, type TokenState } from "./state.ts";
 
-/** A heartbeat comes each second; a connection this silent is given up. */
+/** Auth sends a heartbeat each second; a connection without one for this long is closed. */
 const SILENCE_MS = 4_000;
 
 export interface WatchedTokenState extends TokenState {
-  /** Resolves once the whole state has arrived. Rejects when it is closed before. */
+  /** Resolves once the whole state has arrived. Rejects when it is closed before that. */
   ready(): Promise<void>;
   close(): void;
 }
@@ -17,21 +17,24 @@ export interface WatchTokenStateOptions {
   clock?: Clock;
 }
 
-const CURRENT_PATIENCE_MS = 5_000;
-const CURRENT_LOOK_MS = 10;
+const CURRENT_TIMEOUT_MS = 5_000;
+const CURRENT_POLL_MS = 10;
 
 /**
- * Waits until a process knows whom to believe, before it listens: a replica that is dialled as soon as its port is open would refuse what others serve. Without auth it goes on after a
- * while, and refuses.
+ * Waits, before a process listens, until its token state is current: a replica that is dialled as soon as its
+ * port is open would otherwise reject calls that other replicas serve. If auth does not answer, it returns
+ * after CURRENT_TIMEOUT_MS, and calls are rejected.
  */
 export async function untilCurrent(state: Pick<TokenState, "current">, signal?: AbortSignal): Promise<void> {
-  const end = performance.now() + CURRENT_PATIENCE_MS;
+  const end = performance.now() + CURRENT_TIMEOUT_MS;
   while (!state.current() && performance.now() < end) {
-    if (!(await sleepUntil(CURRENT_LOOK_MS, signal === undefined ? [] : [signal]))) return;
+    if (!(await sleepUntil(CURRENT_POLL_MS, signal === undefined ? [] : [signal]))) return;
   }
 }
 
-/** Follows auth.v1.TokenState/Watch for as long as it takes, resuming where it was. */
+/**
+ * Watches auth.v1.TokenState/Watch until it is closed; resumes at the last cursor after each lost connection.
+ */
 export function watchTokenState(
   client: Pick<RpcClient<TokenStateService>, "watch">,
   options: WatchTokenStateOptions,
@@ -48,17 +51,17 @@ export function watchTokenState(
   const once = async (): Promise<void> => {
     const silence = new AbortController();
     let timer: NodeJS.Timeout | undefined;
-    const heard = () => {
+    const restartTimer = () => {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
     };
-    heard();
+    restartTimer();
     try {
       const signal = AbortSignal.any([stop.signal, silence.signal]);
       for await (const message of client.watch({ cursor: state.cursor() }, { signal })) {
         state.apply(message);
         if (!message.complete) continue;
-        heard();
+        restartTimer();
         ready.resolve();
       }
     } finally {
@@ -72,7 +75,7 @@ export function watchTokenState(
       try {
         await once();
       } catch (err) {
-        if (!stop.signal.aborted) logger.warn({ err }, "lost the token state");
+        if (!stop.signal.aborted) logger.warn({ err }, "token state connection lost; will retry");
       }
       if (state.ageMs() < before) failures = 1;
       await sleepUntil(backoffMs(Math.min(failures, 5)), [stop.signal]);

@@ -1,5 +1,6 @@
 import { ensureCadenceParser } from "./cadence-parser.ts";
 import { reportFailure } from "./fail.ts";
 
-// `node packages/build/src/build-cadence-parser.ts`: the signer's Cadence parser as `npm start` builds it, for the image.
+// `node packages/build/src/build-cadence-parser.ts`: builds the signer's Cadence parser for the image, like
+// `npm start`.
 await ensureCadenceParser((line) => console.log(line)).catch(reportFailure);

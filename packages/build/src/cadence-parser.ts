@@ -10,11 +10,11 @@ import { limitWasmMemory } from "./wasm-memory.ts";
 const source = join(root, "services/signer/cadence-parser");
 const inputs = ["go.mod", "go.sum", "main.go", "encode.go", "mph/go.mod", "mph/mph.go"];
 
-/** Where the signer looks for its parser: the module, and Go's own glue for it. */
+/** Where the signer looks for its parser: the module, and Go's own JavaScript for it. */
 const target = join(source, "dist");
 const outputs = ["cadence-parser.wasm", "wasm_exec.js"] as const;
 
-/** 64 KiB each. An honest script takes 7 MiB, the worst that we know 26 MiB. */
+/** 64 KiB each. An ordinary script takes 7 MiB, the worst known one 26 MiB. */
 const MAX_MEMORY_PAGES = 1024;
 
 function go(...args: string[]): string | undefined {
@@ -22,7 +22,7 @@ function go(...args: string[]): string | undefined {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** Of what is built and by which version of ours; the compiler's version is Go's own business. */
+/** Returns a hash of the sources and of our version; the compiler's version is not part of it. */
 function fingerprint(): string {
   const hash = createHash("sha256");
   for (const name of inputs) hash.update(name).update(readFileSync(join(source, name)));
@@ -46,7 +46,7 @@ async function build(into: string): Promise<void> {
   cpSync(join(goRoot, "lib/wasm/wasm_exec.js"), join(into, outputs[1]));
 }
 
-/** Puts a directory in place in one step; whoever was faster has put the same there. */
+/** Moves a directory into place in one step; a concurrent build has put the same content there. */
 function place(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   try {
@@ -57,8 +57,8 @@ function place(from: string, to: string): void {
 }
 
 /**
- * Makes the parser from services/signer/cadence-parser (some seconds; the first time Go fetches the module that go.sum vouches for), unless it is there. It is cached
- * like the tools are.
+ * Builds the parser from services/signer/cadence-parser unless it exists, and caches it like the tools. It
+ * takes some seconds; the first time, Go fetches the module whose hash is in go.sum.
  */
 export async function ensureCadenceParser(say: (line: string) => void): Promise<void> {
   const version = fingerprint();

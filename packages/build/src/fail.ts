@@ -3,7 +3,7 @@ export class Failure extends Error {
   override name = "Failure";
 }
 
-/** Prints a failure (a stack only when it was not foreseen) and sets the exit code. */
+/** Prints a failure (with its stack only when it was unexpected) and sets the exit code. */
 export function reportFailure(error: unknown): void {
   if (error instanceof Failure) console.error(`countersign: ${error.message}`);
   else console.error(error);

@@ -26,7 +26,7 @@ function protoTarget(): Target | undefined {
     generate: async () => {
       const buf = join(root, "node_modules/.bin/buf");
       await run(buf, ["generate", "--template", "buf.gen.yaml"], { cwd: dir });
-      // For gRPC reflection; a plugin cannot write it, its output must be text.
+      // For gRPC reflection. A plugin cannot write it: a plugin's output must be text.
       await run(buf, ["build", "-o", "gen/descriptors.binpb"], { cwd: dir });
     },
   };
@@ -37,7 +37,7 @@ function prismaTarget(service: string): Target | undefined {
   const schema = join(dir, "prisma/schema.prisma");
   const output = join(dir, "src/store/generated");
   if (!existsSync(schema)) return undefined;
-  // prisma generate wants to download an engine that it does not use; a path that exists stops it.
+  // `prisma generate` would download an engine that it does not use; a path that exists prevents it.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true", PRISMA_HIDE_UPDATE_MESSAGE: "1" };
   return {
     name: `prisma-${service}`,
@@ -57,7 +57,10 @@ function fingerprint(target: Target): string {
   return hash.digest("hex");
 }
 
-/** Makes the stubs of proto/ and the Prisma client of every service, leaving alone what has not changed. Gives the names made. */
+/**
+ * Generates the stubs of proto/ and the Prisma client of each service where inputs changed. Returns the names
+ * generated.
+ */
 export async function generate(): Promise<string[]> {
   mkdirSync(stampDir, { recursive: true });
   const made: string[] = [];

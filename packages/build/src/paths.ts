@@ -13,10 +13,10 @@ export type ServiceName = (typeof services)[number];
 /** What a developer's stack keeps between starts: keys, certificates, chain, streams. Not in git. */
 export const defaultStateDir = join(root, ".local");
 
-/** Where stamps of work that need not be repeated are kept; gone with node_modules. */
+/** Where the stamps of finished work are kept; removed with node_modules. */
 export const stampDir = join(root, "node_modules", ".cache", "countersign");
 
-/** Node's compile cache: half of a process's start is compiling the same files again. */
+/** Node's compile cache: compiling the same files again is half of a process's start. */
 export const compileCacheDir = join(root, ".local", "compile-cache");
 
 /** ~/.cache/countersign, or below XDG_CACHE_HOME. */
@@ -32,7 +32,10 @@ export function postgresDir(stateDir: string): string {
   return `/var/tmp/countersign-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
 }
 
-/** Every file below `dir` (relative, sorted) whose name passes, node_modules left out; empty when `dir` does not exist. */
+/**
+ * Returns every file below `dir` (relative, sorted) that `wanted` accepts, without node_modules; empty if
+ * `dir` is missing.
+ */
 export function filesBelow(dir: string, wanted: (path: string) => boolean): string[] {
   try {
     return readdirSync(dir, { recursive: true, encoding: "utf8" })

@@ -5,12 +5,15 @@ import { root } from "./paths.ts";
 export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** "inherit" shows the output as it comes; "capture" returns it and shows it only in the failure. */
+  /** "inherit" shows the output as it comes; "capture" returns it and shows it only on failure. */
   output?: "inherit" | "capture";
   user?: { uid: number; gid: number };
 }
 
-/** Runs a program to its end and gives what it printed; a Failure with its last lines when it does not exit with 0. */
+/**
+ * Runs a program to its end and returns its output. Errors: Failure with the last lines if it does not exit
+ * with 0.
+ */
 export function run(command: string, args: string[], options: RunOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const capture = options.output !== "inherit";

@@ -1,7 +1,7 @@
 const MEMORY_SECTION = 5;
 const HEADER_BYTES = 8;
 
-/** An unsigned LEB128 number and where it ends. */
+/** Reads an unsigned LEB128 number; returns it and where it ends. */
 function readNumber(bytes: Uint8Array, at: number): { value: number; end: number } {
   let value = 0;
   for (let shift = 0, end = at; ; shift += 7, end += 1) {
@@ -17,8 +17,8 @@ function writeNumber(value: number): number[] {
 }
 
 /**
- * The same module with a most of memory (pages of 64 KiB): Go's linker writes none, and nothing outside can set one later. Throws where the module has another shape than
- * one memory without a most.
+ * Returns the same module with a memory limit (in pages of 64 KiB): Go's linker writes none, and nothing
+ * outside can set one later. Throws unless the module has exactly one memory, without a limit.
  */
 export function limitWasmMemory(module: Uint8Array, maxPages: number): Uint8Array {
   for (let at = HEADER_BYTES; at < module.length; ) {

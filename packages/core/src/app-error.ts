@@ -7,18 +7,22 @@ export interface FieldError {
 }
 
 export interface AppErrorOptions {
-  /** For people; goes to the client, so nothing secret belongs in it. Default: the reason's title. */
+  /**
+   * Shown to people and sent to the client, so it must contain nothing secret. Default: the reason's title.
+   */
   detail?: string | undefined;
   fields?: readonly FieldError[] | undefined;
   /** Seconds after which the same request may succeed. */
   retryAfterSeconds?: number | undefined;
-  /** Further members for programs; goes to the client. */
+  /** Additional machine-readable members; sent to the client. */
   metadata?: Readonly<Record<string, string>> | undefined;
-  /** What led here; logged, never sent. */
+  /** The underlying error; logged, never sent. */
   cause?: unknown;
 }
 
-/** An error that a client may see: one reason of the closed table. Everything else that is thrown becomes `Internal`. */
+/**
+ * An error that a client may see: one reason of the closed table. Any other thrown error becomes `Internal`.
+ */
 export class AppError extends Error {
   readonly reason: Reason;
   readonly detail: string;

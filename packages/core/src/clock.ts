@@ -5,7 +5,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** A clock for tests: stands still until it is moved. */
+/** A clock for tests: it shows the same time until it is moved. */
 export class FixedClock implements Clock {
   private time: number;
 

@@ -1,6 +1,9 @@
 import { connect, type Socket } from "node:net";
 
-/** What a process tells its controller: one JSON line. The controller answers the id, as a line, when it may go on. */
+/**
+ * One JSON line that a process sends to its controller; it continues when the controller answers the id, as a
+ * line.
+ */
 export interface FaultPointReport {
   id: number;
   point: string;
@@ -9,41 +12,44 @@ export interface FaultPointReport {
 
 let reach: ((point: string) => Promise<void>) | undefined;
 
-/** The closed list of a program's places by the way that passes them; a place may be on several ways. */
+/** The closed list of a program's fault points by operation; a point may be part of several operations. */
 export interface FaultPoints<Name extends string = string> {
   readonly signUp: readonly Name[];
-  /** A new device is let in by an approver's signature. */
+  /** A new device is enrolled by an approver's signature. */
   readonly enrollmentBySignature: readonly Name[];
-  /** A new device is let in by a transaction that the approver has sent. */
+  /** A new device is enrolled by a transaction that the approver has sent. */
   readonly enrollmentByTransaction: readonly Name[];
-  /** Keys change on chain by a transaction that no service has to do with. */
+  /** Keys change on chain by a transaction that no service took part in. */
   readonly chainChange: readonly Name[];
-  /** Something is asked for that waits, and is signed after its delay. */
+  /** A time lock starts, and the change is signed after it ends. */
   readonly timeLock: readonly Name[];
   /** An account is frozen, and what was signed for it voided. */
   readonly freeze: readonly Name[];
-  /** What the paymaster paid for is told to the signer's budgets: some time after whatever way it was paid on. */
+  /** The signer's budgets learn what the paymaster paid: some time after the payment, in any operation. */
   readonly settlement?: readonly Name[];
-  /** An account is changed on chain by no transaction of ours; absent where the program has no part in it. */
+  /**
+   * An account is changed on chain by no transaction of ours; absent where the program takes no part in it.
+   */
   readonly chainAlert?: readonly Name[];
-  /** An account's server key is rotated; absent where the program has no part in it. */
+  /** An account's server key is rotated; absent where the program takes no part in it. */
   readonly rotateServerKey?: readonly Name[];
 }
 
 /**
- * The named places of a service at which a test may stop or kill it; `service` and the name are told to the controller as "auth/claimed". The closed lists are the
- * matrix of the fault tests. Without a controller a place costs one comparison.
+ * Defines the fault points of a service, at which a test may stop or kill it. The controller gets `service`
+ * and the name as "auth/claimed". The closed lists are the matrix of the fault tests. Without a controller a
+ * point costs one comparison.
  */
 export function defineFaultPoints<Name extends string>(service: string, _points: FaultPoints<Name>) {
   return (name: Name): Promise<void> | undefined => (reach === undefined ? undefined : reach(`${service}/${name}`));
 }
 
-/** Reports each place that is reached to the controller that listens on this Unix socket. For tests only. */
+/** Reports each fault point that is reached to the controller at this Unix socket. For tests only. */
 export function enableFaultPoints(socketPath: string): void {
   reach = reporter(socketPath);
 }
 
-/** For tests of this package: no process is ever disabled again. */
+/** Disables fault points, for tests of this package: a process never disables them again. */
 export function disableFaultPoints(): void {
   reach = undefined;
 }
@@ -62,7 +68,7 @@ function reporter(path: string): (point: string) => Promise<void> {
       for (const line of lines) waiting.get(Number(line))?.();
     });
     opened.on("error", () => undefined);
-    // A controller that is gone holds nobody up.
+    // A controller that is gone must not block the process.
     opened.on("close", () => {
       socket = undefined;
       for (const goOn of [...waiting.values()]) goOn();

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { v7 } from "uuid";
 import type { Clock } from "./clock.ts";
 
-/** A UUIDv7 (RFC 9562, section 5.7) of the clock's time: sorts by creation. */
+/** Returns a UUIDv7 (RFC 9562, section 5.7) of the clock's time: it sorts by creation. */
 export function uuidv7(clock: Clock): string {
   return v7({ msecs: clock.now().getTime() });
 }
 
-/** A random UUIDv4, for what must not tell its time of creation. */
+/** Returns a random UUIDv4, for ids that must not reveal their time of creation. */
 export function uuidv4(): string {
   return randomUUID();
 }

@@ -21,9 +21,9 @@ describe("Postgres is lost", () => {
     ["the server's shutdown", withCode("57P01")],
     ["a connection that failed", withCode("08006")],
     ["pg's pool", new Error("timeout exceeded when trying to connect")],
-    ["the server's patience with a transaction", withCode("25P03")],
+    ["the server's timeout of an idle transaction", withCode("25P03")],
     ["a connection that we ended", new Error("Client was closed and is not queryable")],
-    ["pg's patience", new Error("Query read timeout")],
+    ["pg's query timeout", new Error("Query read timeout")],
     ["a cause further down", new Error("outside", { cause: new Error("Connection terminated unexpectedly") })],
   ])("by %s", (_, error) => {
     expect(isPostgresLost(error)).toBe(true);
@@ -47,18 +47,18 @@ describe("Postgres is lost", () => {
     expect(toAppError(error)).toMatchObject({ reason: "Internal" });
   });
 
-  it("what is an AppError stays the one that it is", () => {
+  it("an AppError is returned unchanged", () => {
     const error = new AppError("AccountExists", { cause: withCode("ECONNRESET") });
     expect(toAppError(error)).toBe(error);
   });
 
-  it("causes that go round in circles are no trouble", () => {
+  it("circular causes end", () => {
     const error = new Error("round");
     error.cause = error;
     expect(isPostgresLost(error)).toBe(false);
   });
 
-  it("as pg itself says it: refused, reset and cut off", async () => {
+  it("recognizes the errors of pg itself: refused, reset and cut off", async () => {
     const server = createServer((socket) => socket.once("data", () => socket.destroy()));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;

@@ -1,21 +1,30 @@
-/** Prisma: not reachable, timed out, connection closed, no connection free in time, no transaction begun in time. */
+/**
+ * Prisma: unreachable, timed out, connection closed, no free connection in time, no transaction started in
+ * time.
+ */
 const PRISMA = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028"]);
 const SOCKET = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EHOSTUNREACH", "EAI_AGAIN"]);
-/** SQLSTATE: class 08 (connection), shutdown and start of the server, too many connections, too long idle in a transaction. */
+/**
+ * SQLSTATE: class 08 (connection), server shutdown and startup, too many connections, idle too long in a
+ * transaction.
+ */
 const SQLSTATE = /^(08...|57P0[1-3]|53300|25P03)$/;
 const ADAPTER = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections"]);
-// pg gives these no code.
+// pg gives these errors no code.
 const PG =
   /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Query read timeout)/;
 const MAX_DEPTH = 5;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Whether an error of pg or Prisma, or one of its causes, says that Postgres was not there, and nothing about what was asked. */
+/**
+ * Returns whether an error of pg or Prisma, or one of its causes, means that Postgres was not reachable. Such
+ * an error says nothing about the statement itself.
+ */
 export function isPostgresLost(error: unknown, depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > MAX_DEPTH) return false;
   const { code, errorCode, kind, message, cause, meta } = error as Record<string, unknown>;
-  // Prisma's raw queries fail with one code for everything, and keep what the adapter said beside it.
+  // Prisma's raw queries fail with one code for all errors; the adapter's own error is kept beside it.
   const adapterError = (meta as { driverAdapterError?: unknown } | null | undefined)?.driverAdapterError;
   return (
     [code, errorCode].some(

@@ -1,6 +1,7 @@
 /**
- * The closed table of error reasons: gRPC code (google.rpc.Code) and HTTP status of each, with the title that people read.
- * `proto/errors/v1/reasons.proto` publishes the same table to other languages; a test compares the two.
+ * The closed table of error reasons: gRPC code (google.rpc.Code) and HTTP status of each, with the title for
+ * people. `proto/errors/v1/reasons.proto` publishes the same table to other languages; a test compares the
+ * two.
  */
 export const REASONS = {
   InvalidRequest: { grpc: "INVALID_ARGUMENT", http: 400, title: "The request is not valid" },
@@ -103,7 +104,7 @@ export const REASONS = {
   Internal: { grpc: "INTERNAL", http: 500, title: "Something went wrong here" },
 } as const satisfies Record<string, { grpc: GrpcCodeName; http: number; title: string }>;
 
-/** The name of a reason, as it stands in `error` of a problem document. */
+/** The name of a reason, as in `error` of a problem document. */
 export type Reason = keyof typeof REASONS;
 
 /** google.rpc.Code by name. */

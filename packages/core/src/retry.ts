@@ -4,7 +4,10 @@ export const RETRY_ATTEMPTS = 3;
 const BASE_MS = 50;
 const MAX_MS = 1_000;
 
-/** Milliseconds before the next attempt: exponential with full jitter, so that many callers do not come back at once. */
+/**
+ * Returns the milliseconds before the next attempt: exponential with full jitter, so that callers do not
+ * retry together.
+ */
 export function backoffMs(attempt: number, random: () => number = Math.random): number {
   return Math.round(random() * Math.min(MAX_MS, BASE_MS * 2 ** attempt)) + 5;
 }
@@ -13,7 +16,7 @@ export function retryAfterMs(error: AppError): number | undefined {
   return error.retryAfterSeconds === undefined ? undefined : error.retryAfterSeconds * 1000;
 }
 
-/** Waits; false as soon as one of the signals aborts. */
+/** Waits; returns false as soon as one of the signals aborts. */
 export function sleepUntil(milliseconds: number, signals: readonly AbortSignal[]): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (slept: boolean) => {

@@ -11,13 +11,15 @@ export interface VerifiedToken {
   tokenId: string;
   /** Identity key of the device that signed in. */
   sessionKey: PublicKey;
-  /** That device's key on chain. */
+  /** The key of that device on chain. */
   accountKey: PublicKey;
   issuedAt: Date;
   expiresAt: Date;
-  /** When the person last proved who they are (`auth_time`); absent where auth did not say. */
+  /** When the person last proved their identity (`auth_time`); absent where auth did not say. */
   authTime?: Date;
-  /** TwoFactorAuth.id of the request that an ephemeral token belongs to; present only where `scope` is "sign". */
+  /**
+   * TwoFactorAuth.id of the request that an ephemeral token belongs to; present only where `scope` is "sign".
+   */
   twoFactorId?: string;
 }
 
@@ -28,5 +30,5 @@ export interface TokenVerifier {
   verify(raw: string): VerifiedToken;
 }
 
-/** Milliseconds without news of the token state after which a replica refuses every token. */
+/** Milliseconds without an update of the token state after which a replica rejects every token. */
 export const MAX_STATE_AGE_MS = 10_000;

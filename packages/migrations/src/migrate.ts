@@ -8,12 +8,12 @@ import { withSchemaEngine } from "./wasm-engine.ts";
 const filters = { externalTables: [], externalEnums: [] };
 const lockfile = 'provider = "postgresql"\n';
 
-/** The directory of a service's migrations, absolute. */
+/** Returns the directory of a service's migrations, absolute. */
 export function migrationsDir(service: ServiceName): string {
   return join(root, "services", service, "prisma/migrations");
 }
 
-/** A service's migrations in their order, with their SQL. */
+/** Returns a service's migrations in their order, with their SQL. */
 export function migrationSteps(service: ServiceName): { name: string; sql: string }[] {
   const baseDir = migrationsDir(service);
   if (!existsSync(baseDir)) return [];
@@ -33,7 +33,9 @@ const readMigrations = (service: ServiceName): MigrationList => ({
   })),
 });
 
-/** Applies what is not applied yet of services/<service>/prisma/migrations; gives the names applied. Idempotent. */
+/**
+ * Applies the pending migrations of services/<service>/prisma/migrations; returns their names. Idempotent.
+ */
 export async function migrate(service: ServiceName, url: string): Promise<string[]> {
   try {
     return await withSchemaEngine({ url }, async (engine) => {
@@ -46,9 +48,9 @@ export async function migrate(service: ServiceName, url: string): Promise<string
 }
 
 /**
- * Writes the migration that brings the database of the migrations so far to schema.prisma.
- * Source of the present state is `url`, an empty database that the caller throws away.
- * Gives the new file's path, or undefined when nothing differs.
+ * Writes the migration from the present migrations to schema.prisma. `url` is an empty database for the
+ * present state, which the caller drops afterwards. Returns the new file's path, or undefined when nothing
+ * differs.
  */
 export async function writeMigration(service: ServiceName, name: string, url: string): Promise<string | undefined> {
   const path = join(root, "services", service, "prisma/schema.prisma");

@@ -18,12 +18,15 @@ interface EngineModule {
   __wbg_set_wasm(exports: unknown): void;
 }
 
-/** The part of WebAssembly that is used here: TypeScript has its types only with those of a browser. */
+/** The part of WebAssembly that is used here: TypeScript declares it only among the types of a browser. */
 declare const WebAssembly: {
   instantiate(source: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
 };
 
-/** What there is once in a process, however often this module is loaded: vitest loads it anew for each project's set-up, but the engine's glue only once, for one instance. */
+/**
+ * State that exists once per process, however often this module is loaded: vitest loads it again for each
+ * project's set-up, but the engine's glue code only once, for one instance.
+ */
 interface Shared {
   loaded?: Promise<EngineModule>;
   turn: Promise<unknown>;
@@ -33,12 +36,12 @@ const globals = globalThis as { [SHARED]?: Shared };
 globals[SHARED] ??= { turn: Promise.resolve() };
 const shared = globals[SHARED];
 
-/** Loads Prisma's schema engine by hand: importing a .wasm file as a module still prints a warning in Node 24. */
+/** Loads Prisma's schema engine by hand: importing a .wasm file as a module prints a warning in Node 24. */
 async function loadEngine(): Promise<EngineModule> {
   const dir = dirname(createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm"));
   const glue = "schema_engine_bg.js";
   const bindings = (await import(pathToFileURL(join(dir, glue)).href)) as EngineModule;
-  // Where the engine leaves the message of a panic.
+  // The engine stores the message of a panic here.
   Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: (text: string) => console.error(text) } });
   const source = readFileSync(join(dir, "schema_engine_bg.wasm"));
   const imports = Object.fromEntries(
@@ -59,8 +62,9 @@ const INTERNAL_CHAR = 18;
 const TEXT = 25;
 
 /**
- * Connects for the engine. adapter-pg does not know Postgres' one-byte "char", of which the engine reads columns
- * from the catalogue: they pass the adapter as text and are given back as what they are. One connection, so in turn.
+ * Connects the engine to a database. adapter-pg does not know Postgres' one-byte "char", a type that the
+ * engine reads from the catalogue: such values pass the adapter as text and get their type back. There is one
+ * connection, so queries run in turn.
  */
 async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
   let charColumns: number[] = [];
@@ -79,7 +83,8 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
     for (const index of charColumns) result.columnTypes[index] = ColumnTypeEnum.Character;
     return result;
   };
-  // adapter-pg splits a script at every semicolon, also inside of a function's body; Postgres itself reads it right.
+  // adapter-pg splits a script at every semicolon, also inside a function's body; Postgres itself parses it
+  // right.
   adapter.executeScript = async (script) => {
     await pool.query(script);
   };
@@ -87,11 +92,11 @@ async function connect(pool: pg.Pool): Promise<SqlDriverAdapter> {
 }
 
 /**
- * Runs `work` with Prisma's schema engine on a database and leaves no connection open.
- * `shadowUrl` is an empty database for reading migrations; `datamodels` are `[path, content]` pairs of schema files.
+ * Runs `work` with Prisma's schema engine on a database and leaves no connection open. `shadowUrl` is an
+ * empty database for reading migrations; `datamodels` are `[path, content]` pairs of schema files.
  */
 export function withSchemaEngine<T>(options: EngineOptions, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
-  // In turns: ten at once are no faster, and the engine is nowhere said to bear it.
+  // One after another: ten at once are no faster, and the engine does not promise to support it.
   const mine = shared.turn.then(() => runEngine(options, work));
   shared.turn = mine.catch(() => undefined);
   return mine;

@@ -16,44 +16,53 @@ const plainNetwork = z.strictObject({
     .transform((url) => url.replace(/\/$/, ""))
     .optional(),
   evmContract: cadenceAddress,
-  /** Where HybridCustody stands: parents are read from it. Without it, from the links that accounts offer by their inboxes. */
+  /**
+   * The address of HybridCustody: parents are read from it. Without it, they are read from the links in
+   * accounts' inboxes.
+   */
   hybridCustody: cadenceAddress.optional(),
-  /** With it accounts may link themselves through HybridCustody. Who holds these accounts, and HybridCustody's, decides what parents get. */
+  /**
+   * Allows accounts to link themselves through HybridCustody. The holders of these accounts, and of
+   * HybridCustody's, decide what parents get.
+   */
   hybridCustodySetUp: z
     .strictObject({
-      /** Shows the factories at CapabilityFactory.PublicPath. */
+      /** Publishes the factories at CapabilityFactory.PublicPath. */
       factory: cadenceAddress,
-      /** Shows the filter at CapabilityFilter.PublicPath: one with a list. */
+      /** Publishes the filter at CapabilityFilter.PublicPath; it must be one with a list. */
       filter: cadenceAddress,
-      /** Where the contract ViewResolver stands. */
+      /** The address of the contract ViewResolver. */
       viewResolver: cadenceAddress,
     })
     .optional(),
-  /** Asked for names and pictures of accounts, in this order. */
+  /** Queried for names and pictures of accounts, in this order. */
   nameServices: z
     .array(z.strictObject({ kind: z.enum(["find", "flow-domain-utils"]), contract: cadenceAddress }))
     .max(4)
     .optional(),
   creator: z.strictObject({
     address: cadenceAddress,
-    /** Keys of the account, from index 0 on. */
+    /** The number of the account's keys, from index 0 on. */
     keyCount: z.int().positive(),
-    /** The first key that proposes: those before were rotated out. Default 0. */
+    /** The index of the first key that proposes: those before it were rotated out. Default 0. */
     firstKeyId: z.int().nonnegative().optional(),
-    /** From which index on which version of the key stands, the lowest index first. Default: version 1 everywhere. */
+    /** The version of the key from each index on, lowest index first. Default: version 1 everywhere. */
     keyVersions: z.array(z.strictObject({ firstKeyId: z.int().nonnegative(), version: z.int().positive() })).optional(),
   }),
   paymaster: z.strictObject({
     address: cadenceAddress,
     keyId: z.int().nonnegative(),
-    /** The version of the key that stands there. Default 1. */
+    /** The version of the key at `keyId`. Default 1. */
     keyVersion: z.int().positive().optional(),
   }),
-  /** The version of their server keys that accounts are brought to; see docs/vaults.md. Default 1. */
+  /** The version that accounts' server keys are rotated to; see docs/vaults.md. Default 1. */
   serverKeyVersion: z.int().positive().optional(),
-  /** Seconds for which the signer takes a reference block to be good, whatever heights it is told; see docs/budgets.md. Default 900. */
+  /**
+   * Seconds for which the signer accepts a reference block, independent of the heights that it is given; see
+   * docs/budgets.md. Default 900.
+   */
   referenceSeconds: z.int().nonnegative().max(86_400).optional(),
-  /** `{id}` stands for the transaction's id. */
+  /** `{id}` is replaced by the transaction's id. */
   explorerTransactionUrl: z.string().includes("{id}"),
 });
 

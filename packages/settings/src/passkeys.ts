@@ -6,7 +6,7 @@ const relyingParty = z
   .strictObject({
     rpId: z.string().refine(isRpId, "must be a domain name in lower case"),
     origins: z.array(z.string()).min(1),
-    /** Whose sessions and logins it is for; absent: every app's. */
+    /** The apps whose sessions and logins may use it; absent: every app. */
     appIds: z.array(z.string().min(1)).min(1).optional(),
   })
   .superRefine(({ rpId, origins }, context) => {
@@ -22,7 +22,7 @@ const relyingParty = z
 
 const file = z.strictObject({ relyingParties: z.array(relyingParty) });
 
-/** Reads the file that CS_PASSKEYS_FILE names; without one, no app accepts passkeys. Errors: ConfigError. */
+/** Reads the file that CS_PASSKEYS_FILE names; without it, no app accepts passkeys. Errors: ConfigError. */
 export function loadPasskeys(path: string | undefined): PasskeySettings {
   const parties = path === undefined ? [] : readJsonFile(path, file).relyingParties;
   return {
