@@ -13,7 +13,7 @@ describe("the query compiler of a generated client", () => {
     }
   });
 
-  it("is not looked for in a client that is not known", () => {
-    expect(() => readCompilerFromFile("export const wasm = undefined")).toThrow("another way");
+  it("is not read in a client of unknown form", () => {
+    expect(() => readCompilerFromFile("export const wasm = undefined")).toThrow("an unknown way");
   });
 });
