@@ -27,10 +27,12 @@ export interface SigningPorts extends FactSources, TimeLocking {
 }
 
 /**
- * Signs a transaction of the token's own account with the account's server key, as its authorizer. `decide`
- * decodes the message, records the decision, and returns the signature once its record and its reservation in
- * the budgets are durable. Nothing is written before all rules have passed. Errors: see
- * signer.v1.Signing/SignTransaction.
+ * Signs a transaction of the token's own account with the account's server key, as its authorizer.
+ *
+ * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
+ * over those facts) and, once all of them have passed, writes what the signature leaves behind. It returns
+ * which key may sign. Then `decide` signs, and returns the signature once its audit record and its reservation
+ * in the budgets are durable. A refusal is recorded as well. Errors: see signer.v1.Signing/SignTransaction.
  */
 export const signTransaction = (ports: SigningPorts) => {
   const { decide, checkBackend, scripts, effects, reserve, clock, unfrozenAt } = ports;
@@ -41,6 +43,7 @@ export const signTransaction = (ports: SigningPorts) => {
       const facts = await loadFacts(ports, command, message, policy);
       evaluate(TRANSACTION_RULES, facts);
 
+      // A template depends on earlier signatures for the account; a custom script on what it may do.
       const { account, template } = facts;
       if (template) {
         const history = await loadHistory(ports, facts, template);
@@ -50,6 +53,7 @@ export const signTransaction = (ports: SigningPorts) => {
         await checkCustomScript(scripts, message, { policy, scriptHash, requester: account.accountId });
       }
 
+      // In one transaction of the database, which checks the limits that concurrent requests share.
       const now = clock.now();
       await recordEffects(effects, facts, effectsOfTransaction(facts, unfrozenAt(account.accountId), now), now);
       const { chainName, accountId, address, serverKeyIndex } = account;
