@@ -31,8 +31,9 @@ export interface SigningPorts extends FactSources, TimeLocking {
  *
  * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
  * over those facts) and, once all of them have passed, writes what the signature leaves behind. It returns
- * which key may sign. Then `decide` signs, and returns the signature once its audit record and its reservation
- * in the budgets are durable. A refusal is recorded as well. Errors: see signer.v1.Signing/SignTransaction.
+ * which key may sign. Then `decide` signs, and returns the signature once its audit record and its
+ * reservation in the budgets are durable. A refusal is recorded as well. Errors: see
+ * signer.v1.Signing/SignTransaction.
  */
 export const signTransaction = (ports: SigningPorts) => {
   const { decide, checkBackend, scripts, effects, reserve, clock, unfrozenAt } = ports;
