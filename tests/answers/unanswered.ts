@@ -61,7 +61,7 @@ export const UNANSWERED: Readonly<Record<string, Partial<Record<Reason, string>>
     ChainUnavailable: CHAIN_AWAY,
   },
   rotateServerKey: {
-    InvalidSignature: "services/account/src/domain/server-key-rotation.test.ts",
+    InvalidSignature: "services/account/src/domain/server-keys/server-key-rotation.test.ts",
     SigningRefused: "the signer refuses only what the account service has refused before",
     AccountFrozen: "the signer's answer, as to signTransaction, once another version is wanted",
     SignerNotCurrent: TOKEN_STATE_AWAY,

@@ -1,7 +1,7 @@
 import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/runtime";
 import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
-import { ALERT_ACTIONS } from "./domain/account-event.ts";
+import { ALERT_ACTIONS } from "./domain/chain-watch/account-event.ts";
 
 const action = z.enum(ALERT_ACTIONS).default("freeze");
 

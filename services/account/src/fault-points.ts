@@ -40,7 +40,7 @@ export const ACCOUNT_FAULT_POINTS = {
     "rotation submitted",
     "rotation sealed",
     "rotation bound",
-    "rotation settled",
+    "rotation reconciled",
   ],
 } as const;
 

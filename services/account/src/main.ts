@@ -16,44 +16,36 @@ import { createFlowChain } from "./chain/flow.ts";
 import { createFlowNames } from "./chain/flow-names.ts";
 import { budgetSigner, creationSigner, keyAdditionSigner, rotationSigner, voidSigner } from "./clients/signer.ts";
 import { loadConfig } from "./config.ts";
-import { deployAccount } from "./domain/deploy-account.ts";
-import { getAccount } from "./domain/get-account.ts";
-import { linkParent } from "./domain/link-parent.ts";
-import { listAccountKeys } from "./domain/list-account-keys.ts";
-import { listServerKeyRotations } from "./domain/list-server-key-rotations.ts";
-import { prepareKeyAddition } from "./domain/prepare-key-addition.ts";
-import { prepareMessage } from "./domain/prepare-message.ts";
-import { createProfiles } from "./domain/profiles.ts";
-import { reconcileKeyAddition } from "./domain/reconcile-key-addition.ts";
-import { rotateServerKey } from "./domain/rotate-server-key.ts";
-import { settleBudgets } from "./domain/settle-budgets.ts";
-import { settleServerKeyRotation } from "./domain/settle-server-key-rotation.ts";
-import { submitKeyAddition } from "./domain/submit-key-addition.ts";
+import { deployAccount } from "./domain/accounts/deploy-account.ts";
+import { getAccount } from "./domain/accounts/get-account.ts";
+import { linkParent } from "./domain/accounts/link-parent.ts";
+import { createProfiles } from "./domain/accounts/profiles.ts";
+import { settleBudgets } from "./domain/budgets/settle-budgets.ts";
+import { watchKeys } from "./domain/chain-watch/watch-keys.ts";
+import { voidTemplates } from "./domain/freeze/void-templates.ts";
+import { prepareKeyAddition } from "./domain/key-additions/prepare-key-addition.ts";
+import { reconcileKeyAddition } from "./domain/key-additions/reconcile-key-addition.ts";
+import { submitKeyAddition } from "./domain/key-additions/submit-key-addition.ts";
+import { verifyKeyAddition } from "./domain/key-additions/verify-key-addition.ts";
+import { prepareMessage } from "./domain/messages/prepare-message.ts";
+import { listServerKeyRotations } from "./domain/server-keys/list-server-key-rotations.ts";
+import { reconcileServerKeyRotation } from "./domain/server-keys/reconcile-server-key-rotation.ts";
+import { rotateServerKey } from "./domain/server-keys/rotate-server-key.ts";
+import { waitForRotation } from "./domain/server-keys/wait-for-rotation.ts";
 import { createUnknownTransactions } from "./domain/unknown-transactions.ts";
-import { verifyKeyAddition } from "./domain/verify-key-addition.ts";
-import { verifyKeyRevocation } from "./domain/verify-key-revocation.ts";
-import { voidTemplates } from "./domain/void-templates.ts";
-import { waitForRotation } from "./domain/wait-for-rotation.ts";
-import { watchKeys } from "./domain/watch-keys.ts";
 import { followChains } from "./jobs/chain-follower.ts";
 import { startCreationRunner } from "./jobs/creation-runner.ts";
 import { createDeploymentWaiters } from "./jobs/deployment-waiters.ts";
-import { settleOpenRotations } from "./jobs/settle-open-rotations.ts";
-import { tellAlerts } from "./jobs/tell-alerts.ts";
+import { reconcileOpenRotations } from "./jobs/reconcile-open-rotations.ts";
+import { reportAlerts } from "./jobs/report-alerts.ts";
 import { createAlertCounter } from "./metrics.ts";
-import { listAccountKeysRpc, verifyKeyRevocationRpc } from "./rpc/account-keys.ts";
-import { deployAccountRpc } from "./rpc/deploy-account.ts";
-import { getAccountRpc } from "./rpc/get-account.ts";
-import { getMeRpc } from "./rpc/get-me.ts";
+import { accountKeysHandlers } from "./rpc/account-keys.ts";
+import { accountsHandlers } from "./rpc/accounts.ts";
+import { keyAdditionsHandlers } from "./rpc/key-additions.ts";
 import { limitPerMinute } from "./rpc/limit-per-minute.ts";
-import { linkParentRpc } from "./rpc/link-parent.ts";
-import { networkRpcs } from "./rpc/networks.ts";
-import { prepareKeyAdditionRpc } from "./rpc/prepare-key-addition.ts";
-import { messageRpcs } from "./rpc/prepare-message.ts";
-import { reconcileKeyAdditionRpc } from "./rpc/reconcile-key-addition.ts";
-import { serverKeyRpcs } from "./rpc/server-keys.ts";
-import { submitKeyAdditionRpc } from "./rpc/submit-key-addition.ts";
-import { verifyKeyAdditionRpc } from "./rpc/verify-key-addition.ts";
+import { messagesHandlers } from "./rpc/messages.ts";
+import { networksHandlers } from "./rpc/networks.ts";
+import { serverKeysHandlers } from "./rpc/server-keys.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaAccountStore } from "./store/prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./store/prisma-creation-store.ts";
@@ -106,7 +98,7 @@ async function start(service: ServiceProcess) {
   });
   onClose("creation-runner", () => runner.close());
 
-  const raised = tellAlerts({ logger, counter: createAlertCounter(metrics) });
+  const raised = reportAlerts({ logger, counter: createAlertCounter(metrics) });
   const watched = prismaKeyWatchStore(prisma);
   followChains({
     every: runtime.every,
@@ -134,7 +126,6 @@ async function start(service: ServiceProcess) {
   runtime.listen("deployment", waiters.notify);
   runtime.listen("creation", runner.wake);
 
-  const get = getAccount({ store: remembered });
   const deploy = deployAccount({
     store: stored,
     clock,
@@ -182,8 +173,13 @@ async function start(service: ServiceProcess) {
     clock,
     logger,
   };
-  const settle = settleServerKeyRotation(rotating);
-  runtime.every(ROTATIONS_MS, "server key rotations", settleOpenRotations({ ...rotating, settle }), ROTATIONS_RETRY_MS);
+  const reconcile = reconcileServerKeyRotation(rotating);
+  runtime.every(
+    ROTATIONS_MS,
+    "server key rotations",
+    reconcileOpenRotations({ ...rotating, reconcile }),
+    ROTATIONS_RETRY_MS,
+  );
 
   const server = runtime
     .server({
@@ -197,45 +193,45 @@ async function start(service: ServiceProcess) {
         "account.v1.ServerKeys/RotateServerKey": 12_000,
       },
     })
-    .add(AccountsService, {
-      deployAccount: deployAccountRpc(deploy, transactionUrl),
-      getAccount: getAccountRpc(get, transactionUrl, profiles),
-      getMe: getMeRpc(get, profiles),
-      linkParent: linkParentRpc(linkParent({ store: writingParents(stored, remembered), chains, clock }), profiles),
-    })
-    .add(NetworksService, networkRpcs(config.networks))
+    .add(
+      AccountsService,
+      accountsHandlers({
+        deploy,
+        get: getAccount({ store: remembered }),
+        link: linkParent({ store: writingParents(stored, remembered), chains, clock }),
+        profiles,
+        transactionUrl,
+      }),
+    )
+    .add(NetworksService, networksHandlers(config.networks))
     .add(
       MessagesService,
-      messageRpcs(
+      messagesHandlers(
         prepareMessage({ accounts: remembered, chains }),
         limitPerMinute(config.messagesPerMinute, clock),
         chains,
       ),
     )
-    .add(AccountKeysService, {
-      listAccountKeys: listAccountKeysRpc(listAccountKeys({ accounts: remembered, chains })),
-      verifyKeyRevocation: verifyKeyRevocationRpc(
-        verifyKeyRevocation({ accounts: remembered, chains, unknownTransaction }),
-      ),
-    })
+    .add(AccountKeysService, accountKeysHandlers({ accounts: remembered, chains, unknownTransaction }))
     .add(
       ServerKeysService,
-      serverKeyRpcs(
-        listServerKeyRotations({ ...rotating, settle }),
+      serverKeysHandlers(
+        listServerKeyRotations({ ...rotating, reconcile }),
         rotateServerKey(rotating),
-        waitForRotation(settle, logger),
+        waitForRotation(reconcile, logger),
         transactionUrl,
       ),
     )
-    .add(KeyAdditionsService, {
-      prepareKeyAddition: prepareKeyAdditionRpc(prepareKeyAddition(keyAdditions)),
-      submitKeyAddition: submitKeyAdditionRpc(submitKeyAddition(keyAdditions), transactionUrl),
-      reconcileKeyAddition: reconcileKeyAdditionRpc(reconcileKeyAddition(keyAdditions), transactionUrl),
-      verifyKeyAddition: verifyKeyAdditionRpc(
-        verifyKeyAddition({ ...keyAdditions, unknownTransaction }),
+    .add(
+      KeyAdditionsService,
+      keyAdditionsHandlers({
+        prepare: prepareKeyAddition(keyAdditions),
+        submit: submitKeyAddition(keyAdditions),
+        reconcile: reconcileKeyAddition(keyAdditions),
+        verify: verifyKeyAddition({ ...keyAdditions, unknownTransaction }),
         transactionUrl,
-      ),
-    });
+      }),
+    );
   await runtime.serve(server, tokenState);
 }
 

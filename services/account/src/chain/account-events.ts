@@ -1,5 +1,5 @@
 import { addedKeys, type ChainEvent, revokedKeys } from "@countersign/flow";
-import type { AccountEvent } from "../domain/account-event.ts";
+import type { AccountEvent } from "../domain/chain-watch/account-event.ts";
 
 /** Which field names the account that acted; `address` where none stands here. */
 const ACTORS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { AccessApi, ChainEvent } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
-import type { PaidTransaction } from "../domain/settle-budgets.ts";
+import type { PaidTransaction } from "../domain/budgets/settle-budgets.ts";
 
 /** Where each network has its token and its fees. */
 const CONTRACTS: Record<Network["network"], { token: string; fees: string }> = {

@@ -1,6 +1,6 @@
 import { type AccessApi, cadenceAddress, encodeCadence, nameScript } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
-import type { Profile, ProfileLookup } from "../domain/profiles.ts";
+import type { Profile, ProfileLookup } from "../domain/accounts/profiles.ts";
 
 const MAX_URL = 2048;
 /** Anybody may give himself a name: letters, digits and what stands between them, nothing that could pass for something else on a screen. */

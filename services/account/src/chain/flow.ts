@@ -15,10 +15,10 @@ import {
   revokedKeys,
 } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
-import type { KeyAdditionChain } from "../domain/key-addition.ts";
-import type { ParentChain } from "../domain/link-parent.ts";
-import type { SettlementChain } from "../domain/settle-budgets.ts";
-import type { KeyWatchChain } from "../domain/watch-keys.ts";
+import type { ParentChain } from "../domain/accounts/link-parent.ts";
+import type { SettlementChain } from "../domain/budgets/settle-budgets.ts";
+import type { KeyWatchChain } from "../domain/chain-watch/watch-keys.ts";
+import type { KeyAdditionChain } from "../domain/key-additions/key-addition.ts";
 import { accountEventOf } from "./account-events.ts";
 import type { Chain, DeployedAccount } from "./chain.ts";
 import { paidTransactions } from "./fee-events.ts";

@@ -5,11 +5,11 @@ import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import type { ServerKeysService, ServerKeyVersion } from "@countersign/proto/signer/v1/server_keys.ts";
 import type { Signature, SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { publicKeyFromProto, type RpcCallOptions, type RpcClient } from "@countersign/rpc";
-import type { KeyAdditionSigner } from "../domain/key-addition.ts";
+import type { BudgetSigner } from "../domain/budgets/settle-budgets.ts";
+import type { VoidSigner } from "../domain/freeze/void-templates.ts";
+import type { KeyAdditionSigner } from "../domain/key-additions/key-addition.ts";
 import type { CreationSigner } from "../domain/ports.ts";
-import type { RotationSigner } from "../domain/server-key-rotation.ts";
-import type { BudgetSigner } from "../domain/settle-budgets.ts";
-import type { VoidSigner } from "../domain/void-templates.ts";
+import type { RotationSigner } from "../domain/server-keys/server-key-rotation.ts";
 
 /** signer.v1.Creation as the creation saga sees it. */
 export const creationSigner = (client: RpcClient<CreationService>): CreationSigner => ({

@@ -1,7 +1,7 @@
 import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import type { AccountAddress, AccountDeployment } from "./account.ts";
-import type { CreatedAccount, Creation, FailurePlan } from "./creation.ts";
+import type { AccountAddress, AccountDeployment } from "./accounts/account.ts";
+import type { CreatedAccount, Creation, FailurePlan } from "./creations/creation.ts";
 
 /** Accounts and their deployments. */
 export interface AccountStore {

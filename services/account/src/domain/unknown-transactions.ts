@@ -1,5 +1,5 @@
 import { AppError } from "@countersign/core";
-import type { KeyAdditionChain } from "./key-addition.ts";
+import type { KeyAdditionChain } from "./key-additions/key-addition.ts";
 
 /** Ids that one process remembers; beyond it the oldest are forgotten, and their wait starts again. */
 const MAX_REMEMBERED = 10_000;

@@ -2,7 +2,7 @@ import { AppError, FixedClock } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import type { Chain } from "../chain/chain.ts";
-import type { Creation } from "../domain/creation.ts";
+import type { Creation } from "../domain/creations/creation.ts";
 import type { CreationSigner, CreationStore, Lease } from "../domain/ports.ts";
 import { startCreationRunner } from "./creation-runner.ts";
 

@@ -1,7 +1,7 @@
 import { type Clock, type Logger, uuidv4 } from "@countersign/core";
 import type { Chain } from "../chain/chain.ts";
-import { createAccounts } from "../domain/create-accounts.ts";
-import { type Creation, isRefusedForNow } from "../domain/creation.ts";
+import { createAccounts } from "../domain/creations/create-accounts.ts";
+import { type Creation, isRefusedForNow } from "../domain/creations/creation.ts";
 import type { CreationSigner, CreationStore } from "../domain/ports.ts";
 
 export interface CreationRunnerOptions {

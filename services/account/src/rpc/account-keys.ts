@@ -2,12 +2,11 @@ import { AppError, isUuid } from "@countersign/core";
 import { hexToBytes } from "@countersign/keys";
 import { type AccountKeysService, AccountKeyRole as WireRole } from "@countersign/proto/account/v1/account_keys.ts";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { type Handler, requireToken } from "@countersign/rpc";
-import type { AccountKey } from "../domain/key-addition.ts";
-import { type AccountKeyRole, type listAccountKeys, roleOf } from "../domain/list-account-keys.ts";
-import type { verifyKeyRevocation } from "../domain/verify-key-revocation.ts";
-import { fromChain } from "./from-chain.ts";
-import { keyFrom } from "./key-additions.ts";
+import { type Handlers, requireToken } from "@countersign/rpc";
+import { type AccountKeyRole, listAccountKeys, roleOf } from "../domain/accounts/list-account-keys.ts";
+import type { AccountKey } from "../domain/key-additions/key-addition.ts";
+import { type VerifyKeyRevocationOptions, verifyKeyRevocation } from "../domain/key-additions/verify-key-revocation.ts";
+import { fromChain, keyFrom } from "./requests.ts";
 
 const ROLES = {
   server: WireRole.ACCOUNT_KEY_ROLE_SERVER,
@@ -32,24 +31,26 @@ const toWire = (key: AccountKey) => ({
   revoked: key.revoked,
 });
 
-/** account.v1.AccountKeys/ListAccountKeys */
-export const listAccountKeysRpc =
-  (list: ReturnType<typeof listAccountKeys>): Handler<AccountKeysService["listAccountKeys"]> =>
-  async ({ accountId }, call) => {
-    if (!isUuid(accountId)) throw new AppError("AccountNotFound");
-    const chains = await fromChain(list(accountId, call.signal));
-    return { chains: chains.map(({ keys, ...chain }) => ({ ...chain, keys: keys.map(toWire) })) };
-  };
+/** account.v1.AccountKeys */
+export function accountKeysHandlers(options: VerifyKeyRevocationOptions): Handlers<AccountKeysService> {
+  const list = listAccountKeys(options);
+  const verify = verifyKeyRevocation(options);
+  return {
+    async listAccountKeys({ accountId }, call) {
+      if (!isUuid(accountId)) throw new AppError("AccountNotFound");
+      const chains = await fromChain(list(accountId, call.signal));
+      return { chains: chains.map(({ keys, ...chain }) => ({ ...chain, keys: keys.map(toWire) })) };
+    },
 
-/** account.v1.AccountKeys/VerifyKeyRevocation: only for the token's own account. */
-export const verifyKeyRevocationRpc =
-  (verify: ReturnType<typeof verifyKeyRevocation>): Handler<AccountKeysService["verifyKeyRevocation"]> =>
-  async ({ accountId, chainName, publicKey, transactionId }, call) => {
-    if (accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
-    if (!/^[0-9a-f]{64}$/.test(transactionId)) {
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
-    }
-    const key = keyFrom(publicKey, "/publicKey");
-    await fromChain(verify({ accountId, chainName, publicKey: key, transactionId }, call.signal));
-    return {};
+    /** Only for the token's own account. */
+    async verifyKeyRevocation({ accountId, chainName, publicKey, transactionId }, call) {
+      if (accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
+      if (!/^[0-9a-f]{64}$/.test(transactionId)) {
+        throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
+      }
+      const key = keyFrom(publicKey, "/publicKey");
+      await fromChain(verify({ accountId, chainName, publicKey: key, transactionId }, call.signal));
+      return {};
+    },
   };
+}

@@ -1,57 +1,80 @@
-import { AppError, isUuid } from "@countersign/core";
-import { bytesToHex, PublicKeyError, parsePublicKey, parseSignature, SignatureError } from "@countersign/keys";
-import type { PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyFromProto } from "@countersign/rpc";
-import type { KeyAdditionTarget } from "../domain/key-addition.ts";
-import type { ApproverSignature } from "../domain/submit-key-addition.ts";
+import { AppError } from "@countersign/core";
+import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
+import { type Handlers, requireToken } from "@countersign/rpc";
+import type { KeyAdditionState } from "../domain/key-additions/key-addition.ts";
+import type { prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
+import type { reconcileKeyAddition } from "../domain/key-additions/reconcile-key-addition.ts";
+import type { submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
+import type { verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
+import { transactionToProto } from "../to-proto.ts";
+import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./requests.ts";
 
-/** Account, chain and key of a request. Errors: InvalidRequest, InvalidPublicKey. */
-export function targetFrom(request: {
-  accountId: string;
-  chainName: string;
-  userKey: ProtoPublicKey | undefined;
-}): KeyAdditionTarget {
+const STATUS = {
+  submitted: KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED,
+  sealed: KeyAdditionStatus.KEY_ADDITION_STATUS_SEALED,
+  failed: KeyAdditionStatus.KEY_ADDITION_STATUS_FAILED,
+  abandoned: KeyAdditionStatus.KEY_ADDITION_STATUS_ABANDONED,
+} as const satisfies Record<KeyAdditionState, KeyAdditionStatus>;
+
+export interface KeyAdditionsOptions {
+  readonly prepare: ReturnType<typeof prepareKeyAddition>;
+  readonly submit: ReturnType<typeof submitKeyAddition>;
+  readonly reconcile: ReturnType<typeof reconcileKeyAddition>;
+  readonly verify: ReturnType<typeof verifyKeyAddition>;
+  transactionUrl(chainName: string, id: string): string;
+}
+
+/** account.v1.KeyAdditions */
+export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<KeyAdditionsService> {
+  const { prepare, submit, reconcile, verify, transactionUrl } = options;
+  const transactionOf = (id: string, chainName: string) =>
+    transactionToProto(id, chainName, id === "" ? "" : transactionUrl(chainName, id));
   return {
-    accountId: uuidFrom(request.accountId, "/accountId"),
-    chainName: request.chainName,
-    userKey: keyFrom(request.userKey, "/userKey"),
+    prepareKeyAddition: async (request, call) => ({
+      message: Buffer.from(await prepare(targetFrom(request), request.currentMessage, call.signal)),
+    }),
+
+    /** Only for the token's own account, with the token's own key as approver. */
+    async submitKeyAddition(request, call) {
+      const { accountId, accountKey, appId } = requireToken(call);
+      const target = targetFrom(request);
+      const approverKey = keyFrom(request.approverKey, "/approverKey");
+      if (target.accountId !== accountId) throw new AppError("AccountNotFound");
+      if (approverKey.algorithm !== accountKey.algorithm || approverKey.publicKey !== accountKey.publicKey)
+        throw new AppError("InvalidSignature");
+      const { transactionId } = await submit(
+        {
+          ...target,
+          attemptId: uuidFrom(request.attemptId, "/attemptId"),
+          message: request.message,
+          approverKey,
+          signature: signatureFrom(request),
+          appId,
+        },
+        call,
+        call.signal,
+      );
+      return { transaction: transactionOf(transactionId, target.chainName) };
+    },
+
+    async reconcileKeyAddition(request, call) {
+      const attemptId = uuidFrom(request.attemptId, "/attemptId");
+      const addition = await reconcile(attemptId, uuidFrom(request.accountId, "/accountId"), call.signal);
+      if (!addition) throw new AppError("AccountNotFound");
+      const { chainName, transactionId, keyIndex, state } = addition;
+      return { status: STATUS[state], transaction: transactionOf(transactionId, chainName), keyIndex };
+    },
+
+    /** Only for the token's own account. */
+    async verifyKeyAddition(request, call) {
+      const target = targetFrom(request);
+      if (target.accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
+      const { transactionId, notBefore, firstMessage } = request;
+      if (!/^[0-9a-f]{64}$/.test(transactionId) || !notBefore) {
+        throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
+      }
+      const keyIndex = await verify({ ...target, transactionId, notBefore, firstMessage }, call.signal);
+      return { transaction: transactionOf(transactionId, target.chainName), keyIndex };
+    },
   };
-}
-
-export function keyFrom(key: ProtoPublicKey | undefined, pointer: string) {
-  const { publicKey, algorithm } = publicKeyFromProto(key, pointer);
-  try {
-    return parsePublicKey(publicKey, algorithm);
-  } catch (error) {
-    if (error instanceof PublicKeyError) throw new AppError("InvalidPublicKey", { detail: error.message });
-    throw error;
-  }
-}
-
-export function uuidFrom(value: string, pointer: string): string {
-  if (!isUuid(value)) throw new AppError("InvalidRequest", { fields: [{ pointer, detail: "not a UUID" }] });
-  return value;
-}
-
-/** Of what the signer takes apart no more than this is ever a passkey's. */
-const MAX_EXTENSION_BYTES = 4096;
-
-/** A user's signature as it stands on chain. Errors: InvalidSignature. */
-export function signatureFrom({
-  signature,
-  extensionData,
-}: {
-  signature: Uint8Array;
-  extensionData: Uint8Array;
-}): ApproverSignature {
-  if (extensionData.length > MAX_EXTENSION_BYTES) throw new AppError("InvalidSignature");
-  try {
-    return {
-      signature: bytesToHex(parseSignature(signature)),
-      ...(extensionData.length > 0 && { extensionData: bytesToHex(extensionData) }),
-    };
-  } catch (error) {
-    if (error instanceof SignatureError) throw new AppError("InvalidSignature");
-    throw error;
-  }
 }

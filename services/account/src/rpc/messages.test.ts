@@ -4,10 +4,10 @@ import type { NetworksService } from "@countersign/proto/account/v1/networks.ts"
 import type { Handlers } from "@countersign/rpc";
 import type { Network } from "@countersign/settings";
 import { describe, expect, it } from "vitest";
-import type { PrepareMessageCommand } from "../domain/prepare-message.ts";
+import type { PrepareMessageCommand } from "../domain/messages/prepare-message.ts";
 import { accountId, chainName, signal } from "../testing/chain-account.ts";
-import { networkRpcs } from "./networks.ts";
-import { messageRpcs } from "./prepare-message.ts";
+import { messagesHandlers } from "./messages.ts";
+import { networksHandlers } from "./networks.ts";
 
 type Call = Parameters<Handlers<MessagesService>["prepareMessage"]>[1];
 const call = { token: { accountId, scope: "full" }, signal } as Call;
@@ -21,7 +21,7 @@ const HYBRID_CUSTODY = "set-up-hybrid-custody, redeem-hybrid-custody, remove-hyb
 describe("PrepareMessage", () => {
   const commands: PrepareMessageCommand[] = [];
   let counted = 0;
-  const { prepareMessage } = messageRpcs(
+  const { prepareMessage } = messagesHandlers(
     async (command) => {
       commands.push(command);
       return Buffer.from("message");
@@ -84,7 +84,7 @@ describe("ListNetworks", () => {
       ...more,
     }) as Network;
   const list = (networks: Network[]) =>
-    networkRpcs(new Map(networks.map((each) => [each.chainName, each]))).listNetworks(
+    networksHandlers(new Map(networks.map((each) => [each.chainName, each]))).listNetworks(
       {},
       call as Parameters<Handlers<NetworksService>["listNetworks"]>[1],
     );

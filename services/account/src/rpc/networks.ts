@@ -3,7 +3,7 @@ import type { Handlers } from "@countersign/rpc";
 import type { Network } from "@countersign/settings";
 
 /** account.v1.Networks: what clients may know of the configured networks. */
-export function networkRpcs(networks: ReadonlyMap<string, Network>): Handlers<NetworksService> {
+export function networksHandlers(networks: ReadonlyMap<string, Network>): Handlers<NetworksService> {
   const described = [...networks.values()]
     .sort((a, b) => (a.chainName < b.chainName ? -1 : 1))
     .map((network) => ({

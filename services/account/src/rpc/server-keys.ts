@@ -1,14 +1,13 @@
 import type { ServerKeysService } from "@countersign/proto/account/v1/server_keys.ts";
 import { type Handlers, requireToken } from "@countersign/rpc";
-import type { listServerKeyRotations } from "../domain/list-server-key-rotations.ts";
-import type { rotateServerKey } from "../domain/rotate-server-key.ts";
-import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";
-import { transactionToProto } from "../messages.ts";
-import { fromChain } from "./from-chain.ts";
-import { signatureFrom } from "./key-additions.ts";
+import type { listServerKeyRotations } from "../domain/server-keys/list-server-key-rotations.ts";
+import type { rotateServerKey } from "../domain/server-keys/rotate-server-key.ts";
+import type { ServerKeyRotation } from "../domain/server-keys/server-key-rotation.ts";
+import { transactionToProto } from "../to-proto.ts";
+import { fromChain, signatureFrom } from "./requests.ts";
 
 /** account.v1.ServerKeys: for the token's own account, with the token's own key. */
-export const serverKeyRpcs = (
+export const serverKeysHandlers = (
   list: ReturnType<typeof listServerKeyRotations>,
   rotate: ReturnType<typeof rotateServerKey>,
   waitFor: (rotation: ServerKeyRotation, signal: AbortSignal) => Promise<boolean>,

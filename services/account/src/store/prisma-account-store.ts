@@ -3,7 +3,7 @@ import { outboxRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/account.ts";
+import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/accounts/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
 

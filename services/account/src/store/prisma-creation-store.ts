@@ -3,11 +3,11 @@ import { outboxRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import type { AccountAddress } from "../domain/account.ts";
-import type { CreatedAccount, Creation, CreationState } from "../domain/creation.ts";
+import type { AccountAddress } from "../domain/accounts/account.ts";
+import { NO_PROFILE } from "../domain/accounts/profiles.ts";
+import type { CreatedAccount, Creation, CreationState } from "../domain/creations/creation.ts";
 import type { CreationStore, Lease } from "../domain/ports.ts";
-import { NO_PROFILE } from "../domain/profiles.ts";
-import { addressToProto, transactionToProto } from "../messages.ts";
+import { addressToProto, transactionToProto } from "../to-proto.ts";
 import type { Prisma, PrismaClient, Creation as Row } from "./generated/client.ts";
 import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
 

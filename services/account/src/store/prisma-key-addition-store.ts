@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { KeyAddition, KeyAdditionState, KeyAdditionStore } from "../domain/key-addition.ts";
+import type { KeyAddition, KeyAdditionState, KeyAdditionStore } from "../domain/key-additions/key-addition.ts";
 import type { PrismaClient, KeyAddition as Row } from "./generated/client.ts";
 import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
 

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/
 import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Alert } from "../domain/find-alerts.ts";
+import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
 

@@ -1,8 +1,8 @@
 import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
-import type { Alert } from "../domain/find-alerts.ts";
-import type { KeyWatchStore } from "../domain/watch-keys.ts";
+import type { Alert } from "../domain/chain-watch/find-alerts.ts";
+import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
 import { faultPoint } from "../fault-points.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { leaseHeight } from "./lease-height.ts";

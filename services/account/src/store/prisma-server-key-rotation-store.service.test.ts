@@ -2,7 +2,7 @@ import { FixedClock, uuidv7 } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { ServerKeyRotation } from "../domain/server-key-rotation.ts";
+import type { ServerKeyRotation } from "../domain/server-keys/server-key-rotation.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
 

@@ -2,7 +2,7 @@ import type {
   ServerKeyRotation,
   ServerKeyRotationState,
   ServerKeyRotationStore,
-} from "../domain/server-key-rotation.ts";
+} from "../domain/server-keys/server-key-rotation.ts";
 import type { PrismaClient, ServerKeyRotation as Row } from "./generated/client.ts";
 import { transactionFromJson, transactionToJson } from "./transaction-json.ts";
 

@@ -1,4 +1,4 @@
-import type { SettlementStore } from "../domain/settle-budgets.ts";
+import type { SettlementStore } from "../domain/budgets/settle-budgets.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { leaseHeight } from "./lease-height.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AccountDeployment } from "../domain/account.ts";
+import type { AccountDeployment } from "../domain/accounts/account.ts";
 import { rememberAccounts, writingParents } from "./remembered-accounts.ts";
 
 const deployed = (addresses = 2): AccountDeployment => ({

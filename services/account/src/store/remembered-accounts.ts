@@ -1,4 +1,4 @@
-import type { AccountDeployment } from "../domain/account.ts";
+import type { AccountDeployment } from "../domain/accounts/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 
 const MAX_ACCOUNTS = 20_000;

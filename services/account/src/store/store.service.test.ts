@@ -3,7 +3,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { createPrismaAdapter } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Creation } from "../domain/creation.ts";
+import type { Creation } from "../domain/creations/creation.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaAccountStore } from "./prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";

@@ -1,4 +1,4 @@
-import type { AccountKey } from "../domain/key-addition.ts";
+import type { AccountKey } from "../domain/key-additions/key-addition.ts";
 
 /** One account as the chain and the store show it to a test. */
 export const chainName = "flow-emulator";

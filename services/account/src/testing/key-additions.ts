@@ -9,10 +9,10 @@ import type {
   KeyAdditionChain,
   KeyAdditionOutcome,
   KeyAdditionStore,
-} from "../domain/key-addition.ts";
-import { prepareKeyAddition } from "../domain/prepare-key-addition.ts";
-import { reconcileKeyAddition } from "../domain/reconcile-key-addition.ts";
-import { submitKeyAddition } from "../domain/submit-key-addition.ts";
+} from "../domain/key-additions/key-addition.ts";
+import { prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
+import { reconcileKeyAddition } from "../domain/key-additions/reconcile-key-addition.ts";
+import { submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
 import {
   accountId,
   accounts,
@@ -94,7 +94,7 @@ export const submit = async (change: object = {}) => {
   };
   return submitKeyAddition(options)(command, {}, signal);
 };
-export const settle = (of = accountId) => reconcileKeyAddition(options)(attemptId, of, signal);
+export const reconcile = (of = accountId) => reconcileKeyAddition(options)(attemptId, of, signal);
 
 beforeEach(() => {
   world.height = 1000;

@@ -3,11 +3,15 @@ import { type FlowTransaction, readKeyChange, transactionId } from "@countersign
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { beforeEach } from "vitest";
-import type { AccountKey, KeyAdditionChain, KeyAdditionOutcome } from "../domain/key-addition.ts";
-import { listServerKeyRotations } from "../domain/list-server-key-rotations.ts";
-import { type RotateServerKeyOptions, rotateServerKey } from "../domain/rotate-server-key.ts";
-import type { RotationSigner, ServerKeyRotation, ServerKeyRotationStore } from "../domain/server-key-rotation.ts";
-import { settleServerKeyRotation } from "../domain/settle-server-key-rotation.ts";
+import type { AccountKey, KeyAdditionChain, KeyAdditionOutcome } from "../domain/key-additions/key-addition.ts";
+import { listServerKeyRotations } from "../domain/server-keys/list-server-key-rotations.ts";
+import { reconcileServerKeyRotation } from "../domain/server-keys/reconcile-server-key-rotation.ts";
+import { type RotateServerKeyOptions, rotateServerKey } from "../domain/server-keys/rotate-server-key.ts";
+import type {
+  RotationSigner,
+  ServerKeyRotation,
+  ServerKeyRotationStore,
+} from "../domain/server-keys/server-key-rotation.ts";
 import {
   accountId,
   accounts,
@@ -175,8 +179,8 @@ export const options = {
   clock: new FixedClock(),
   logger: { warn: () => undefined },
 };
-export const settle = settleServerKeyRotation(options);
-export const list = () => listServerKeyRotations({ ...options, settle })(accountId, signal);
+export const reconcile = reconcileServerKeyRotation(options);
+export const list = () => listServerKeyRotations({ ...options, reconcile })(accountId, signal);
 export const rotate = (message: Uint8Array, by = device, using: RotateServerKeyOptions = options) =>
   rotateServerKey(using)(
     {
@@ -191,7 +195,7 @@ export const rotate = (message: Uint8Array, by = device, using: RotateServerKeyO
     signal,
   );
 export const prepared = async () => (await list())[0]!.message;
-export const settleOpen = async () => {
-  for (const rotation of await rotations.open(9)) await settle(rotation, signal);
+export const reconcileOpen = async () => {
+  for (const rotation of await rotations.open(9)) await reconcile(rotation, signal);
 };
 export const activeServerKeys = () => world.keys.filter(({ revoked, weight }) => !revoked && weight === 999);

@@ -87,7 +87,7 @@ export const serverKeys: Rows = {
     }),
     codes: {
       InvalidMessage: async () => post(tokenOf(await owner()), undefined),
-      InvalidSignature: seenIn("services/account/src/domain/server-key-rotation.test.ts"),
+      InvalidSignature: seenIn("services/account/src/domain/server-keys/server-key-rotation.test.ts"),
       UnknownChain: async () => post(tokenOf(await owner()), undefined, "nowhere"),
       MessageRenewed: async () => post(tokenOf(await owner()), await rotationOf(await signUpPerson())),
       SigningRefused: unprovoked("the signer refuses only what the account service has refused before"),

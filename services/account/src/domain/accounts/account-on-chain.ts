@@ -1,0 +1,66 @@
+import { AppError, unknownChain } from "@countersign/core";
+import { KEY_ROLES } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
+import type { AccountStore } from "../ports.ts";
+
+const HASH_NAMES = { server: "SHA3_256", user: "SHA2_256" } as const;
+
+/** The account's Cadence address on a chain, 16 hex digits. Errors: AccountNotFound, AccountNotReady. */
+export async function cadenceAddressOf(
+  accounts: Pick<AccountStore, "find">,
+  accountId: string,
+  chainName: string,
+): Promise<string> {
+  const found = await accounts.find(accountId, chainName);
+  if (!found) throw new AppError("AccountNotFound");
+  const address = found.account.addresses.find((each) => each.chainName === chainName && each.chainType === "cadence");
+  if (!address) throw new AppError("AccountNotReady");
+  return address.address;
+}
+
+/** The active server key: told by its weight and its hash, which no other role has; undefined where the account has left. */
+export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined =>
+  keys.find((key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server);
+
+/** The active server key. Errors: AccountNotReady where there is none. */
+export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
+  const found = findServerKey(keys);
+  if (!found) throw new AppError("AccountNotReady", { detail: "The account has no server key on this chain" });
+  return found;
+}
+
+/** The active user key with these bytes, if the account has it in the one form that a user key has. */
+export function userKeyOf(
+  keys: readonly AccountKey[],
+  { publicKey }: Pick<PublicKey, "publicKey">,
+): AccountKey | undefined {
+  return keys.find((key) => key.publicKey === publicKey && isUserKey(key));
+}
+
+/** The active recovery key with these bytes, if it is the account's. */
+export function recoveryKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
+  const { weight } = KEY_ROLES.recovery;
+  return keys.find(
+    (key) =>
+      !key.revoked && key.publicKey === publicKey && key.weight === weight && key.hashAlgorithm === HASH_NAMES.user,
+  );
+}
+
+const isUserKey = ({ revoked, weight, hashAlgorithm }: AccountKey): boolean =>
+  !revoked && weight === KEY_ROLES.user.weight && hashAlgorithm === HASH_NAMES.user;
+
+/** There is room for one more user key: an account with its most would get a key on chain that nobody registers. Errors: TooManyKeys. */
+export function requireRoomForKey(keys: readonly AccountKey[], maxUserKeys: number): void {
+  if (keys.filter(isUserKey).length >= maxUserKeys) throw new AppError("TooManyKeys");
+}
+
+/** The configured chain of a name. Errors: UnknownChain. */
+export function chainNamed<C extends Pick<KeyAdditionChain, "chainName">>(
+  chains: ReadonlyMap<string, C>,
+  chainName: string,
+): C {
+  const chain = chains.get(chainName);
+  if (!chain) throw unknownChain(chainName, chains.keys());
+  return chain;
+}

@@ -1,0 +1,55 @@
+import { AppError, type Clock, unknownChain } from "@countersign/core";
+import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
+import { faultPoint } from "../../fault-points.ts";
+import type { AccountStore } from "../ports.ts";
+import type { AccountDeployment } from "./account.ts";
+
+export interface DeployAccount {
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly userKey: PublicKey;
+  readonly profileImageUrl: string;
+  readonly waitMs: number;
+}
+
+export interface DeployAccountOptions {
+  readonly store: AccountStore;
+  readonly clock: Clock;
+  readonly chainNames: ReadonlySet<string>;
+  /** Tells the runners that something is queued. */
+  wakeRunner(): void;
+  /** Resolves when the deployment may have moved, or after `ms`. */
+  waitForChange(accountId: string, ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Deploys an account on a chain, once however often it is asked. Waits until it is on chain, failed, or `waitMs` are over; the answer says how far it is.
+ * Errors: UnknownChain, UnsupportedKey, AccountExists where the account is being deployed with another key.
+ */
+export const deployAccount =
+  ({ store, clock, chainNames, wakeRunner, waitForChange }: DeployAccountOptions) =>
+  async (command: DeployAccount, signal: AbortSignal): Promise<AccountDeployment> => {
+    const { accountId, chainName, userKey } = command;
+    if (!chainNames.has(chainName)) throw unknownChain(chainName, chainNames);
+    if (!isFlowKeyAlgorithm(userKey.algorithm)) {
+      throw new AppError("UnsupportedKey", {
+        detail: `${chainName} carries keys of ${FLOW_KEY_ALGORITHMS.join(" and ")}`,
+      });
+    }
+    let current = await store.queue(command, clock.now());
+    await faultPoint("deployment queued");
+    if (!current.deployment || !samePublicKey(current.deployment.userKey, userKey)) throw new AppError("AccountExists");
+
+    const end = clock.now().getTime() + command.waitMs;
+    const unsettled = () => current.deployment?.state === "queued" || current.deployment?.state === "assigned";
+    if (unsettled()) wakeRunner();
+    while (unsettled() && !signal.aborted) {
+      const left = end - clock.now().getTime();
+      if (left <= 0) break;
+      await waitForChange(accountId, left, signal);
+      current = (await store.find(accountId, chainName)) ?? current;
+    }
+    await faultPoint("deployment found");
+    return current;
+  };

@@ -1,0 +1,43 @@
+import { AppError, type Clock } from "@countersign/core";
+import type { AccountStore } from "../ports.ts";
+import type { Account, AccountAddress } from "./account.ts";
+
+/** What reading parents needs of a chain. */
+export interface ParentChain {
+  readonly chainName: string;
+  readonly evmChainId: number;
+  /** The accounts that hold a live link to this one; 16 hex digits all. */
+  parentsOf(address: string, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+interface Options {
+  readonly store: Pick<AccountStore, "find" | "setParents">;
+  readonly chains: ReadonlyMap<string, ParentChain>;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads the account's parents from every chain that it stands on, and keeps what is there: a link that is gone leaves the list, also where it was the last.
+ * Errors: AccountNotFound, AccountNotReady, ParentNotLinked.
+ */
+export const linkParent =
+  ({ store, chains, clock }: Options) =>
+  async (accountId: string, signal: AbortSignal): Promise<Account> => {
+    const before = await store.find(accountId, "");
+    if (!before) throw new AppError("AccountNotFound");
+    const addresses = before.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    if (addresses.length === 0) throw new AppError("AccountNotReady");
+    const read = addresses.map(async ({ chainName, address }): Promise<AccountAddress[]> => {
+      const chain = chains.get(chainName);
+      if (!chain) return [];
+      const parents = await chain.parentsOf(address, signal);
+      return parents.map((parent) => ({ chainName, chainType: "cadence", address: parent, chainId: chain.evmChainId }));
+    });
+    // All or nothing: a chain that does not answer must not take its parents off the list.
+    const parents = (await Promise.all(read)).flat();
+    await store.setParents(accountId, parents, clock.now());
+    if (parents.length === 0) throw new AppError("ParentNotLinked");
+    const after = await store.find(accountId, "");
+    if (!after) throw new AppError("AccountNotFound");
+    return after.account;
+  };

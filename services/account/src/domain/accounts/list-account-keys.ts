@@ -1,0 +1,45 @@
+import { AppError } from "@countersign/core";
+import { KEY_ROLES } from "@countersign/flow";
+import type { AccountKey } from "../key-additions/key-addition.ts";
+import type { AccountStore } from "../ports.ts";
+
+export type AccountKeyRole = "server" | "user" | "recovery" | "other";
+
+/** What reading an account's keys needs of a chain. */
+export interface AccountKeysChain {
+  readonly chainName: string;
+  latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
+  accountKeys(address: string, signal: AbortSignal): Promise<readonly AccountKey[]>;
+}
+
+/** An account's keys on one chain, at least as new as the block at `height`. */
+export interface ChainKeys {
+  readonly chainName: string;
+  readonly height: bigint;
+  readonly keys: readonly AccountKey[];
+}
+
+const HASHES = { server: "SHA3_256", user: "SHA2_256", recovery: "SHA2_256" } as const;
+
+/** A key's role, by weight and hash; whoever added it. */
+export function roleOf({ weight, hashAlgorithm }: Pick<AccountKey, "weight" | "hashAlgorithm">): AccountKeyRole {
+  const roles = ["server", "user", "recovery"] as const;
+  return roles.find((role) => KEY_ROLES[role].weight === weight && HASHES[role] === hashAlgorithm) ?? "other";
+}
+
+/** Every key that an account ever had, by chain. Errors: AccountNotFound. */
+export const listAccountKeys =
+  ({ accounts, chains }: { accounts: Pick<AccountStore, "find">; chains: ReadonlyMap<string, AccountKeysChain> }) =>
+  async (accountId: string, signal: AbortSignal): Promise<ChainKeys[]> => {
+    const found = await accounts.find(accountId, "");
+    if (!found) throw new AppError("AccountNotFound");
+    const addresses = found.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    const read = addresses.map(async ({ chainName, address }) => {
+      const chain = chains.get(chainName);
+      if (!chain) return [];
+      // The height first: what is read after it is no older.
+      const { height } = await chain.latestBlock(signal);
+      return [{ chainName, height, keys: await chain.accountKeys(address, signal) }];
+    });
+    return (await Promise.all(read)).flat();
+  };

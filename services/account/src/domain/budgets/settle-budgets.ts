@@ -1,0 +1,89 @@
+import { faultPoint } from "../../fault-points.ts";
+import type { Lease } from "../ports.ts";
+
+/** A transaction that our paymaster has paid for, whether it worked or not. */
+export interface PaidTransaction {
+  /** 16 hex digits. */
+  readonly proposer: string;
+  readonly keyId: number;
+  readonly sequenceNumber: bigint;
+  readonly computation: bigint;
+  /** In 10⁻⁸ FLOW. */
+  readonly fees: bigint;
+}
+
+/** What settling budgets needs of a chain. */
+export interface SettlementChain {
+  readonly chainName: string;
+  /** The newest sealed block. */
+  latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
+  /** The newest block that a transaction may refer to; it may not be sealed. */
+  newestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
+  /** What the paymaster paid for in these blocks, both ends included; at most `maxEventBlocks`. */
+  paidTransactions(from: bigint, to: bigint, signal: AbortSignal): Promise<readonly PaidTransaction[]>;
+  readonly maxEventBlocks: bigint;
+}
+
+/** The signer's reservations; see proto signer.v1.Budgets. */
+export interface BudgetSigner {
+  begin(chainName: string): Promise<{ mark: Date; open: boolean }>;
+  settle(settlement: {
+    readonly chainName: string;
+    readonly mark: Date;
+    readonly latestHeight: bigint;
+    readonly sealedHeight: bigint;
+    readonly executed: readonly PaidTransaction[];
+  }): Promise<void>;
+}
+
+/** How far each chain was told to the signer. */
+export interface SettlementStore {
+  /** Takes or renews a chain's lease and gives the height that is told; undefined while somebody else has it. A new chain begins at `begin`. */
+  lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
+  /** Moves the height; false, and nothing done, where somebody has moved it before. */
+  advance(chainName: string, heights: { from: bigint; to: bigint }): Promise<boolean>;
+}
+
+export interface SettleBudgetsOptions {
+  readonly store: SettlementStore;
+  readonly signer: BudgetSigner;
+  readonly chain: SettlementChain;
+  readonly lease: Lease;
+}
+
+/** Where nothing is known of a chain: far enough back for everything that is reserved now. */
+const FIRST_LOOK_BACK = 1_000n;
+/** While nothing waits, the height is moved in steps, so that an idle chain costs no write each second. */
+const IDLE_STEP = 100n;
+/** The most that the signer takes at once. */
+const MOST_REPORTED = 10_000;
+
+/**
+ * One round of telling the signer what the chain took: what was paid for in the next stretch of blocks, by proposal key. The height moves after the signer has it, so
+ * whoever dies in between tells it again, which changes nothing there. Gives whether there is more to read at once.
+ */
+export async function settleBudgets(options: SettleBudgetsOptions, signal: AbortSignal): Promise<boolean> {
+  const { store, signer, chain, lease } = options;
+  const { chainName } = chain;
+  const sealed = (await chain.latestBlock(signal)).height;
+  const from = await store.lease(chainName, lease, sealed > FIRST_LOOK_BACK ? sealed - FIRST_LOOK_BACK : 0n);
+  if (from === undefined || sealed <= from) return false;
+  const { mark, open } = await signer.begin(chainName);
+  if (!open) {
+    // What is reserved from now on executes above a height that was sealed before we asked.
+    if (sealed - from >= IDLE_STEP) await store.advance(chainName, { from, to: sealed });
+    return false;
+  }
+  const newest = (await chain.newestBlock(signal)).height;
+  const bound = from + chain.maxEventBlocks;
+  const to = sealed < bound ? sealed : bound;
+  const executed = await chain.paidTransactions(from + 1n, to, signal);
+  const settlement = { chainName, mark, latestHeight: newest > sealed ? newest : sealed };
+  let rest = executed;
+  // A height counts as told with the last of it.
+  for (; rest.length > MOST_REPORTED; rest = rest.slice(MOST_REPORTED))
+    await signer.settle({ ...settlement, sealedHeight: from, executed: rest.slice(0, MOST_REPORTED) });
+  await signer.settle({ ...settlement, sealedHeight: to, executed: rest });
+  if (executed.length > 0) await faultPoint("usage reported");
+  return (await store.advance(chainName, { from, to })) && to < sealed;
+}

@@ -1,0 +1,83 @@
+import {
+  addsKeyOf,
+  type ChainTransaction,
+  type HybridCustodyNetwork,
+  KEY_ROLES,
+  readTemplate,
+  type TemplateChange,
+  TemplateError,
+  templateEffects,
+} from "@countersign/flow";
+import { roleOf } from "../accounts/list-account-keys.ts";
+import type { AccountKey } from "../key-additions/key-addition.ts";
+import type { AccountEvent } from "./account-event.ts";
+
+/** What is ours on a network besides the templates. */
+export interface OwnTransactions {
+  /** The text of the creation transaction. */
+  readonly creationScript: string;
+  /** `address`: 16 hex digits. */
+  readonly creator: { readonly address: string };
+  /** Absent where the network has no set-up of it. */
+  readonly hybridCustody?: HybridCustodyNetwork | undefined;
+}
+
+/**
+ * Whether a transaction of ours caused the event: a creation, or one of the templates with the arguments that we would write, proposed by the account's
+ * server key and authorized by that account alone, whose effects have room for it. `keys`: what the chain shows of the event's account; revoked keys count,
+ * since the key may have been rotated since.
+ */
+export async function isOurs(
+  event: AccountEvent,
+  transaction: ChainTransaction,
+  ours: OwnTransactions,
+  keys: () => Promise<readonly AccountKey[]>,
+): Promise<boolean> {
+  if (transaction.script === ours.creationScript) return isCreation(event, transaction, ours);
+  const change = templateOf(transaction, ours.hybridCustody);
+  if (change === undefined || !fits(event, change)) return false;
+  const { authorizers, proposalKey } = transaction;
+  if (authorizers.length !== 1 || authorizers[0] !== event.address || proposalKey.address !== event.address)
+    return false;
+  const proposer = (await keys()).find(({ index }) => index === proposalKey.keyId);
+  return proposer !== undefined && roleOf(proposer) === "server";
+}
+
+/** The first two keys, as the transaction's lists have them. The creator alone stands behind it. */
+function isCreation({ addedKey }: AccountEvent, transaction: ChainTransaction, { creator }: OwnTransactions): boolean {
+  const { authorizers, proposalKey, payer } = transaction;
+  const byCreator =
+    authorizers.length === 1 && [authorizers[0], proposalKey.address, payer].every((a) => a === creator.address);
+  if (!byCreator || addedKey === undefined) return false;
+  const role = (["server", "user"] as const).find((each) => KEY_ROLES[each].initialIndex === addedKey.keyIndex);
+  // The lists of server and user keys are the first two arguments, in the order of the indexes.
+  return (
+    role !== undefined &&
+    hasRole(addedKey, role) &&
+    !!transaction.arguments[addedKey.keyIndex]?.includes(addedKey.publicKey)
+  );
+}
+
+function templateOf(
+  transaction: ChainTransaction,
+  hybridCustody: HybridCustodyNetwork | undefined,
+): TemplateChange | undefined {
+  try {
+    return readTemplate({ script: transaction.script, arguments: [...transaction.arguments] }, hybridCustody);
+  } catch (error) {
+    // Our text with arguments that we would not write is not ours.
+    if (error instanceof TemplateError) return undefined;
+    throw error;
+  }
+}
+
+type Added = NonNullable<AccountEvent["addedKey"]>;
+
+const hasRole = ({ weight, hashAlgorithm }: Added, role: keyof typeof KEY_ROLES): boolean =>
+  weight === KEY_ROLES[role].weight && hashAlgorithm === KEY_ROLES[role].hashAlgorithm;
+
+function fits({ type, addedKey }: AccountEvent, change: TemplateChange): boolean {
+  const { adds, events = [] } = templateEffects(change);
+  if (addedKey === undefined) return events.includes(type);
+  return adds !== undefined && hasRole(addedKey, adds) && addedKey.publicKey === addsKeyOf(change);
+}

@@ -1,0 +1,79 @@
+import { faultPoint } from "../../fault-points.ts";
+import type { Lease } from "../ports.ts";
+import { type AccountEvent, type AlertActions, typesToRead } from "./account-event.ts";
+import { type Alert, type AlertChain, findAlerts } from "./find-alerts.ts";
+
+/** What watching accounts needs of a chain. */
+export interface KeyWatchChain extends AlertChain {
+  latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
+  /** Events of these types in these blocks, whosever account, both ends included; at most `maxEventBlocks`. */
+  accountEvents(
+    types: readonly string[],
+    from: bigint,
+    to: bigint,
+    signal: AbortSignal,
+  ): Promise<readonly AccountEvent[]>;
+  readonly maxEventBlocks: bigint;
+}
+
+/** How far each chain was read. */
+export interface KeyWatchStore {
+  /** Takes or renews a chain's lease and gives the height that is told; undefined while somebody else has it. A new chain begins at `begin`. */
+  lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
+  /** The accounts of these addresses of a chain, as far as they are ours. */
+  managed(chainName: string, addresses: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Moves the height and tells what was found, in one commit; false, and nothing done, where somebody has moved it before. */
+  advance(chainName: string, heights: { from: bigint; to: bigint }, found: Found, now: Date): Promise<boolean>;
+}
+
+/** What a stretch of blocks has. */
+export interface Found {
+  /** Accounts whose keys changed, by address, with the height of the newest change. */
+  readonly changed: ReadonlyMap<string, bigint>;
+  readonly alerts: readonly Alert[];
+}
+
+export interface WatchKeysOptions {
+  readonly store: KeyWatchStore;
+  readonly chain: KeyWatchChain;
+  readonly lease: Lease;
+  readonly actions: AlertActions;
+  /** Is told of alerts once they are committed. */
+  readonly raised: (chainName: string, alerts: readonly Alert[]) => void;
+}
+
+/** Keys came or went; those that an account is created with are registered by its sign-up. */
+const changesKeys = ({ addedKey, removedKeyIndex }: AccountEvent): boolean =>
+  removedKeyIndex !== undefined || (addedKey !== undefined && addedKey.keyIndex > 1);
+
+/**
+ * One round of watching a chain: reads the next stretch of blocks, tells whose keys changed in it, and raises an alert for each event that no transaction of ours caused.
+ * The height moves in the commit that tells, so a restart neither loses a change nor depends on the lease. Gives whether there is more to read at once.
+ */
+export async function watchKeys(
+  { store, chain, lease, actions, raised }: WatchKeysOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { chainName } = chain;
+  const latest = (await chain.latestBlock(signal)).height;
+  const from = await store.lease(chainName, lease, latest);
+  // A node that lags behind the one that was asked before: later.
+  if (from === undefined || latest <= from) return false;
+  const bound = from + chain.maxEventBlocks;
+  const to = latest < bound ? latest : bound;
+  const changed = new Map<string, bigint>();
+  const events = await chain.accountEvents(typesToRead(actions), from + 1n, to, signal);
+  for (const event of events.filter(changesKeys)) {
+    const known = changed.get(event.address) ?? 0n;
+    changed.set(event.address, event.height > known ? event.height : known);
+  }
+  const alerts = await findAlerts({ chain, managed: store.managed, actions }, events, latest, signal);
+  if (changed.size > 0) await faultPoint("events read");
+  const moved = await store.advance(chainName, { from, to }, { changed, alerts }, lease.now);
+  if (moved && alerts.length > 0) {
+    raised(chainName, alerts);
+    await faultPoint("alert raised");
+  }
+  if (moved && changed.size > 0) await faultPoint("change told");
+  return moved && to < latest;
+}

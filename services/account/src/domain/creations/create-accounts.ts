@@ -1,0 +1,205 @@
+import { type Clock, isAppError } from "@countersign/core";
+import {
+  createAccountsArguments,
+  createAccountsScript,
+  envelopeMessage,
+  type FlowTransaction,
+  MAX_COMPUTATION,
+  transactionId,
+} from "@countersign/flow";
+import type { Chain, DeployedAccount } from "../../chain/chain.ts";
+import { faultPoint } from "../../fault-points.ts";
+import type { CreationSigner, CreationStore, SignedCreation } from "../ports.ts";
+import { type CreatedAccount, type Creation, isRefusedForNow, planAfterFailure } from "./creation.ts";
+
+export interface CreateAccountsOptions {
+  readonly store: CreationStore;
+  readonly signer: CreationSigner;
+  readonly clock: Clock;
+  /** Names this runner in the leases. */
+  readonly owner: string;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The lease is somebody else's: this runner must not touch the creation any more. */
+class LeaseLostError extends Error {}
+
+const POLL_MS = 20;
+const MAX_POLL_MS = 500;
+const RESUBMIT_MS = 2_000;
+
+const held = (done: boolean): void => {
+  if (!done) throw new LeaseLostError();
+};
+
+/**
+ * Brings a creation to its end, from whatever state it is in: signs, commits the bytes, submits, watches, binds, commits the addresses. Each step may be repeated;
+ * bytes that were committed are submitted again and never signed anew while they could still execute. Whenever it is signed, the server keys are of the version that is wanted then, and that version is
+ * bound; where another one is wanted between deriving and signing (MessageRenewed), it is thrown and taken up again.
+ */
+export function createAccounts({ store, signer, clock, owner, pause }: CreateAccountsOptions) {
+  async function sign(creation: Creation, chain: Chain, signal: AbortSignal): Promise<SignedCreation> {
+    const { chainName, accountIds, keyIndex } = creation;
+    const { address } = chain.creator;
+    const [{ version: serverKeyVersion, publicKeys: serverKeys }, block, sequenceNumber] = await Promise.all([
+      signer.deriveServerKeys(chainName, accountIds),
+      chain.latestBlock(signal),
+      creation.sequenceNumber ?? chain.sequenceNumber(keyIndex, signal),
+    ]);
+    const accounts = accountIds.map((_, i) => ({ serverKey: serverKeys[i]!, userKey: creation.userKeys[i]! }));
+    const unsigned: FlowTransaction = {
+      script: createAccountsScript(chain.evmContract),
+      arguments: createAccountsArguments(accounts),
+      referenceBlockId: block.id,
+      gasLimit: MAX_COMPUTATION,
+      proposalKey: { address, keyId: keyIndex, sequenceNumber },
+      payer: address,
+      authorizers: [address],
+      payloadSignatures: [],
+      envelopeSignatures: [],
+    };
+    const signature = await signer.signCreation(chainName, envelopeMessage(unsigned), accountIds);
+    const transaction = { ...unsigned, envelopeSignatures: [signature] };
+    return {
+      transaction,
+      transactionId: transactionId(transaction),
+      sequenceNumber,
+      referenceHeight: block.height,
+      serverKeys: serverKeys.map((key) => key.publicKey),
+      serverKeyVersion,
+    };
+  }
+
+  /** Addresses go to accounts by server key, never by the order of events. */
+  async function finish(
+    creation: Creation,
+    chain: Chain,
+    { serverKeys, serverKeyVersion, transaction }: SignedCreation,
+    deployed: readonly DeployedAccount[],
+    signal: AbortSignal,
+  ) {
+    const byKey = new Map(deployed.map((account) => [account.serverKey, account]));
+    const found = creation.accountIds.map((accountId, i) => {
+      const account = byKey.get(serverKeys[i]!);
+      if (!account) throw new Error(`creation ${creation.id}: no account with the server key of ${accountId}`);
+      return { accountId, ...account };
+    });
+    const evm = await chain.evmAddresses(
+      found.map(({ address }) => address),
+      signal,
+    );
+    const created: CreatedAccount[] = found.map(({ accountId, address, serverKeyIndex }, i) => ({
+      accountId,
+      address,
+      serverKeyIndex,
+      evmAddress: evm[i]!,
+    }));
+    const { chainName } = chain;
+    const bind = () =>
+      Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
+    await bind().catch(async (error: unknown) => {
+      if (!isAppError(error, "SigningRefused") || error.metadata.reason !== "BindingConflict") throw error;
+      // A signer from before creations were remembered has signed this one. The same bytes once more cost nothing; whatever is refused then stays refused.
+      await signer.signCreation(chainName, envelopeMessage(transaction), creation.accountIds);
+      await bind();
+    });
+    await faultPoint("address bound");
+    held(await store.sealed(creation.id, owner, created, { evmChainId: chain.evmChainId, now: clock.now() }));
+    await faultPoint("events committed");
+  }
+
+  const fail = async (creation: Creation, cause: string, retry: boolean) =>
+    held(
+      await store.failed(creation.id, owner, planAfterFailure(creation.accountIds.length, retry), cause.slice(0, 500)),
+    );
+
+  /** The bytes are too old to execute: did a twin of them, or does a replacement have to? Answers whether the creation is settled. */
+  async function settleExpired(
+    creation: Creation,
+    chain: Chain,
+    signed: SignedCreation,
+    height: bigint,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const onChain = await chain.sequenceNumber(creation.keyIndex, signal);
+    if (onChain === signed.sequenceNumber) {
+      held(await store.replace(creation.id, owner));
+      return false;
+    }
+    const deployed = await chain.findDeployed(signed.serverKeys, signed.referenceHeight, height, signal);
+    if (deployed.length === creation.accountIds.length) await finish(creation, chain, signed, deployed, signal);
+    else await fail(creation, "the sequence number was consumed without the accounts", true);
+    return true;
+  }
+
+  /** Watches until the creation is settled (true) or must be signed anew with the same sequence number (false). */
+  async function watch(
+    creation: Creation,
+    chain: Chain,
+    signed: SignedCreation,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let submittedAt = Number.NEGATIVE_INFINITY;
+    for (let wait = POLL_MS; ; wait = Math.min(wait * 1.5, MAX_POLL_MS)) {
+      signal.throwIfAborted();
+      const outcome = await chain.outcome(signed.transactionId, signal);
+      if (outcome.status === "sealed") {
+        await faultPoint("sealed");
+        await finish(creation, chain, signed, outcome.accounts, signal);
+        return true;
+      }
+      if (outcome.status === "failed") {
+        await fail(creation, outcome.cause, outcome.wrongSequence);
+        return true;
+      }
+      if (outcome.status === "unknown" || outcome.status === "expired") {
+        const { height } = await chain.latestBlock(signal);
+        const tooOld = height - signed.referenceHeight > chain.maxReferenceAge;
+        if (tooOld) return settleExpired(creation, chain, signed, height, signal);
+        if (clock.now().getTime() - submittedAt >= RESUBMIT_MS) {
+          await chain.submit(signed.transaction, signal);
+          await faultPoint("submitted");
+          submittedAt = clock.now().getTime();
+          continue;
+        }
+      }
+      await pause(wait, signal);
+    }
+  }
+
+  return async function run(creation: Creation, chain: Chain, signal: AbortSignal): Promise<void> {
+    try {
+      await faultPoint("creation leased");
+      let current = creation;
+      for (;;) {
+        let signed = committed(current);
+        if (!signed) {
+          try {
+            signed = await sign(current, chain, signal);
+            await faultPoint("creation signed");
+          } catch (error) {
+            // What the signer refuses otherwise it refuses always: the batch is taken apart. Nothing of it can be on chain.
+            if (!isRefusedForNow(error) && isAppError(error, "SigningRefused", "InvalidMessage"))
+              return await fail(current, error.message, false);
+            throw error;
+          }
+          held(await store.signed(current.id, owner, signed));
+          await faultPoint("bytes committed");
+        }
+        if (await watch(current, chain, signed, signal)) return;
+        current = { ...current, state: "assigned", transaction: undefined, sequenceNumber: signed.sequenceNumber };
+      }
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error;
+    }
+  };
+}
+
+/** What was committed as signed, if anything was. */
+function committed(creation: Creation): SignedCreation | undefined {
+  const { state, transaction, transactionId: id, sequenceNumber, referenceHeight } = creation;
+  if (state !== "signed" || !transaction || sequenceNumber === undefined || referenceHeight === undefined)
+    return undefined;
+  const { serverKeys, serverKeyVersion } = creation;
+  return { transaction, transactionId: id, sequenceNumber, referenceHeight, serverKeys, serverKeyVersion };
+}

@@ -1,0 +1,78 @@
+import { type FlowTransaction, voidPayload } from "@countersign/flow";
+import { faultPoint } from "../../fault-points.ts";
+import { findServerKey } from "../accounts/account-on-chain.ts";
+import type { CompositeSignature, KeyAdditionChain } from "../key-additions/key-addition.ts";
+import type { AccountStore } from "../ports.ts";
+
+/** What voiding needs of a chain. */
+export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys" | "submit">;
+
+/** What voiding needs of the signer: both signatures of voidPayload, undefined where nothing was signed for the number. */
+export interface VoidSigner {
+  signVoid(wanted: {
+    accountId: string;
+    chainName: string;
+    referenceBlockId: string;
+    sequenceNumber: bigint;
+  }): Promise<{ payload: CompositeSignature; envelope: CompositeSignature } | undefined>;
+}
+
+export interface VoidTemplatesOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, VoidChain>;
+  readonly signer: VoidSigner;
+  /** Waits between two looks at the chain. */
+  pause(signal: AbortSignal): Promise<void>;
+}
+
+/** Looks at the chain for one transaction, before everything is begun anew. */
+const LOOKS = 60;
+
+/**
+ * Uses up the sequence numbers for which the signer has signed something that did not run, so that nothing signed before a freeze runs after it. Goes by the chain alone: asked again, or begun anew
+ * after a crash, it goes on where the chain stands. Errors: those of the signer (SigningRefused, NotFrozen); Error where the chain did not take it in time.
+ */
+export const voidTemplates =
+  ({ accounts, chains, signer, pause }: VoidTemplatesOptions) =>
+  async (accountId: string, signal: AbortSignal): Promise<void> => {
+    async function voidOn(chain: VoidChain, address: string): Promise<void> {
+      const { chainName } = chain;
+      for (;;) {
+        const key = findServerKey(await chain.accountKeys(address, signal));
+        // Who has left has nothing of ours that could run.
+        if (!key) return;
+        const { index: keyId, sequenceNumber } = key;
+        const { id: referenceBlockId } = await chain.latestBlock(signal);
+        const signed = await signer.signVoid({ accountId, chainName, referenceBlockId, sequenceNumber });
+        if (!signed) return;
+        await faultPoint("void signed");
+        const proposalKey = { address, keyId, sequenceNumber };
+        const transaction: FlowTransaction = {
+          ...voidPayload({ referenceBlockId, proposalKey, payer: chain.paymaster }),
+          payloadSignatures: [signed.payload],
+          envelopeSignatures: [signed.envelope],
+        };
+        await chain.submit(transaction, signal);
+        await faultPoint("void submitted");
+        await usedUp(chain, address, keyId, sequenceNumber);
+        await faultPoint("void sealed");
+      }
+    }
+
+    /** By whichever transaction: what was signed before may have been faster. */
+    async function usedUp(chain: VoidChain, address: string, keyId: number, sequenceNumber: bigint): Promise<void> {
+      for (let look = 0; look < LOOKS; look++) {
+        const key = (await chain.accountKeys(address, signal)).find(({ index }) => index === keyId);
+        if (!key || key.sequenceNumber > sequenceNumber) return;
+        await pause(signal);
+        signal.throwIfAborted();
+      }
+      throw new Error("the chain has not used up the sequence number");
+    }
+
+    const found = await accounts.find(accountId, "");
+    for (const { chainName, chainType, address } of found?.account.addresses ?? []) {
+      const chain = chains.get(chainName);
+      if (chain && chainType === "cadence") await voidOn(chain, address);
+    }
+  };

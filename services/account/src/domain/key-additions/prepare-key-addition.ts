@@ -1,0 +1,65 @@
+import { AppError } from "@countersign/core";
+import {
+  addUserKeyPayload,
+  decodeMessage,
+  InvalidMessageError,
+  isFlowKeyAlgorithm,
+  payloadMessage,
+  type TransactionPayload,
+} from "@countersign/flow";
+import { faultPoint } from "../../fault-points.ts";
+import { cadenceAddressOf, chainNamed, requireRoomForKey, serverKeyOf } from "../accounts/account-on-chain.ts";
+import type { AccountStore } from "../ports.ts";
+import type { KeyAdditionChain, KeyAdditionTarget } from "./key-addition.ts";
+
+export interface PrepareKeyAdditionOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  /** The most active user keys of one account. */
+  readonly maxUserKeys: number;
+}
+
+/** Younger reference blocks leave a person half of the chain's time to decide, and the rest for signing and submitting. */
+const RENEW_AFTER_BLOCKS = 300n;
+
+/**
+ * The payload of add-user-key for a key, proposed by the account's own server key, so that the user's other transactions do not void it. `current` is given again while
+ * its sequence number is the next one and its reference block is young. Errors: UnknownChain, UnsupportedKey, AccountNotFound, AccountNotReady, TooManyKeys.
+ */
+export const prepareKeyAddition =
+  ({ accounts, chains, maxUserKeys }: PrepareKeyAdditionOptions) =>
+  async (target: KeyAdditionTarget, current: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    const chain = chainNamed(chains, target.chainName);
+    if (!isFlowKeyAlgorithm(target.userKey.algorithm)) {
+      throw new AppError("UnsupportedKey", { detail: "Flow carries ES256 and ES256K keys" });
+    }
+    const account = await cadenceAddressOf(accounts, target.accountId, target.chainName);
+    const [keys, latest] = await Promise.all([chain.accountKeys(account, signal), chain.latestBlock(signal)]);
+    const { index: keyId, sequenceNumber } = serverKeyOf(keys);
+    requireRoomForKey(keys, maxUserKeys);
+    const payloadAt = (referenceBlockId: string): TransactionPayload =>
+      addUserKeyPayload(target.userKey, {
+        account,
+        referenceBlockId,
+        proposalKey: { address: account, keyId, sequenceNumber },
+        payer: chain.paymaster,
+      });
+
+    const reference = referenceBlockOf(current);
+    if (reference !== undefined && Buffer.from(payloadMessage(payloadAt(reference))).equals(current)) {
+      const height = await chain.blockHeight(reference, signal);
+      if (height !== undefined && latest.height - height <= RENEW_AFTER_BLOCKS) return current;
+    }
+    await faultPoint("addition prepared");
+    return payloadMessage(payloadAt(latest.id));
+  };
+
+function referenceBlockOf(message: Uint8Array): string | undefined {
+  if (message.length === 0) return undefined;
+  try {
+    return decodeMessage(message).referenceBlockId;
+  } catch (error) {
+    if (error instanceof InvalidMessageError) return undefined;
+    throw error;
+  }
+}

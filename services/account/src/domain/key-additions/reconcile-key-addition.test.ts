@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { key } from "../../testing/chain-account.ts";
+import { newcomer, reconcile, submit, world } from "../../testing/key-additions.ts";
+import type { KeyAdditionOutcome } from "./key-addition.ts";
+
+describe("reconciling", () => {
+  it("closes an attempt that committed nothing, so that a late one cannot commit", async () => {
+    expect(await reconcile()).toMatchObject({ state: "abandoned" });
+    await expect(submit()).rejects.toMatchObject({ reason: "TwoFactorAuthNotPending" });
+    expect(world.submitted).toBe(0);
+  });
+
+  it("submits the same bytes again while the chain does not know them", async () => {
+    await submit();
+    expect(await reconcile()).toMatchObject({ state: "submitted" });
+    expect(world.submitted).toBe(2);
+    expect(world.signatures).toBe(2);
+  });
+
+  it("goes by the key on the chain, and by nothing else", async () => {
+    await submit();
+    world.outcome = { status: "failed", events: [] };
+    world.keys = [...world.keys, key(7, newcomer.publicKey)];
+    expect(await reconcile()).toMatchObject({ state: "sealed", keyIndex: 7 });
+    world.keys = world.keys.slice(0, 2);
+    expect(await reconcile()).toMatchObject({ state: "sealed", keyIndex: 7 });
+  });
+
+  it.each<[string, Partial<KeyAdditionOutcome>, number]>([
+    ["the chain refused it", { status: "failed" }, 0],
+    ["it is too old to execute", { status: "unknown" }, 651],
+    ["it expired", { status: "expired" }, 651],
+  ])("fails where %s and the key is not there", async (_, change, blocks) => {
+    await submit();
+    world.outcome = { ...world.outcome, ...change };
+    world.height += blocks;
+    expect(await reconcile()).toMatchObject({ state: "failed" });
+  });
+
+  it("tells another account nothing", async () => {
+    await submit();
+    expect(await reconcile("01900000-0000-7000-8000-0000000000ff")).toBeUndefined();
+  });
+});

@@ -1,0 +1,136 @@
+import { AppError, type Clock, type Logger } from "@countersign/core";
+import {
+  type DecodedMessage,
+  decodeMessage,
+  envelopeMessage,
+  type FlowTransaction,
+  InvalidMessageError,
+  readAddUserKey,
+  TemplateError,
+  type TransactionSignature,
+  transactionId,
+} from "@countersign/flow";
+import { verifyUserSignature } from "@countersign/flow/node";
+import type { PasskeySettings, PublicKey } from "@countersign/keys";
+import { faultPoint } from "../../fault-points.ts";
+import {
+  cadenceAddressOf,
+  chainNamed,
+  recoveryKeyOf,
+  requireRoomForKey,
+  userKeyOf,
+} from "../accounts/account-on-chain.ts";
+import type { AccountStore } from "../ports.ts";
+import type {
+  KeyAddition,
+  KeyAdditionChain,
+  KeyAdditionSigner,
+  KeyAdditionStore,
+  KeyAdditionTarget,
+  UserCall,
+} from "./key-addition.ts";
+
+/** As it stands on chain; both are hex. */
+export type ApproverSignature = Pick<TransactionSignature, "signature" | "extensionData">;
+
+export interface SubmitKeyAdditionCommand extends KeyAdditionTarget {
+  readonly attemptId: string;
+  /** As prepared. */
+  readonly message: Uint8Array;
+  readonly approverKey: PublicKey;
+  readonly signature: ApproverSignature;
+  /** Of the approver's session: its relying parties are those of the passkey. */
+  readonly appId: string;
+}
+
+export interface SubmitKeyAdditionOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  readonly additions: KeyAdditionStore;
+  readonly signer: KeyAdditionSigner;
+  readonly passkeys: PasskeySettings;
+  /** The most active user keys of one account. */
+  readonly maxUserKeys: number;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+/** What the chain would hardly take any more is not signed: reading it again renews it. */
+const SUBMIT_BEFORE_BLOCKS = 550n;
+
+/**
+ * Puts our two signatures to what an approver signed, commits the finished bytes under the attempt's id, and submits them. Whatever happens after the commit,
+ * ReconcileKeyAddition goes on from the bytes; whatever happens before it leaves nothing behind. Asked again it gives what was committed.
+ * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TooManyKeys, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
+ */
+export const submitKeyAddition =
+  ({ accounts, chains, additions, signer, passkeys, maxUserKeys, clock, logger }: SubmitKeyAdditionOptions) =>
+  async (command: SubmitKeyAdditionCommand, call: UserCall, signal: AbortSignal): Promise<KeyAddition> => {
+    const { attemptId, accountId, chainName, userKey, message, approverKey } = command;
+    const chain = chainNamed(chains, chainName);
+    const known = await additions.find(attemptId);
+    if (known) return notAbandoned(known, command);
+
+    const account = await cadenceAddressOf(accounts, accountId, chainName);
+    const payload = payloadOf(message, account, userKey);
+    const keys = await chain.accountKeys(account, signal);
+    const approver = userKeyOf(keys, approverKey) ?? recoveryKeyOf(keys, approverKey);
+    const relyingParties = passkeys.relyingPartiesOf(command.appId);
+    if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
+      throw new AppError("InvalidSignature");
+    }
+    requireRoomForKey(keys, maxUserKeys);
+    const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
+    const referenceHeight = await chain.blockHeight(payload.referenceBlockId, signal);
+    const { height } = await chain.latestBlock(signal);
+    const tooOld = referenceHeight === undefined || height - referenceHeight > SUBMIT_BEFORE_BLOCKS;
+    if (tooOld || proposer?.sequenceNumber !== payload.proposalKey.sequenceNumber) throw new AppError("MessageRenewed");
+
+    const approved = { address: account, keyId: approver.index, ...command.signature };
+    const server = await signer.signTransaction(chainName, message, call);
+    await faultPoint("addition co-signed");
+    const signed: FlowTransaction = { ...payload, payloadSignatures: [server, approved], envelopeSignatures: [] };
+    const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
+    await faultPoint("addition sponsored");
+    const transaction = { ...signed, envelopeSignatures: [paid] };
+    const committed = await additions.commit(
+      {
+        attemptId,
+        accountId,
+        chainName,
+        userKey,
+        state: "submitted",
+        transaction,
+        transactionId: transactionId(transaction),
+        referenceHeight,
+        keyIndex: -1,
+      },
+      clock.now(),
+    );
+    const ours = notAbandoned(committed, command);
+    await faultPoint("addition committed");
+    // The bytes are safe: a node that does not answer now gets them again when the attempt is settled.
+    await chain
+      .submit(ours.transaction!, signal)
+      .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+    await faultPoint("addition submitted");
+    return ours;
+  };
+
+function payloadOf(message: Uint8Array, account: string, userKey: PublicKey): DecodedMessage {
+  try {
+    const decoded = decodeMessage(message);
+    const added = readAddUserKey(decoded);
+    const same = added?.algorithm === userKey.algorithm && added.publicKey === userKey.publicKey;
+    const own = decoded.authorizers.length === 1 && decoded.authorizers[0] === account;
+    if (decoded.kind === "payload" && same && own && decoded.proposalKey.address === account) return decoded;
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError) && !(error instanceof TemplateError)) throw error;
+  }
+  throw new AppError("InvalidMessage", { detail: "not the addition of this key" });
+}
+
+function notAbandoned(addition: KeyAddition, { accountId }: SubmitKeyAdditionCommand): KeyAddition {
+  if (addition.accountId !== accountId || addition.state === "abandoned") throw new AppError("TwoFactorAuthNotPending");
+  return addition;
+}

@@ -1,0 +1,39 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { accountId, address, chainName, key, signal } from "../../testing/chain-account.ts";
+import { approver, options, world } from "../../testing/key-additions.ts";
+import { createUnknownTransactions } from "../unknown-transactions.ts";
+import { verifyKeyRevocation } from "./verify-key-revocation.ts";
+
+describe("a revocation that a client reports", () => {
+  const transactionId = "ef".repeat(32);
+  let verify: () => Promise<void>;
+
+  beforeEach(() => {
+    const command = { accountId, chainName, publicKey: approver.publicKey, transactionId };
+    const check = verifyKeyRevocation({ ...options, unknownTransaction: createUnknownTransactions() });
+    verify = () => check(command, signal);
+  });
+
+  it("is taken when the chain has revoked the key", async () => {
+    world.keys = [{ ...key(1, approver.publicKey.publicKey), revoked: true }];
+    const events = [{ type: "flow.AccountKeyRemoved", revokedKey: { address, keyIndex: 1 } }];
+    world.outcome = { status: "sealed", height: 1001n, events };
+    await verify();
+  });
+
+  it("may be reported again while the chain may still take it, and ends after that", async () => {
+    world.outcome = { status: "unknown", events: [] };
+    for (const height of [1_000, 1_650]) {
+      world.height = height;
+      await expect(verify()).rejects.toMatchObject({ reason: "TransactionPending", retryAfterSeconds: 1 });
+    }
+    world.height = 1_651;
+    const unknown = { reason: "TransactionMismatch", detail: "The chain does not know this transaction" };
+    await expect(verify()).rejects.toMatchObject(unknown);
+  });
+
+  it.each(["failed", "expired"] as const)("is not taken of a transaction that %s", async (status) => {
+    world.outcome = { status, events: [] };
+    await expect(verify()).rejects.toMatchObject({ reason: "TransactionMismatch" });
+  });
+});

@@ -1,0 +1,146 @@
+import { AppError } from "@countersign/core";
+import {
+  type CadenceValue,
+  completeKeyChange,
+  encodeCadence,
+  type HybridCustodyChange,
+  type HybridCustodyNetwork,
+  heavyKeys,
+  hybridCustodyArguments,
+  hybridCustodyScript,
+  isFlowKeyAlgorithm,
+  keyChangeArguments,
+  keyTemplateScript,
+  MAX_COMPUTATION,
+  type ParentLinkChange,
+  parentLinkArguments,
+  parentLinkScript,
+  payloadMessage,
+  type WantedKeyChange,
+} from "@countersign/flow";
+import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../accounts/account-on-chain.ts";
+import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
+import type { AccountStore } from "../ports.ts";
+
+/** What preparing messages needs of a chain. */
+export type MessageChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys"> & {
+  /** Undefined where accounts do not link themselves through HybridCustody. */
+  readonly hybridCustody?: HybridCustodyNetwork | undefined;
+};
+
+/** A change of an account's keys or links. User keys are added by a 2FA request, which registers them too. */
+export type WantedChange =
+  | Exclude<WantedKeyChange, { template: "add-user-key" }>
+  | ParentLinkChange
+  | HybridCustodyChange;
+
+export type MessageTemplate =
+  | "add-recovery-key"
+  | "replace-recovery-key"
+  | "revoke-recovery-key"
+  | "revoke-user-key"
+  | ParentLinkChange["template"]
+  | HybridCustodyChange["template"];
+
+export interface PrepareMessageCommand {
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly change: WantedChange;
+}
+
+export interface PrepareMessageOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, MessageChain>;
+}
+
+/** The error of one member of the request, worded as the gateway's own. */
+export const invalidField = (pointer: string, detail: string): AppError =>
+  new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: [{ pointer, detail }] });
+
+/**
+ * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next
+ * sequence number, paid by the paymaster, and in the one form that the signer signs. What the chain would
+ * certainly refuse is refused here. Keeps nothing: asked again, it gives a message with a newer reference
+ * block.
+ * Errors: UnknownChain, AccountNotFound, AccountNotReady, UnsupportedKey, KeyNotFound, KeyAlreadyRegistered,
+ * InvalidRequest.
+ */
+export const prepareMessage =
+  ({ accounts, chains }: PrepareMessageOptions) =>
+  async ({ accountId, chainName, change }: PrepareMessageCommand, signal: AbortSignal): Promise<Uint8Array> => {
+    const chain = chainNamed(chains, chainName);
+    const address = await cadenceAddressOf(accounts, accountId, chainName);
+    if ("other" in change && change.other === address) {
+      throw invalidField("/address", "Is the account's own address");
+    }
+    const [keys, latest] = await Promise.all([chain.accountKeys(address, signal), chain.latestBlock(signal)]);
+    const { index: keyId, sequenceNumber } = serverKeyOf(keys);
+    const { script, values } = transactionOf(change, keys, chain);
+    return payloadMessage({
+      script,
+      arguments: values.map(encodeCadence),
+      referenceBlockId: latest.id,
+      gasLimit: MAX_COMPUTATION,
+      proposalKey: { address, keyId, sequenceNumber },
+      payer: chain.paymaster,
+      authorizers: [address],
+    });
+  };
+
+function transactionOf(
+  change: WantedChange,
+  keys: readonly AccountKey[],
+  { chainName, hybridCustody }: MessageChain,
+): { script: string; values: CadenceValue[] } {
+  switch (change.template) {
+    case "publish-parent-link":
+    case "claim-parent-link":
+    case "remove-parent-link":
+      return { script: parentLinkScript(change.template), values: parentLinkArguments(change) };
+    case "set-up-hybrid-custody":
+    case "redeem-hybrid-custody":
+    case "remove-hybrid-custody":
+    case "end-hybrid-custody":
+      if (!hybridCustody) throw invalidField("/template", `${chainName} has no HybridCustody to link through`);
+      return {
+        script: hybridCustodyScript(change.template, hybridCustody),
+        values: hybridCustodyArguments(change, hybridCustody),
+      };
+    default:
+      requirePossible(change, keys);
+      return {
+        script: keyTemplateScript(change.template),
+        values: keyChangeArguments(completeKeyChange(change, heavyKeys(keys))),
+      };
+  }
+}
+
+/**
+ * Checks the template's conditions on the account's keys. Errors: UnsupportedKey, KeyNotFound,
+ * KeyAlreadyRegistered.
+ */
+function requirePossible(
+  change: Exclude<WantedKeyChange, { template: "add-user-key" }>,
+  keys: readonly AccountKey[],
+): void {
+  const { recoveryKey } = heavyKeys(keys);
+  if (change.template === "revoke-user-key") {
+    if (!userKeyOf(keys, { publicKey: change.oldKey })) throw new AppError("KeyNotFound");
+    return;
+  }
+  if (change.template === "add-recovery-key" && recoveryKey !== undefined) {
+    throw new AppError("KeyAlreadyRegistered", { detail: "The account has a recovery key; use replace-recovery-key" });
+  }
+  if (change.template !== "add-recovery-key" && recoveryKey === undefined) {
+    throw new AppError("KeyNotFound", { detail: "The account has no recovery key on this chain" });
+  }
+  if (!("newKey" in change)) return;
+  if (!isFlowKeyAlgorithm(change.newKey.algorithm)) {
+    throw new AppError("UnsupportedKey", { detail: "Flow carries ES256 and ES256K keys" });
+  }
+  // An equal x is the key itself or its negation, which has the same holder.
+  const x = change.newKey.publicKey.slice(0, 64);
+  if (keys.some(({ revoked, publicKey }) => !revoked && publicKey.startsWith(x))) {
+    throw new AppError("KeyAlreadyRegistered");
+  }
+}

@@ -1,0 +1,101 @@
+import { AppError, type Logger } from "@countersign/core";
+import { payloadMessage } from "@countersign/flow";
+import { faultPoint } from "../../fault-points.ts";
+import { serverKeyOf } from "../accounts/account-on-chain.ts";
+import { roleOf } from "../accounts/list-account-keys.ts";
+import type { AccountKey } from "../key-additions/key-addition.ts";
+import type { reconcileServerKeyRotation } from "./reconcile-server-key-rotation.ts";
+import { type BoundServerKeys, type RotationOptions, rotationPayload, wantedRotation } from "./server-key-rotation.ts";
+
+/** A rotation that waits for a device's signature. */
+export interface PreparedRotation {
+  readonly chainName: string;
+  readonly message: Uint8Array;
+}
+
+export interface ListRotationsOptions extends RotationOptions {
+  readonly reconcile: ReturnType<typeof reconcileServerKeyRotation>;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+interface Correction {
+  readonly version: number;
+  readonly index: number;
+  /** The version that is taken back. */
+  readonly replaces?: number;
+}
+
+/** What the signer is to be told so that it has what the chain shows, in an order in which each index is between its neighbours'; nothing where the active key is none that it knows. */
+function correctionsOf(bound: BoundServerKeys, keys: readonly AccountKey[], active: AccountKey): Correction[] {
+  const { current, next, retired } = bound;
+  const places = [...retired, current];
+  const known = [...places, ...(next ? [next] : [])].find(({ publicKey }) => publicKey === active.publicKey);
+  if (!known) return [];
+  // A node that lags behind may lack a key, but shows none elsewhere. The first one is where the creation has put it.
+  const moved = places.slice(1).flatMap(({ version, publicKey, index: told }) => {
+    const isIt = (key: AccountKey) => key.publicKey === publicKey && roleOf(key) === "server";
+    const index = (active.publicKey === publicKey ? active : keys.find(isIt))?.index ?? told;
+    return index === told ? [] : [{ version, index, isLower: index < told }];
+  });
+  const [lower, higher] = [moved.filter(({ isLower }) => isLower), moved.filter(({ isLower }) => !isLower)];
+  const corrections: Correction[] = [...lower, ...higher.reverse()].map(({ version, index }) => ({ version, index }));
+  if (known.version > current.version) corrections.push({ version: known.version, index: active.index });
+  // One at a time: the one before that is taken back the next time.
+  const last = retired.at(-1);
+  if (known.version < current.version && last) {
+    const index = corrections.find(({ version }) => version === last.version)?.index ?? last.index;
+    corrections.push({ version: last.version, index, replaces: current.version });
+  }
+  return corrections;
+}
+
+/**
+ * The rotations that an account's device is asked to sign, at most one for each chain; what was submitted is reconciled first, and left out while it is under way. The signer does not see the
+ * chain: where it has another server key than the chain, which only somebody who spoke in our name can have told it, it is told what is right, and asked the next time.
+ * Errors: AccountNotFound.
+ */
+export const listServerKeyRotations =
+  (options: ListRotationsOptions) =>
+  async (accountId: string, signal: AbortSignal): Promise<PreparedRotation[]> => {
+    const { accounts, chains, rotations, signer, reconcile, logger } = options;
+    const found = await accounts.find(accountId, "");
+    if (!found) throw new AppError("AccountNotFound");
+    const prepare = async (chainName: string, address: string): Promise<PreparedRotation[]> => {
+      const chain = chains.get(chainName);
+      if (!chain) return [];
+      const before = await rotations.newest(accountId, chainName);
+      if (before?.state === "submitted" && (await reconcile(before, signal)) === "submitted") return [];
+      const bound = await signer.serverKeys(accountId, chainName);
+      const wanted = wantedRotation(bound);
+      // Who was never rotated has the key that the creation made.
+      if (!wanted && bound.retired.length === 0) return [];
+      // Read before the keys: they are at least as new.
+      const latest = await chain.latestBlock(signal);
+      const keys = await chain.accountKeys(address, signal);
+      const key = serverKeyOf(keys);
+      const { index: keyId, sequenceNumber, publicKey } = key;
+      const corrections = correctionsOf(bound, keys, key);
+      if (corrections.length > 0) {
+        // A node that lags behind shows the key before: while that may be, what we have seen ourselves stands; also what was seen since we began.
+        const own = await rotations.newest(accountId, chainName);
+        const seen = own !== undefined && own.state !== "failed" && own.version === bound.current.version;
+        const mayLag = seen && latest.height - own.referenceHeight <= chain.maxReferenceAge;
+        for (const { version, index, replaces } of corrections) {
+          if (mayLag && replaces !== undefined) continue;
+          logger.warn(
+            { accountId, chainName, version, index, replaces },
+            "the signer had another server key than the chain",
+          );
+          await signer.rotateBinding({ accountId, chainName, version }, index, replaces);
+        }
+        return [];
+      }
+      if (!wanted || publicKey !== wanted.oldKey) return [];
+      await faultPoint("rotation prepared");
+      const proposalKey = { address, keyId, sequenceNumber };
+      const payload = rotationPayload(wanted, { referenceBlockId: latest.id, proposalKey, payer: chain.paymaster });
+      return [{ chainName, message: payloadMessage(payload) }];
+    };
+    const addresses = found.account.addresses.filter(({ chainType }) => chainType === "cadence");
+    return (await Promise.all(addresses.map(({ chainName, address }) => prepare(chainName, address)))).flat();
+  };

@@ -1,0 +1,43 @@
+import { KEY_ROLES } from "@countersign/flow";
+import { faultPoint } from "../../fault-points.ts";
+import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
+import { roleOf } from "../accounts/list-account-keys.ts";
+import type { AccountKey } from "../key-additions/key-addition.ts";
+import type { RotationOptions, ServerKeyRotation, ServerKeyRotationState } from "./server-key-rotation.ts";
+
+/**
+ * Brings a committed rotation to its end: submits its bytes again while the chain does not know them, moves the signer to the new key once the chain shows it, and gives up only what can
+ * never execute any more. Safe to be killed anywhere and to run twice at once.
+ */
+export const reconcileServerKeyRotation =
+  ({ accounts, chains, rotations, signer }: RotationOptions) =>
+  async (rotation: ServerKeyRotation, signal: AbortSignal): Promise<ServerKeyRotationState> => {
+    if (rotation.state !== "submitted") return rotation.state;
+    const { accountId, chainName, newKey, transactionId, referenceHeight } = rotation;
+    const chain = chainNamed(chains, chainName);
+    const address = await cadenceAddressOf(accounts, accountId, chainName);
+    const { status } = await chain.keyAdditionOutcome(transactionId, signal);
+    if (status === "pending") return "submitted";
+    // Read before the keys: what is too old now cannot execute after it.
+    const { height } = await chain.latestBlock(signal);
+    // The effect, whatever transaction had it: a signature's n−s twin seals under another id. A key that is revoked by now was there as well.
+    const key = (await chain.accountKeys(address, signal)).find((each) => isServerKey(each, newKey));
+    if (key) {
+      await faultPoint("rotation sealed");
+      await signer.rotateBinding(rotation, key.index);
+      await faultPoint("rotation bound");
+      await rotations.finish(rotation, "sealed");
+      await faultPoint("rotation reconciled");
+      return "sealed";
+    }
+    const over = status === "failed" || (status !== "sealed" && height - referenceHeight > chain.maxReferenceAge);
+    if (over) {
+      await rotations.finish(rotation, "failed");
+      return "failed";
+    }
+    if (status === "unknown") await chain.submit(rotation.transaction, signal);
+    return "submitted";
+  };
+
+const isServerKey = (key: AccountKey, publicKey: string): boolean =>
+  key.publicKey === publicKey && key.index !== KEY_ROLES.server.initialIndex && roleOf(key) === "server";

@@ -1,0 +1,143 @@
+import { AppError, type Clock, type Logger } from "@countersign/core";
+import {
+  type DecodedMessage,
+  decodeMessage,
+  envelopeMessage,
+  type FlowTransaction,
+  InvalidMessageError,
+  payloadMessage,
+  readKeyChange,
+  TemplateError,
+  transactionId,
+} from "@countersign/flow";
+import { verifyUserSignature } from "@countersign/flow/node";
+import type { PasskeySettings, PublicKey } from "@countersign/keys";
+import { faultPoint } from "../../fault-points.ts";
+import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../accounts/account-on-chain.ts";
+import type { UserCall } from "../key-additions/key-addition.ts";
+import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
+import {
+  type RotationOptions,
+  rotationPayload,
+  type ServerKeyRotation,
+  wantedRotation,
+} from "./server-key-rotation.ts";
+
+export interface RotateServerKeyCommand {
+  readonly accountId: string;
+  readonly chainName: string;
+  /** As prepared. */
+  readonly message: Uint8Array;
+  /** The session's account key. */
+  readonly userKey: PublicKey;
+  readonly signature: ApproverSignature;
+  /** Of the session: its relying parties are those of the passkey. */
+  readonly appId: string;
+}
+
+export interface RotateServerKeyOptions extends RotationOptions {
+  readonly passkeys: PasskeySettings;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
+}
+
+/** What the chain would hardly take any more is not signed: reading it again renews it. */
+const SUBMIT_BEFORE_BLOCKS = 550n;
+
+/**
+ * Puts our two signatures to what a device signed, commits the finished bytes, and submits them. Of two at once one is committed, and both get it. What is killed before the
+ * commit leaves nothing behind, what is killed after it is reconciled from the bytes.
+ * Errors: InvalidMessage, InvalidSignature, MessageRenewed, those of the signer.
+ */
+export const rotateServerKey = (options: RotateServerKeyOptions) => {
+  const rotate = rotateOnce(options);
+  return async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
+    try {
+      return await rotate(command, call, signal);
+    } catch (error) {
+      // Another device, or the same one again, may have come through with the same message meanwhile: then the signer knows the old key no more.
+      const theirs = ifOf(command.message, await options.rotations.newest(command.accountId, command.chainName));
+      if (theirs) return theirs;
+      throw error;
+    }
+  };
+};
+
+/** The rotation where it is under way or done, and the one of this message. */
+const ifOf = (message: Uint8Array, rotation: ServerKeyRotation | undefined): ServerKeyRotation | undefined =>
+  rotation && rotation.state !== "failed" && Buffer.from(payloadMessage(rotation.transaction)).equals(message)
+    ? rotation
+    : undefined;
+
+const rotateOnce =
+  ({ accounts, chains, rotations, signer, passkeys, clock, logger }: RotateServerKeyOptions) =>
+  async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
+    const { accountId, chainName, message, userKey, signature } = command;
+    const chain = chainNamed(chains, chainName);
+    const address = await cadenceAddressOf(accounts, accountId, chainName);
+    const decoded = rotationOf(message);
+    const before = await rotations.newest(accountId, chainName);
+    const same = ifOf(message, before);
+    if (same) return same;
+    if (before?.state === "submitted")
+      throw new AppError("MessageRenewed", { detail: "another rotation is under way" });
+
+    const wanted = wantedRotation(await signer.serverKeys(accountId, chainName));
+    if (!wanted) throw new AppError("MessageRenewed", { detail: "the server key is as it is to be" });
+    const keys = await chain.accountKeys(address, signal);
+    const user = userKeyOf(keys, userKey);
+    if (!user || !verifyUserSignature(userKey, message, signature, passkeys.relyingPartiesOf(command.appId))) {
+      throw new AppError("InvalidSignature");
+    }
+    const { index: keyId, sequenceNumber } = serverKeyOf(keys);
+    const { referenceBlockId } = decoded;
+    const proposalKey = { address, keyId, sequenceNumber };
+    const payload = rotationPayload(wanted, { referenceBlockId, proposalKey, payer: chain.paymaster });
+    const referenceHeight = await chain.blockHeight(referenceBlockId, signal);
+    const { height } = await chain.latestBlock(signal);
+    const tooOld = referenceHeight === undefined || height - referenceHeight > SUBMIT_BEFORE_BLOCKS;
+    if (tooOld || !Buffer.from(payloadMessage(payload)).equals(message)) throw new AppError("MessageRenewed");
+
+    const server = await signer.signTransaction(chainName, message, call);
+    await faultPoint("rotation co-signed");
+    const signed: FlowTransaction = {
+      ...payload,
+      payloadSignatures: [server, { address, keyId: user.index, ...signature }],
+      envelopeSignatures: [],
+    };
+    const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
+    await faultPoint("rotation sponsored");
+    const transaction = { ...signed, envelopeSignatures: [paid] };
+    const { version, newKey } = wanted;
+    const ours = await rotations.commit(
+      {
+        accountId,
+        chainName,
+        version,
+        newKey,
+        state: "submitted",
+        transaction,
+        transactionId: transactionId(transaction),
+        referenceHeight,
+      },
+      clock.now(),
+    );
+    await faultPoint("rotation committed");
+    // The bytes are safe: a node that does not answer now gets them again when the rotation is reconciled.
+    await chain
+      .submit(ours.transaction, signal)
+      .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
+    await faultPoint("rotation submitted");
+    return ours;
+  };
+
+/** Errors: InvalidMessage where it is no rotation at all. */
+function rotationOf(message: Uint8Array): DecodedMessage {
+  try {
+    const decoded = decodeMessage(message);
+    if (decoded.kind === "payload" && readKeyChange(decoded)?.template === "rotate-server-key") return decoded;
+  } catch (error) {
+    if (!(error instanceof InvalidMessageError) && !(error instanceof TemplateError)) throw error;
+  }
+  throw new AppError("InvalidMessage", { detail: "not a rotation of a server key" });
+}

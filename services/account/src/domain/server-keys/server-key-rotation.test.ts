@@ -1,0 +1,146 @@
+import { AppError } from "@countersign/core";
+import { decodeMessage, payloadMessage, readKeyChange } from "@countersign/flow";
+import { generateKeyPair } from "@countersign/keys/node";
+import { describe, expect, it } from "vitest";
+import { address, block, paymaster, signal } from "../../testing/chain-account.ts";
+import {
+  activeServerKeys,
+  device,
+  list,
+  options,
+  prepared,
+  reconcile,
+  reconcileOpen,
+  rotate,
+  run,
+  serverKeys,
+  signer,
+  world,
+} from "../../testing/server-key-rotations.ts";
+
+describe("a rotation", () => {
+  it("is prepared where the account is behind: proposed by the old key, paid by the paymaster", async () => {
+    const decoded = decodeMessage(await prepared());
+    expect(readKeyChange(decoded)).toEqual({
+      template: "rotate-server-key",
+      oldKey: serverKeys[1],
+      newServerKey: serverKeys[2],
+    });
+    expect(decoded).toMatchObject({
+      kind: "payload",
+      authorizers: [address],
+      payer: paymaster,
+      proposalKey: { address, keyId: 0, sequenceNumber: 5n },
+    });
+    world.wanted = 1;
+    expect(await list()).toEqual([]);
+  });
+
+  it("leads from version to version, until the account is where it is to be", async () => {
+    world.wanted = 3;
+    for (const version of [2, 3]) {
+      const rotation = await rotate(await prepared());
+      expect(await reconcile(rotation, signal)).toBe("sealed");
+      expect(world.bound).toBe(version);
+    }
+    expect(await list()).toEqual([]);
+    expect(activeServerKeys()).toMatchObject([{ index: 3, publicKey: serverKeys[3] }]);
+  });
+
+  it("of two at once is one, and a replay is the same again", async () => {
+    const message = await prepared();
+    const [one, other] = await Promise.all([rotate(message), rotate(message)]);
+    expect(one!.transactionId).toBe(other!.transactionId);
+    await reconcileOpen();
+    const signed = world.signatures;
+    expect((await rotate(message)).transactionId).toBe(one!.transactionId);
+    expect(world.signatures).toBe(signed);
+    expect(world.keys).toHaveLength(3);
+  });
+
+  it("that another one brought to its end meanwhile is that one", async () => {
+    const message = await prepared();
+    const signTransaction = async () => {
+      await rotate(message);
+      // As the signer answers once the binding has moved.
+      throw new AppError("SigningRefused", { metadata: { reason: "BadTemplateArguments" } });
+    };
+    const late = await rotate(message, device, { ...options, signer: { ...signer, signTransaction } });
+    expect(late.transactionId).toBe([...world.rows.values()][0]!.transactionId);
+    expect(world.rows.size).toBe(1);
+  });
+
+  it("moves the signer only once the chain shows it", async () => {
+    world.seals = false;
+    const message = await prepared();
+    const rotation = await rotate(message);
+    expect(await reconcile(rotation, signal)).toBe("submitted");
+    expect(world.bound).toBe(1);
+    expect(await list()).toEqual([]);
+    // Another block, so another message: one is under way.
+    world.height += 1;
+    const decoded = decodeMessage(message);
+    const another = payloadMessage({ ...decoded, referenceBlockId: block(world.height) });
+    await expect(rotate(another)).rejects.toMatchObject({ reason: "MessageRenewed" });
+    world.height += 649;
+    expect(await reconcile(rotation, signal)).toBe("submitted");
+    world.height += 1;
+    expect(await reconcile(rotation, signal)).toBe("failed");
+    expect(world.bound).toBe(1);
+    world.seals = true;
+    await rotate(await prepared());
+    await reconcileOpen();
+    expect(world.bound).toBe(2);
+  });
+
+  it("that the chain refuses is tried anew, and moves nothing", async () => {
+    const message = await prepared();
+    world.keys = [{ ...world.keys[0]!, sequenceNumber: 6n }, world.keys[1]!];
+    await expect(rotate(message)).rejects.toMatchObject({ reason: "MessageRenewed" });
+    const rotation = await rotate(
+      await prepared().then((fresh) => {
+        world.seals = false;
+        return fresh;
+      }),
+    );
+    world.results.set(rotation.transactionId, "failed");
+    expect(await reconcile(rotation, signal)).toBe("failed");
+    expect(world.bound).toBe(1);
+  });
+
+  it("that was sealed under another id is found by its effect", async () => {
+    world.seals = false;
+    const rotation = await rotate(await prepared());
+    run(rotation.transaction);
+    expect(await reconcile(rotation, signal)).toBe("sealed");
+    expect(world.bound).toBe(2);
+  });
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    ["another's signature", async () => rotate(await prepared(), generateKeyPair()), "InvalidSignature"],
+    ["what is no message", () => rotate(Buffer.from("00", "hex")), "InvalidMessage"],
+    [
+      "a rotation to another key",
+      async () => {
+        const decoded = decodeMessage(await prepared());
+        const args = decoded.arguments.map((text) => text.replace(serverKeys[2]!, "bb".repeat(64)));
+        return rotate(payloadMessage({ ...decoded, arguments: args }));
+      },
+      "MessageRenewed",
+    ],
+    [
+      "another script",
+      async () => rotate(payloadMessage({ ...decodeMessage(await prepared()), script: "transaction {}" })),
+      "InvalidMessage",
+    ],
+    [
+      "another payer",
+      async () => rotate(payloadMessage({ ...decodeMessage(await prepared()), payer: address })),
+      "MessageRenewed",
+    ],
+  ])("is refused with %s, and nothing is signed", async (_, work, reason) => {
+    await expect(work()).rejects.toMatchObject({ reason });
+    expect(world.signatures).toBe(0);
+    expect(world.rows.size).toBe(0);
+  });
+});

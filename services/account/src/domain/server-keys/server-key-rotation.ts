@@ -1,0 +1,93 @@
+import type { FlowTransaction, TransactionPayload } from "@countersign/flow";
+import { encodeCadence, keyChangeArguments, keyTemplateScript, MAX_COMPUTATION } from "@countersign/flow";
+import type { KeyAdditionChain, KeyAdditionSigner } from "../key-additions/key-addition.ts";
+import type { AccountStore } from "../ports.ts";
+
+/** submitted: bytes are committed and may be on the chain; failed: they can never execute any more, another try takes their place. */
+export type ServerKeyRotationState = "submitted" | "sealed" | "failed";
+
+/** A rotation of an account's server key with its committed bytes: at most one for each account, chain and version. */
+export interface ServerKeyRotation {
+  readonly accountId: string;
+  readonly chainName: string;
+  /** Which it leads to. */
+  readonly version: number;
+  /** 128 hex digits. */
+  readonly newKey: string;
+  readonly state: ServerKeyRotationState;
+  readonly transaction: FlowTransaction;
+  readonly transactionId: string;
+  readonly referenceHeight: bigint;
+}
+
+/** Rotations under way and done. */
+export interface ServerKeyRotationStore {
+  /** The newest one of an account on a chain. */
+  newest(accountId: string, chainName: string): Promise<ServerKeyRotation | undefined>;
+  /** Commits a rotation; what stands there stays, unless it has failed. Gives what stands there now. */
+  commit(rotation: ServerKeyRotation, now: Date): Promise<ServerKeyRotation>;
+  /** From submitted to its end, once. */
+  finish(rotation: ServerKeyRotation, state: "sealed" | "failed"): Promise<void>;
+  /** Those that are submitted, the oldest first. */
+  open(limit: number): Promise<ServerKeyRotation[]>;
+}
+
+/** What a rotation is to change, from the signer. Keys: 128 hex digits. */
+export interface WantedRotation {
+  readonly version: number;
+  readonly oldKey: string;
+  readonly newKey: string;
+}
+
+/** A server key of an account as the signer has it: 128 hex digits, and where it was told that the key stands. */
+export interface BoundServerKey {
+  readonly version: number;
+  readonly index: number;
+  readonly publicKey: string;
+}
+
+/** The server keys of an account as the signer has them. */
+export interface BoundServerKeys {
+  /** The one that signs. */
+  readonly current: BoundServerKey;
+  /** Undefined where the account has the one that the operator wants. */
+  readonly next: Omit<BoundServerKey, "index"> | undefined;
+  /** Those before, the oldest first. */
+  readonly retired: readonly BoundServerKey[];
+}
+
+/** What is to be rotated, if anything is. */
+export const wantedRotation = ({ current, next }: BoundServerKeys): WantedRotation | undefined =>
+  next && { version: next.version, oldKey: current.publicKey, newKey: next.publicKey };
+
+export interface RotationSigner extends KeyAdditionSigner {
+  serverKeys(accountId: string, chainName: string): Promise<BoundServerKeys>;
+  /**
+   * The key of this version stands on chain at `index`. The same again changes nothing, however late; a wrong index is mended by it. With `replaces` it is the account's key again: that current
+   * version is not on chain and is taken back.
+   */
+  rotateBinding(
+    rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">,
+    index: number,
+    replaces?: number,
+  ): Promise<void>;
+}
+
+export interface RotationOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  readonly rotations: ServerKeyRotationStore;
+  readonly signer: RotationSigner;
+}
+
+/** The payload of rotate-server-key, proposed by the old server key: another template of the same sequence number is void then. */
+export const rotationPayload = (
+  { oldKey, newKey }: Pick<WantedRotation, "oldKey" | "newKey">,
+  chosen: Pick<TransactionPayload, "referenceBlockId" | "proposalKey" | "payer">,
+): TransactionPayload => ({
+  script: keyTemplateScript("rotate-server-key"),
+  arguments: keyChangeArguments({ template: "rotate-server-key", oldKey, newServerKey: newKey }).map(encodeCadence),
+  gasLimit: MAX_COMPUTATION,
+  authorizers: [chosen.proposalKey.address],
+  ...chosen,
+});

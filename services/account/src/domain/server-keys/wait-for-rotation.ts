@@ -1,0 +1,23 @@
+import { type Logger, sleepUntil } from "@countersign/core";
+import type { reconcileServerKeyRotation } from "./reconcile-server-key-rotation.ts";
+import type { ServerKeyRotation } from "./server-key-rotation.ts";
+
+const WAIT_MS = 7_000;
+const LOOK_MS = 200;
+
+/** Settles a rotation in the request that made it, so that the signer moves as soon as the chain has. False: not within seven seconds, the reconciling job goes on. */
+export const waitForRotation =
+  (reconcile: ReturnType<typeof reconcileServerKeyRotation>, logger: Pick<Logger, "warn">) =>
+  async (rotation: ServerKeyRotation, signal: AbortSignal): Promise<boolean> => {
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)]);
+    while (!ending.aborted) {
+      const state = await reconcile(rotation, ending).catch((err: unknown) => {
+        if (!ending.aborted)
+          logger.warn({ err, transactionId: rotation.transactionId }, "a rotation is not settled yet");
+        return "submitted" as const;
+      });
+      if (state !== "submitted") return state === "sealed";
+      await sleepUntil(LOOK_MS, [ending]);
+    }
+    return false;
+  };

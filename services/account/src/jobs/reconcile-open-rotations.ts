@@ -1,0 +1,21 @@
+import type { reconcileServerKeyRotation } from "../domain/server-keys/reconcile-server-key-rotation.ts";
+import type { ServerKeyRotationStore } from "../domain/server-keys/server-key-rotation.ts";
+
+export interface OpenRotationsOptions {
+  readonly rotations: Pick<ServerKeyRotationStore, "open">;
+  readonly reconcile: ReturnType<typeof reconcileServerKeyRotation>;
+}
+
+const BATCH = 50;
+const SETTLE_MS = 10_000;
+
+/** Completes rotations whose request ended or whose process was killed. Every replica may do it: it is idempotent. */
+export function reconcileOpenRotations({ rotations, reconcile }: OpenRotationsOptions) {
+  return async (stopping: AbortSignal): Promise<void> => {
+    const open = await rotations.open(BATCH);
+    const signal = () => AbortSignal.any([stopping, AbortSignal.timeout(SETTLE_MS)]);
+    const results = await Promise.allSettled(open.map((rotation) => reconcile(rotation, signal())));
+    const refused = results.find((result) => result.status === "rejected");
+    if (refused) throw refused.reason;
+  };
+}

@@ -1,0 +1,20 @@
+import type { Logger } from "@countersign/core";
+import type { Counter } from "prom-client";
+import type { Alert } from "../domain/chain-watch/find-alerts.ts";
+
+export interface ReportAlertsOptions {
+  readonly logger: Logger;
+  readonly counter: Counter<"chain" | "kind" | "frozen">;
+}
+
+/** Counts and logs alerts that were committed. */
+export const reportAlerts =
+  ({ logger, counter }: ReportAlertsOptions) =>
+  (chainName: string, alerts: readonly Alert[]): void => {
+    for (const { accountId, event, kind, freezes } of alerts) {
+      counter.inc({ chain: chainName, kind, frozen: String(freezes) });
+      const { type, transactionId, index, height } = event;
+      const what = { accountId, chainName, type, transactionId, index, height: String(height), freezes };
+      logger.warn({ ...what, component: "chain-watch" }, "an account was changed on chain by no transaction of ours");
+    }
+  };
