@@ -12,9 +12,15 @@ const schema = sharedEnv.extend({
   ACCOUNT_PARALLEL_CREATIONS: z.coerce.number().int().positive().default(2),
   /** Milliseconds that a first deployment waits for company. */
   ACCOUNT_COLLECT_MS: z.coerce.number().int().nonnegative().default(10),
-  /** Milliseconds until a creation that the signer refuses for now is asked for again, and up to as much again: who waits for the end of a budget's window, or for the operator, need not ask together. */
+  /**
+   * Time until a creation that the signer refuses for now is requested again, and up to as much again, so
+   * that requests waiting for a budget window or the operator do not come together. Milliseconds.
+   */
   ACCOUNT_REFUSED_RETRY_MS: z.coerce.number().int().positive().default(15_000),
-  /** The most active user keys of an account, as KEY_MAX_USER_KEYS has it: here the chain's are counted, before one more is asked for. */
+  /**
+   * The most active user keys of an account, as KEY_MAX_USER_KEYS: counted on chain before another one is
+   * requested.
+   */
   ACCOUNT_MAX_USER_KEYS: z.coerce.number().int().positive().default(20),
   /** Messages that one account may ask for in a minute, per replica: each costs the access node two reads. */
   ACCOUNT_LIMIT_MESSAGES_PER_MINUTE: z.coerce.number().int().positive().default(30),
@@ -24,7 +30,10 @@ const schema = sharedEnv.extend({
   ACCOUNT_KEY_WATCH_MS: z.coerce.number().int().positive().default(500),
   /** Milliseconds between looks for transactions that the signer's budgets wait for. */
   ACCOUNT_SETTLEMENT_MS: z.coerce.number().int().positive().default(1000),
-  /** What follows when no transaction of ours caused an event of an account of ours, by kind: freeze, alert or off. See docs/chain-watch.md. */
+  /**
+   * The action for an event of an account that no transaction of ours caused, by kind: freeze, alert or off.
+   * See docs/chain-watch.md.
+   */
   ACCOUNT_WATCH_KEYS: action,
   ACCOUNT_WATCH_CONTRACTS: action,
   ACCOUNT_WATCH_CAPABILITIES: action,

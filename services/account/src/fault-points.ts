@@ -1,9 +1,11 @@
 import { defineFaultPoints } from "@countersign/core";
 
-/** The watch of the chain's key events, from reading them to the commit that tells of them. */
-const watch = ["events read", "change before commit", "change told"] as const;
+/** The watch of the chain's key events, from reading them to the commit of their events. */
+const watch = ["events read", "change before commit", "change committed"] as const;
 
-/** Every place of a deployment, of a key's addition or of the watch at which a fault test may kill, in the order in which they are reached. */
+/**
+ * Every place of a deployment, a key addition and the watch at which a fault test may kill, in their order.
+ */
 export const ACCOUNT_FAULT_POINTS = {
   signUp: [
     "deployment queued",

@@ -8,7 +8,10 @@ const ACTORS: Readonly<Record<string, string>> = {
   "flow.InboxValueClaimed": "recipient",
 };
 
-/** An event of the core as one of an account; `height`: where the node did not tell. Errors: Error where it has no index or no address. */
+/**
+ * Converts an event of the core into an account's; `height` is for nodes that omit it. Errors: Error where it
+ * has no index or no address.
+ */
 export function accountEventOf(event: ChainEvent, height: bigint): AccountEvent {
   const { type, transactionId, index, fields } = event;
   const address = String(fields[ACTORS[type] ?? "address"]).replace(/^0x/, "");

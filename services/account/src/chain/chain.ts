@@ -1,6 +1,6 @@
 import type { FlowTransaction } from "@countersign/flow";
 
-/** How a transaction went, as far as the chain tells. */
+/** The outcome of a transaction, as the chain reports it. */
 export type Outcome =
   | { readonly status: "unknown" }
   | { readonly status: "pending" }
@@ -32,7 +32,7 @@ export interface Chain {
   sequenceNumber(keyIndex: number, signal: AbortSignal): Promise<bigint>;
   submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
   outcome(transactionId: string, signal: AbortSignal): Promise<Outcome>;
-  /** Accounts whose server key is one of these and that were created in the blocks from `from` to `to`: whatever transaction did it. */
+  /** Returns accounts with one of these server keys that were created in the blocks from `from` to `to`. */
   findDeployed(
     serverKeys: readonly string[],
     from: bigint,

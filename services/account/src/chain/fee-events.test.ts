@@ -36,7 +36,8 @@ describe("what the paymaster paid for", () => {
   it("is known by the proposal key, with effort and fees", async () => {
     const payers = { 7: paymaster.address, 8: "179b6b1cb6755e31", 9: paymaster.address };
     const { paid } = chain(payers, {
-      // The paymaster's tokens may also leave in a transaction that another pays for, and others pay for their own.
+      // The paymaster's tokens may also leave in a transaction that another pays for, and others pay for
+      // their own.
       withdrawn: [withdrawn("7", "0xf3fcd2c1a78f5eee"), withdrawn("8", "0xf3fcd2c1a78f5eee"), withdrawn("9", null)],
       deducted: [deducted("7"), deducted("8"), deducted("9")],
     });

@@ -19,8 +19,8 @@ function units(value: unknown, what: string): bigint {
 }
 
 /**
- * What an address paid fees for in these blocks: withdrawals from it name the transactions, what each one took stands in FeesDeducted (the effort in 10⁻⁸ units of
- * computation), and whose it is in its proposal key.
+ * Returns the transactions that an address paid fees for in these blocks: withdrawals from it name them,
+ * FeesDeducted has the amount (the effort in 10⁻⁸ units of computation), and the proposal key has the owner.
  */
 export async function paidTransactions(
   access: Pick<AccessApi, "events" | "transaction">,

@@ -3,7 +3,10 @@ import type { Network } from "@countersign/settings";
 import type { Profile, ProfileLookup } from "../domain/accounts/profiles.ts";
 
 const MAX_URL = 2048;
-/** Anybody may give himself a name: letters, digits and what stands between them, nothing that could pass for something else on a screen. */
+/**
+ * Names are chosen freely: only letters, digits and separators, nothing that could look like other text on a
+ * screen.
+ */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_-]*(\.[\p{L}\p{N}][\p{L}\p{N}_-]*)*$/u;
 
 const nameFrom = (text: unknown): string =>
@@ -17,8 +20,9 @@ function pictureFrom(text: unknown): string {
 }
 
 /**
- * The name services of a network, in the order of its configuration: the first name and the first picture count. Undefined where there are none.
- * The lookup rejects where nothing was found and a service did not answer.
+ * Returns the name services of a network in the order of its configuration: the first name and the first
+ * picture count.
+ * Undefined where there are none.
  */
 export function createFlowNames({ nameServices = [] }: Network, access: AccessApi): ProfileLookup | undefined {
   if (nameServices.length === 0) return undefined;

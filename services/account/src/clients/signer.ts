@@ -64,8 +64,8 @@ export const rotationSigner = (
     return { current: fromWire(current), next: next && fromWire(next), retired: retired.map(fromWire) };
   },
   async rotateBinding({ accountId, chainName, version: serverKeyVersion }, serverKeyIndex, replacesVersion = 0) {
-    const told = { accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion };
-    await client.rotateBinding(told, { idempotent: true });
+    const binding = { accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion };
+    await client.rotateBinding(binding, { idempotent: true });
   },
 });
 
@@ -92,8 +92,11 @@ export const budgetSigner = (client: RpcClient<BudgetsService>): BudgetSigner =>
     return { mark, open };
   },
   async settle({ executed, ...settlement }) {
-    const told = executed.map(({ proposer, ...each }) => ({ proposer: Buffer.from(hexToBytes(proposer)), ...each }));
-    await client.settleReservations({ ...settlement, executed: told }, { idempotent: true });
+    const reported = executed.map(({ proposer, ...each }) => ({
+      proposer: Buffer.from(hexToBytes(proposer)),
+      ...each,
+    }));
+    await client.settleReservations({ ...settlement, executed: reported }, { idempotent: true });
   },
 });
 

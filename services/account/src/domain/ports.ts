@@ -6,7 +6,10 @@ import type { CreatedAccount, Creation, FailurePlan } from "./creations/creation
 /** Accounts and their deployments. */
 export interface AccountStore {
   find(accountId: string, chainName: string): Promise<AccountDeployment | undefined>;
-  /** Makes account and deployment where they are missing, and queues a failed one again. Answers what stands there now. */
+  /**
+   * Creates account and deployment where they are missing, queues a failed one again, and returns the present
+   * state.
+   */
   queue(
     deployment: { accountId: string; chainName: string; userKey: PublicKey; profileImageUrl: string },
     now: Date,
@@ -15,9 +18,12 @@ export interface AccountStore {
   setParents(accountId: string, parents: readonly AccountAddress[], now: Date): Promise<void>;
 }
 
-/** Creations, their leases and their proposal keys. Methods with an owner change nothing, and answer false, once the lease is somebody else's. */
+/**
+ * Creations, their leases and their proposal keys. Methods with an owner change nothing and return false once
+ * another runner has the lease.
+ */
 export interface CreationStore {
-  /** Takes up to ten queued deployments and a free proposal key; undefined where there is nothing to do or no key free. */
+  /** Takes up to ten queued deployments and a free proposal key; undefined where there are none. */
   assign(chainName: string, lease: Lease): Promise<Creation | undefined>;
   /** Takes over a creation whose runner let the lease lapse. */
   takeOver(lease: Lease): Promise<Creation | undefined>;

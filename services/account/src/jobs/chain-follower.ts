@@ -14,7 +14,10 @@ export interface ChainFollowerOptions<C extends { readonly chainName: string }> 
   readonly pollMs: number;
 }
 
-/** Saves the other replicas the work; the stored height alone decides what was read. Short, so that a restart is quick. */
+/**
+ * The lease saves other replicas the work; the stored height decides what was read. Short, for quick
+ * restarts.
+ */
 const LEASE_MS = 2_500;
 const RETRY_MS = 1_000;
 

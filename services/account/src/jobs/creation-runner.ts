@@ -43,7 +43,8 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Batches queued deployments into creations and brings each to its end: this process's own, and those of a runner that died. What a creation throws leaves it to the
+ * Batches queued deployments into creations and brings each to its end: this process's own, and those of a
+ * runner that died. What a creation throws leaves it to the
  * lease: it is taken up again when that lapses.
  */
 export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {

@@ -9,7 +9,7 @@ export interface OpenRotationsOptions {
 const BATCH = 50;
 const SETTLE_MS = 10_000;
 
-/** Completes rotations whose request ended or whose process was killed. Every replica may do it: it is idempotent. */
+/** Completes rotations whose request or process ended early. Idempotent: every replica may do it. */
 export function reconcileOpenRotations({ rotations, reconcile }: OpenRotationsOptions) {
   return async (stopping: AbortSignal): Promise<void> => {
     const open = await rotations.open(BATCH);

@@ -1,7 +1,10 @@
 import type { Lease } from "../domain/ports.ts";
 import { Prisma, type PrismaClient } from "./generated/client.ts";
 
-/** Takes or renews the lease of a chain in one of the tables of heights; gives the height, undefined while somebody else has the lease. */
+/**
+ * Takes or renews a chain's lease in a table of heights and returns the height; undefined while another
+ * replica has it.
+ */
 export async function leaseHeight(
   prisma: PrismaClient,
   table: "key_watch" | "budget_settlement",

@@ -47,7 +47,8 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
 /** Accounts in Postgres. */
 export function prismaAccountStore(prisma: PrismaClient): AccountStore {
   const find: AccountStore["find"] = async (accountId, chainName) => {
-    // One statement, one snapshot: between two, a deployment could come to its end, and be told without its addresses.
+    // One statement, one snapshot: with two, a deployment could complete in between and be returned without
+    // addresses.
     const [row] = await prisma.$queryRaw<Row[]>`
       SELECT a.id, a.profile_image_url, a.created_at, a.updated_at,
         (SELECT coalesce(json_agg(json_build_object('chainName', chain_name, 'chainType', chain_type, 'address', address,

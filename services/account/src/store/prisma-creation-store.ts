@@ -42,7 +42,7 @@ async function toCreation(tx: Tx, row: Row): Promise<Creation> {
   };
 }
 
-/** Frees the key and tells those who wait. */
+/** Frees the proposal key and notifies the waiting calls. */
 async function release(tx: Tx, row: Pick<Row, "id" | "accountIds">): Promise<void> {
   await tx.proposalKey.updateMany({ where: { creationId: row.id }, data: { creationId: null } });
   for (const accountId of row.accountIds) await tx.$executeRaw`SELECT pg_notify('deployment', ${accountId})`;

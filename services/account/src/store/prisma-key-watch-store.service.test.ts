@@ -24,7 +24,7 @@ const lease = (owner: string, ms = 1_000) => {
   return { owner, now, until: new Date(now.getTime() + ms) };
 };
 
-it("one replica watches a chain, another goes on where the first ended, and each stretch is told once", async () => {
+it("one replica watches a chain, another goes on where the first ended, and each range is emitted once", async () => {
   const store = prismaKeyWatchStore(prisma);
   const [a, b] = [uuidv4(), uuidv4()];
   const accountId = uuidv7(clock);
@@ -50,7 +50,7 @@ it("one replica watches a chain, another goes on where the first ended, and each
   expect(await store.lease("c", lease(b), 99n)).toBe(12n);
 });
 
-it("an alert is raised once by chain, transaction and event, with its event, whoever finds it again", async () => {
+it("an alert is raised once by chain, transaction and event, with its event, also where it is found again", async () => {
   const store = prismaKeyWatchStore(prisma);
   const [accountId, now] = [uuidv7(clock), clock.now()];
   const transactionId = "ab".repeat(32);
@@ -70,8 +70,8 @@ it("an alert is raised once by chain, transaction and event, with its event, who
   expect(rows.map(({ eventIndex, eventType, freezes }) => [eventIndex, eventType, freezes])).toEqual(
     [0, 1, 2].map((index) => [index, "flow.AccountContractAdded", true]),
   );
-  const told = await prisma.outbox.findMany({ where: { subject: `cs.v1.account.${accountId}.chain-alert` } });
-  const events = told.map(({ payload }) => Event.decode(payload));
+  const emitted = await prisma.outbox.findMany({ where: { subject: `cs.v1.account.${accountId}.chain-alert` } });
+  const events = emitted.map(({ payload }) => Event.decode(payload));
   expect(events.map(({ id }) => id).sort()).toEqual(rows.map(({ id }) => id).sort());
   const index = 2;
   expect(events.find(({ chainAlert }) => chainAlert?.eventIndex === index)).toMatchObject({

@@ -14,7 +14,7 @@ function changedRow(accountId: string, chainName: string, height: bigint, now: D
   return outboxRow({ service: "account", accountId, event: "account-keys-changed", message, id, createdAt: now });
 }
 
-/** Raises each alert once, whoever finds it again; its id is also its event's. */
+/** Raises each alert once, also where it is found again; its id is also its event's. */
 async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: readonly Alert[], now: Date) {
   const rows = alerts.map(({ accountId, event, kind, freezes }) => {
     const { type: eventType, transactionId, index: eventIndex, height } = event;

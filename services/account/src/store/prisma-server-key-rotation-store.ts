@@ -12,7 +12,9 @@ const toRotation = ({ createdAt: _, transaction, state, ...row }: Row): ServerKe
   transaction: transactionFromJson(transaction),
 });
 
-/** Rotations of server keys in Postgres: of two that commit for one version, the first stays, until it has failed. */
+/**
+ * Rotations of server keys in Postgres: of two that commit for one version the first stays, until it fails.
+ */
 export function prismaServerKeyRotationStore(prisma: PrismaClient): ServerKeyRotationStore {
   const key = ({ accountId, chainName, version }: ServerKeyRotation) => ({ accountId, chainName, version });
   return {

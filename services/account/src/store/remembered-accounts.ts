@@ -9,7 +9,9 @@ export interface RememberedAccounts {
   forget(accountId: string): void;
 }
 
-/** The store for who changes parents: the same process reads them back at once, without waiting for the database to tell. */
+/**
+ * The store for changing parents: this process reads the change at once, before the database's notification.
+ */
 export const writingParents = (
   { find, setParents }: Pick<AccountStore, "find" | "setParents">,
   { forget }: RememberedAccounts,
@@ -22,8 +24,9 @@ export const writingParents = (
 });
 
 /**
- * Remembers accounts that have their addresses: an app reads its account at every start, and it almost never changes. Every change is told through the database, to
- * all replicas; while nobody listens (`listening`), nothing is remembered.
+ * Caches accounts that have their addresses: an app reads its account at every start, and it almost never
+ * changes. The database notifies all replicas of changes; while the listener is disconnected (`listening`),
+ * nothing is cached.
  */
 export function rememberAccounts(find: AccountStore["find"], listening: () => boolean): RememberedAccounts {
   const accounts = new Map<string, Map<string, AccountDeployment>>();

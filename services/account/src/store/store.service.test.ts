@@ -42,32 +42,33 @@ const stateOf = async (accountId: string) => (await accounts().find(accountId, c
 
 describe("deployments", () => {
   it("queued twice at once are one; another key changes nothing", async () => {
-    const wish = newDeployment();
-    const other = { ...wish, userKey: generateKeyPair().publicKey };
-    await accounts().queue(wish, clock.now());
-    const answers = await Promise.all([wish, wish, other].map((each) => accounts().queue(each, clock.now())));
-    for (const { deployment } of answers) expect(deployment).toMatchObject({ state: "queued", userKey: wish.userKey });
+    const command = newDeployment();
+    const other = { ...command, userKey: generateKeyPair().publicKey };
+    await accounts().queue(command, clock.now());
+    const answers = await Promise.all([command, command, other].map((each) => accounts().queue(each, clock.now())));
+    for (const { deployment } of answers)
+      expect(deployment).toMatchObject({ state: "queued", userKey: command.userKey });
   });
 });
 
 describe("parents", () => {
-  it("are replaced, told once per change, and move updatedAt with it", async () => {
-    const wish = newDeployment();
-    await accounts().queue(wish, clock.now());
+  it("are replaced, with one event per change, and move updatedAt with it", async () => {
+    const command = newDeployment();
+    await accounts().queue(command, clock.now());
     const parent = { chainName, chainType: "cadence" as const, address: "179b6b1cb6755e31", chainId: 646 };
     const later = (minutes: number) => new Date(clock.now().getTime() + minutes * 60_000);
-    const told = async () =>
-      (await prisma.outbox.findMany({ where: { subject: { contains: wish.accountId } } })).length;
-    const found = async () => (await accounts().find(wish.accountId, ""))!.account;
+    const emitted = async () =>
+      (await prisma.outbox.findMany({ where: { subject: { contains: command.accountId } } })).length;
+    const found = async () => (await accounts().find(command.accountId, ""))!.account;
 
-    await Promise.all([1, 1, 1].map((minutes) => accounts().setParents(wish.accountId, [parent], later(minutes))));
+    await Promise.all([1, 1, 1].map((minutes) => accounts().setParents(command.accountId, [parent], later(minutes))));
     expect(await found()).toMatchObject({ parents: [parent], updatedAt: later(1) });
-    await accounts().setParents(wish.accountId, [parent], later(2));
+    await accounts().setParents(command.accountId, [parent], later(2));
     expect((await found()).updatedAt).toEqual(later(1));
-    expect(await told()).toBe(1);
-    await accounts().setParents(wish.accountId, [], later(3));
+    expect(await emitted()).toBe(1);
+    await accounts().setParents(command.accountId, [], later(3));
     expect(await found()).toMatchObject({ parents: [], updatedAt: later(3) });
-    expect(await told()).toBe(2);
+    expect(await emitted()).toBe(2);
   });
 });
 

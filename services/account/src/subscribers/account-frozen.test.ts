@@ -1,7 +1,7 @@
 import { AppError, FixedClock, uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, expect, it, vi } from "vitest";
-import { HEARD_BY_ALL_MS, onAccountFrozen } from "./account-frozen.ts";
+import { ALL_SIGNERS_INFORMED_MS, onAccountFrozen } from "./account-frozen.ts";
 
 const clock = new FixedClock();
 const pause = vi.fn(async (ms: number) => clock.advance(ms));
@@ -27,7 +27,7 @@ it("voids what the account has, and leaves every other event alone", async () =>
   expect(run).toHaveBeenCalledOnce();
 });
 
-it("comes again while the signer has not heard of the freeze, and is over once it is lifted", async () => {
+it("is delivered again while the signer has not received the freeze, and is over once it is lifted", async () => {
   const handle = handler(() => Promise.reject(notFrozen));
   await expect(handle(delivered())).rejects.toBe(notFrozen);
   await expect(handle(delivered(undefined, 5))).rejects.toBe(notFrozen);
@@ -39,7 +39,7 @@ it("comes again for as long as chain or signer are away", async () => {
   await expect(handle(delivered(undefined, 20))).rejects.toThrow("away");
 });
 
-it("voids again what a replica of the signer signed that had not heard of the freeze", async () => {
+it("voids again what a replica of the signer signed that had not received the freeze", async () => {
   const open: string[] = [];
   const voided: string[] = [];
   const run = vi.fn(async () => void voided.push(...open.splice(0)));
@@ -51,7 +51,7 @@ it("voids again what a replica of the signer signed that had not heard of the fr
   const occurredAt = clock.now();
   await handler(run)(delivered({ accountFrozen: { frozen: true, cause: "user" }, occurredAt }));
   expect(voided).toEqual(["signed by a replica that is behind"]);
-  expect(pause).toHaveBeenCalledExactlyOnceWith(HEARD_BY_ALL_MS);
+  expect(pause).toHaveBeenCalledExactlyOnceWith(ALL_SIGNERS_INFORMED_MS);
 });
 
 it("waits only for what is left of that time, and not for a freeze that is lifted meanwhile", async () => {
@@ -61,7 +61,7 @@ it("waits only for what is left of that time, and not for a freeze that is lifte
   clock.advance(5_000);
   run.mockResolvedValueOnce(undefined).mockRejectedValueOnce(notFrozen);
   await handler(run)(delivered(freeze));
-  expect(pause).toHaveBeenCalledExactlyOnceWith(HEARD_BY_ALL_MS - 5_000);
+  expect(pause).toHaveBeenCalledExactlyOnceWith(ALL_SIGNERS_INFORMED_MS - 5_000);
   await handler(run)(delivered(freeze));
   expect(pause).toHaveBeenCalledOnce();
   expect(run).toHaveBeenCalledTimes(3);

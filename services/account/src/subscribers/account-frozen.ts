@@ -2,11 +2,17 @@ import { type Clock, isAppError, isUuid, MAX_STATE_AGE_MS } from "@countersign/c
 import type { DeliveredEvent } from "@countersign/events";
 import { faultPoint } from "../fault-points.ts";
 
-/** The signer hears of a freeze on another way and may be behind; what it still calls not frozen after so many deliveries was unfrozen since. */
+/**
+ * The signer receives a freeze separately and may be behind; after this many deliveries the account was
+ * unfrozen since.
+ */
 const DELIVERIES_UNTIL_THAWED = 6;
 
-/** So long after a freeze a replica of the signer may still sign that is behind with it: the most that it may be behind, and what it has in hand. */
-export const HEARD_BY_ALL_MS = MAX_STATE_AGE_MS + 3_000;
+/**
+ * How long a replica of the signer may still sign after a freeze: the age of its state, and the call that it
+ * has begun.
+ */
+export const ALL_SIGNERS_INFORMED_MS = MAX_STATE_AGE_MS + 3_000;
 
 export interface AccountFrozenOptions {
   readonly voidTemplates: (accountId: string) => Promise<void>;
@@ -16,8 +22,9 @@ export interface AccountFrozenOptions {
 }
 
 /**
- * auth's account-frozen: voids what was signed before, at once, and again when no replica of the signer can be behind any more. Bears the same event twice, and late: the signer
- * signs only while the account is frozen.
+ * auth's account-frozen: voids what was signed before, at once, and again when no replica of the signer can
+ * be behind any more. Bears the same event twice, and late: the signer signs only while the account is
+ * frozen.
  */
 export const onAccountFrozen =
   ({ voidTemplates, clock, pause }: AccountFrozenOptions) =>
@@ -31,7 +38,7 @@ export const onAccountFrozen =
       await voidTemplates(accountId);
       wasFrozen = true;
       await faultPoint("freeze followed");
-      const left = (occurredAt ?? begun).getTime() + HEARD_BY_ALL_MS - begun.getTime();
+      const left = (occurredAt ?? begun).getTime() + ALL_SIGNERS_INFORMED_MS - begun.getTime();
       if (left > 0) {
         await pause(left);
         await voidTemplates(accountId);

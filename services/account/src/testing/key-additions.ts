@@ -27,10 +27,10 @@ import {
 
 export const attemptId = "01900000-0000-7000-8000-00000000000a";
 export const approver = generateKeyPair();
-export const newcomer = generateKeyPair().publicKey;
-export const target = { accountId, chainName, userKey: newcomer };
+export const newDevice = generateKeyPair().publicKey;
+export const target = { accountId, chainName, userKey: newDevice };
 
-/** What stands on the chain and in the store, and what was asked for; made anew for each test. */
+/** The state of the chain and the store, and the calls that were made; new for each test. */
 export const world = {
   height: 0,
   keys: [] as AccountKey[],

@@ -49,7 +49,7 @@ export const world = {
 };
 
 /** As before anything has happened. */
-export function makeAnew(): void {
+export function reset(): void {
   world.height = 1000;
   world.keys = [serverKey(0, 1), key(1, device.publicKey.publicKey)];
   world.results = new Map();
@@ -59,7 +59,7 @@ export function makeAnew(): void {
   world.diesAt = Number.POSITIVE_INFINITY;
   world.seals = true;
 }
-beforeEach(makeAnew);
+beforeEach(reset);
 
 /** What the chain does with a rotation. */
 export function run(transaction: FlowTransaction): KeyAdditionOutcome["status"] {
@@ -148,17 +148,17 @@ export const signer: RotationSigner = {
   rotateBinding: ({ version }, index, replaces) =>
     alive(() => {
       const refused = () => new AppError("SigningRefused", { metadata: { reason: "BindingConflict" } });
-      const told = world.places.get(version);
+      const recorded = world.places.get(version);
       if (replaces !== undefined) {
-        if (replaces !== world.bound || version !== world.bound - 1 || told !== index) throw refused();
+        if (replaces !== world.bound || version !== world.bound - 1 || recorded !== index) throw refused();
         world.places.delete(world.bound);
         world.bound = version;
         return;
       }
-      if (told === index) return;
+      if (recorded === index) return;
       const [before = -1, after = 10_000] = [version - 1, version + 1].map((other) => world.places.get(other));
       if (index <= before || index >= after) throw refused();
-      if (told !== undefined) {
+      if (recorded !== undefined) {
         if (version === 1) throw refused();
         world.places.set(version, index);
         return;

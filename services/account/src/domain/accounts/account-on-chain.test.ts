@@ -1,7 +1,7 @@
 import { parsePublicKey } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { key, serverKeyAt } from "../../testing/chain-account.ts";
-import { findServerKey, recoveryKeyOf, requireRoomForKey, serverKeyOf, userKeyOf } from "./account-on-chain.ts";
+import { findServerKey, recoveryKeyOf, requireBelowKeyLimit, serverKeyOf, userKeyOf } from "./account-on-chain.ts";
 
 const hex = (digit: string) => digit.repeat(128);
 // A recovery key weighs as much as the server key: they differ only in their hash.
@@ -42,7 +42,7 @@ describe("a key by its bytes", () => {
   });
 
   it("counts towards the most only as an active user key", () => {
-    expect(() => requireRoomForKey(keys, 2)).not.toThrow();
-    expect(() => requireRoomForKey(keys, 1)).toThrow("TooManyKeys");
+    expect(() => requireBelowKeyLimit(keys, 2)).not.toThrow();
+    expect(() => requireBelowKeyLimit(keys, 1)).toThrow("TooManyKeys");
   });
 });

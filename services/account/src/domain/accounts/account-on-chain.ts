@@ -19,7 +19,9 @@ export async function cadenceAddressOf(
   return address.address;
 }
 
-/** The active server key: told by its weight and its hash, which no other role has; undefined where the account has left. */
+/**
+ * Returns the active server key, which only has its weight and hash; undefined where the account has left.
+ */
 export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined =>
   keys.find((key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server);
 
@@ -50,8 +52,12 @@ export function recoveryKeyOf(keys: readonly AccountKey[], { publicKey }: Public
 const isUserKey = ({ revoked, weight, hashAlgorithm }: AccountKey): boolean =>
   !revoked && weight === KEY_ROLES.user.weight && hashAlgorithm === HASH_NAMES.user;
 
-/** There is room for one more user key: an account with its most would get a key on chain that nobody registers. Errors: TooManyKeys. */
-export function requireRoomForKey(keys: readonly AccountKey[], maxUserKeys: number): void {
+/**
+ * Requires fewer user keys than the limit, so that no key is put on chain that could not be registered.
+ * Errors:
+ * TooManyKeys.
+ */
+export function requireBelowKeyLimit(keys: readonly AccountKey[], maxUserKeys: number): void {
   if (keys.filter(isUserKey).length >= maxUserKeys) throw new AppError("TooManyKeys");
 }
 

@@ -21,7 +21,8 @@ export interface Account {
 }
 
 /**
- * queued: waits for a batch; assigned: in a creation; deployed: on chain and bound; failed: the chain refused it alone, asking again queues it anew.
+ * queued: waits for a batch; assigned: in a creation; deployed: on chain and bound; failed: the chain refused
+ * it alone, and repeating the request queues it again.
  */
 export type DeploymentState = "queued" | "assigned" | "deployed" | "failed";
 

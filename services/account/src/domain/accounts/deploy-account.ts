@@ -17,15 +17,15 @@ export interface DeployAccountOptions {
   readonly store: AccountStore;
   readonly clock: Clock;
   readonly chainNames: ReadonlySet<string>;
-  /** Tells the runners that something is queued. */
+  /** Wakes the runners: a deployment is queued. */
   wakeRunner(): void;
   /** Resolves when the deployment may have moved, or after `ms`. */
   waitForChange(accountId: string, ms: number, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Deploys an account on a chain, once however often it is asked. Waits until it is on chain, failed, or `waitMs` are over; the answer says how far it is.
- * Errors: UnknownChain, UnsupportedKey, AccountExists where the account is being deployed with another key.
+ * Deploys an account on a chain. Idempotent. Waits until it is on chain, has failed, or `waitMs` have passed,
+ * and returns the state.
  */
 export const deployAccount =
   ({ store, clock, chainNames, wakeRunner, waitForChange }: DeployAccountOptions) =>

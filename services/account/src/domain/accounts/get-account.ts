@@ -2,7 +2,10 @@ import { AppError } from "@countersign/core";
 import type { AccountStore } from "../ports.ts";
 import type { AccountDeployment } from "./account.ts";
 
-/** An account with its deployment on `chainName`; an empty name asks for the account alone. Errors: AccountNotFound. */
+/**
+ * Returns an account with its deployment on `chainName`, or without one for an empty name. Errors:
+ * AccountNotFound.
+ */
 export const getAccount =
   ({ store }: { store: Pick<AccountStore, "find"> }) =>
   async (accountId: string, chainName = ""): Promise<AccountDeployment> => {

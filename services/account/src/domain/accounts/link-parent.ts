@@ -17,7 +17,8 @@ interface Options {
 }
 
 /**
- * Reads the account's parents from every chain that it stands on, and keeps what is there: a link that is gone leaves the list, also where it was the last.
+ * Reads the account's parents from each of its chains and stores them: a link that is gone on chain is
+ * removed.
  * Errors: AccountNotFound, AccountNotReady, ParentNotLinked.
  */
 export const linkParent =

@@ -21,7 +21,7 @@ export interface ChainKeys {
 
 const HASHES = { server: "SHA3_256", user: "SHA2_256", recovery: "SHA2_256" } as const;
 
-/** A key's role, by weight and hash; whoever added it. */
+/** Returns a key's role by its weight and hash. */
 export function roleOf({ weight, hashAlgorithm }: Pick<AccountKey, "weight" | "hashAlgorithm">): AccountKeyRole {
   const roles = ["server", "user", "recovery"] as const;
   return roles.find((role) => KEY_ROLES[role].weight === weight && HASHES[role] === hashAlgorithm) ?? "other";

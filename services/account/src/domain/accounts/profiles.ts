@@ -44,7 +44,7 @@ const MAX_ENTRIES = 20_000;
 /** A node that hangs must not collect our lookups. */
 const MAX_PENDING = 32;
 
-/** Names and pictures of addresses, remembered in memory: an answer never waits for more than a first look, and that not for long. */
+/** Caches names and pictures of addresses: an answer waits for a first lookup only, and only a short time. */
 export function createProfiles(options: ProfilesOptions): Profiles {
   const { lookups, clock, waitMs = 200, timeLimitMs = 3_000 } = options;
   const entries = new Map<string, Entry>();

@@ -13,8 +13,15 @@ const paid = (sequenceNumber: bigint, height: bigint) => ({
   height,
 });
 
-function world({ sealed = 9n, told = 0n as bigint | null, open = true, executed = [paid(1n, 5n)] } = {}) {
-  const state = { height: told, sealed, open, reports: [] as object[], asked: [] as [bigint, bigint][], dies: false };
+function world({ sealed = 9n, reported = 0n as bigint | null, open = true, executed = [paid(1n, 5n)] } = {}) {
+  const state = {
+    height: reported,
+    sealed,
+    open,
+    reports: [] as object[],
+    asked: [] as [bigint, bigint][],
+    dies: false,
+  };
   const chain: SettlementChain = {
     chainName: "c",
     maxEventBlocks: 250n,
@@ -47,7 +54,7 @@ function world({ sealed = 9n, told = 0n as bigint | null, open = true, executed 
 }
 
 describe("settling budgets", () => {
-  it("tells what was paid for, and moves the height behind it", async () => {
+  it("reports what was paid for, and moves the height behind it", async () => {
     const { state, round } = world();
     expect(await round()).toBe(false);
     expect(state.reports).toEqual([
@@ -56,7 +63,7 @@ describe("settling budgets", () => {
     expect(state.height).toBe(9n);
   });
 
-  it("tells it again where it died before the height moved", async () => {
+  it("reports it again where it died before the height moved", async () => {
     const { state, round } = world();
     state.dies = true;
     await expect(round()).rejects.toThrow("died");
@@ -79,13 +86,13 @@ describe("settling budgets", () => {
   });
 
   it("reads in bounded stretches; a new chain begins far enough back", async () => {
-    const { state, round } = world({ told: null, sealed: 1_600n });
+    const { state, round } = world({ reported: null, sealed: 1_600n });
     expect([await round(), await round(), await round(), await round()]).toEqual([true, true, true, false]);
     expect(state.asked[0]).toEqual([601n, 850n]);
     expect(state.height).toBe(1_600n);
   });
 
-  it("a height counts as told with the last part of a long report", async () => {
+  it("a height counts as reported with the last part of a long report", async () => {
     const many = Array.from({ length: 20_001 }, (_, i) => paid(BigInt(i), 5n));
     const { state, round } = world({ executed: many });
     await round();

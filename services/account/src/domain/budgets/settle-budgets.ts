@@ -36,9 +36,12 @@ export interface BudgetSigner {
   }): Promise<void>;
 }
 
-/** How far each chain was told to the signer. */
+/** The heights up to which each chain was reported to the signer. */
 export interface SettlementStore {
-  /** Takes or renews a chain's lease and gives the height that is told; undefined while somebody else has it. A new chain begins at `begin`. */
+  /**
+   * Takes or renews a chain's lease and returns the height that was reported; undefined while another replica
+   * has it. A new chain begins at `begin`.
+   */
   lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
   /** Moves the height; false, and nothing done, where somebody has moved it before. */
   advance(chainName: string, heights: { from: bigint; to: bigint }): Promise<boolean>;
@@ -59,8 +62,9 @@ const IDLE_STEP = 100n;
 const MOST_REPORTED = 10_000;
 
 /**
- * One round of telling the signer what the chain took: what was paid for in the next stretch of blocks, by proposal key. The height moves after the signer has it, so
- * whoever dies in between tells it again, which changes nothing there. Gives whether there is more to read at once.
+ * Settles budgets for one round: reports to the signer the fees that were paid in the next range of blocks,
+ * by proposal key. The height moves after the signer has them; after a crash they are reported again, which
+ * changes nothing. Returns whether there is more to read at once.
  */
 export async function settleBudgets(options: SettleBudgetsOptions, signal: AbortSignal): Promise<boolean> {
   const { store, signer, chain, lease } = options;
@@ -80,7 +84,7 @@ export async function settleBudgets(options: SettleBudgetsOptions, signal: Abort
   const executed = await chain.paidTransactions(from + 1n, to, signal);
   const settlement = { chainName, mark, latestHeight: newest > sealed ? newest : sealed };
   let rest = executed;
-  // A height counts as told with the last of it.
+  // A height is reported with its last transaction.
   for (; rest.length > MOST_REPORTED; rest = rest.slice(MOST_REPORTED))
     await signer.settle({ ...settlement, sealedHeight: from, executed: rest.slice(0, MOST_REPORTED) });
   await signer.settle({ ...settlement, sealedHeight: to, executed: rest });

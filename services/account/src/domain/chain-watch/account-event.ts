@@ -4,12 +4,17 @@ import type { AddedKey } from "@countersign/flow";
 export const WATCHED_KINDS = ["keys", "contracts", "account-capabilities", "inbox"] as const;
 export type WatchedKind = (typeof WATCHED_KINDS)[number];
 
-/** freeze: alert, and nothing is signed until somebody has looked; alert: only that; off: not even looked at. */
+/**
+ * freeze: alert, and nothing is signed until an operator lifts it; alert: only that; off: not read at all.
+ */
 export const ALERT_ACTIONS = ["freeze", "alert", "off"] as const;
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
 export type AlertActions = Readonly<Record<WatchedKind, AlertAction>>;
 
-/** Every event of the core by which somebody's power over an account changes, by kind. Tried on Cadence 1.10; see docs/chain-watch.md. */
+/**
+ * Every event of the core that changes the power over an account, by kind. Verified with Cadence 1.10; see
+ * docs/chain-watch.md.
+ */
 export const WATCHED_EVENTS: Readonly<Record<WatchedKind, readonly string[]>> = {
   keys: ["flow.AccountKeyAdded", "flow.AccountKeyRemoved"],
   contracts: ["flow.AccountContractAdded", "flow.AccountContractUpdated", "flow.AccountContractRemoved"],
@@ -17,11 +22,11 @@ export const WATCHED_EVENTS: Readonly<Record<WatchedKind, readonly string[]>> = 
   inbox: ["flow.InboxValuePublished", "flow.InboxValueUnpublished", "flow.InboxValueClaimed"],
 };
 
-/** An event of the core that tells of one account. */
+/** An event of the core about one account. */
 export interface AccountEvent {
   /** "flow.AccountKeyAdded" and so on. */
   readonly type: string;
-  /** The account that acted, 16 hex digits: of a value that is claimed from an inbox, whoever claims it. */
+  /** The account that acted, 16 hex digits; for a value claimed from an inbox, the claiming account. */
   readonly address: string;
   /** 64 hex digits. */
   readonly transactionId: string;
@@ -37,6 +42,6 @@ export interface AccountEvent {
 export const kindOf = ({ type }: Pick<AccountEvent, "type">): WatchedKind | undefined =>
   WATCHED_KINDS.find((kind) => WATCHED_EVENTS[kind].includes(type));
 
-/** The types to ask the chain for. Keys always: the list of keys follows them, whatever is done about strangers'. */
+/** The types to read from the chain; keys always, since the list of keys follows them. */
 export const typesToRead = (actions: AlertActions): string[] =>
   WATCHED_KINDS.filter((kind) => kind === "keys" || actions[kind] !== "off").flatMap((kind) => WATCHED_EVENTS[kind]);

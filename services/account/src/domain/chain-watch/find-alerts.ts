@@ -25,12 +25,21 @@ export interface FindAlertsOptions {
   readonly actions: AlertActions;
 }
 
-/** A node that shows an event has its transaction soon; one that has none for so long never will, and must not stop the watch. */
-const PATIENCE_BLOCKS = 600n;
-/** Alerts of a kind that one account has in a stretch: the first one tells. Who makes thousands of events for little money must not keep those of others waiting. */
+/**
+ * A node that shows an event soon has its transaction; one that does not have it after this many blocks never
+ * will.
+ */
+const MISSING_TRANSACTION_BLOCKS = 600n;
+/**
+ * The most alerts of a kind for one account in a range: the first one is enough, and thousands of cheap
+ * events must not delay those of other accounts.
+ */
 export const MOST_OF_A_KIND = 10;
 
-/** The events that no transaction of ours caused, the first few of each account and kind. Errors: Error where a node does not show a transaction yet. */
+/**
+ * Returns the events that no transaction of ours caused, the first few of each account and kind.
+ * Errors: Error where a node does not show a transaction yet.
+ */
 export async function findAlerts(
   { chain, managed, actions }: FindAlertsOptions,
   events: readonly AccountEvent[],
@@ -52,7 +61,8 @@ export async function findAlerts(
     if (before === MOST_OF_A_KIND) continue;
     if (!transactions.has(transactionId)) {
       const found = await chain.transaction(transactionId, signal);
-      if (!found && latest - height < PATIENCE_BLOCKS) throw new Error(`transaction ${transactionId} is not shown yet`);
+      if (!found && latest - height < MISSING_TRANSACTION_BLOCKS)
+        throw new Error(`transaction ${transactionId} is not shown yet`);
       transactions.set(transactionId, found);
     }
     const transaction = transactions.get(transactionId);

@@ -130,7 +130,7 @@ describe("events of anything else", () => {
   const spelled = addUserKey.arguments.map((text) => text.replace('":"', '": "'));
   it.each<[string, AccountEvent, ChainTransaction]>([
     ["another script", adds("user"), { ...addUserKey, script: `${addUserKey.script} ` }],
-    ["a template with arguments in another spelling", adds("user"), { ...addUserKey, arguments: spelled }],
+    ["a template with arguments in a non-canonical encoding", adds("user"), { ...addUserKey, arguments: spelled }],
     [
       "a template that a user key proposed",
       adds("user"),
@@ -151,7 +151,7 @@ describe("events of anything else", () => {
     ["a key of another weight than the template's", adds("recovery"), addUserKey],
     ["a key of another hash than the template's", adds("user", { hashAlgorithm: HASH_ALGORITHM.SHA3_256 }), addUserKey],
     ["another key than the template's", adds("user", { publicKey: user.publicKey }), addUserKey],
-    ["a key that goes by a template that adds", removes, addUserKey],
+    ["a key that a template that adds removes", removes, addUserKey],
     ["a key that comes by a template that revokes", adds("user"), revokeKey],
     ["a contract beside a template", event("AccountContractAdded"), addUserKey],
     ["a capability beside a template", issues, addUserKey],

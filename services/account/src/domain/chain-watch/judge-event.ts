@@ -23,9 +23,10 @@ export interface OwnTransactions {
 }
 
 /**
- * Whether a transaction of ours caused the event: a creation, or one of the templates with the arguments that we would write, proposed by the account's
- * server key and authorized by that account alone, whose effects have room for it. `keys`: what the chain shows of the event's account; revoked keys count,
- * since the key may have been rotated since.
+ * Returns whether a transaction of ours caused the event: a creation, or a template with the arguments that
+ * the service writes, proposed by the account's server key and authorized by that account alone, whose
+ * effects include the event.
+ * `keys`: the chain's keys of the account; revoked ones count, since the key may have been rotated since.
  */
 export async function isOurs(
   event: AccountEvent,

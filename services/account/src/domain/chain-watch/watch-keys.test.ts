@@ -23,7 +23,7 @@ const strange = {
 function world(
   events: AccountEvent[],
   latest: bigint,
-  told: bigint | undefined,
+  reported: bigint | undefined,
   {
     actions = freezeAll,
     managed = [] as string[],
@@ -31,7 +31,7 @@ function world(
   } = {},
 ) {
   const state = {
-    height: told,
+    height: reported,
     changed: [] as [string, bigint][],
     alerts: [] as Alert[],
     raised: [] as Alert[],
@@ -91,7 +91,7 @@ const contract = (rest: Partial<AccountEvent> = {}): AccountEvent => ({
 });
 
 describe("watching keys", () => {
-  it("tells each account once a stretch, with its newest change", async () => {
+  it("emits once per account and range, with its newest change", async () => {
     const { state, round } = world([added(), revoked(1, { height: 7n })], 9n, 0n);
     expect(await round()).toBe(false);
     expect(state.changed).toEqual([["aa", 7n]]);
@@ -133,7 +133,7 @@ describe("watching keys", () => {
 });
 
 describe("alerts", () => {
-  it("are raised for accounts of ours, each event once, and told after the commit", async () => {
+  it("are raised for accounts of ours, each event once, and reported after the commit", async () => {
     const events = [added(), contract({ index: 1 }), contract({ address: "bb", transactionId: "u" })];
     const { state, round } = world(events, 9n, 0n, { managed: ["aa"] });
     await round();
@@ -146,12 +146,13 @@ describe("alerts", () => {
     expect(state.changed).toEqual([["aa", 5n]]);
   });
 
-  it("freeze, tell only, or are left out, by their kind", async () => {
+  it("freeze, alert only, or are left out, by their kind", async () => {
     const actions = { ...freezeAll, keys: "off", contracts: "alert", inbox: "off" } as const;
     const { state, round } = world([added(), contract({ index: 1 })], 9n, 0n, { actions, managed: ["aa"] });
     await round();
     expect(state.alerts.map(({ kind, freezes }) => [kind, freezes])).toEqual([["contracts", false]]);
-    // The list of keys follows the chain nevertheless; what is off and needed for nothing else is not even asked for.
+    // The list of keys follows the chain nevertheless; what is off and needed for nothing else is not even
+    // asked for.
     expect(state.changed).toEqual([["aa", 5n]]);
     expect(state.types.filter((type) => /Key|Inbox/.test(type))).toEqual([
       "flow.AccountKeyAdded",
@@ -185,7 +186,7 @@ describe("alerts", () => {
     expect(read).toHaveLength(MOST_OF_A_KIND + 1);
   });
 
-  it("are not told where another replica has moved the height", async () => {
+  it("are not reported where another replica has moved the height", async () => {
     const { state, store, chain } = world([contract()], 9n, 0n, { managed: ["aa"] });
     const raised = () => expect.unreachable();
     const late = { ...store, advance: async () => false };

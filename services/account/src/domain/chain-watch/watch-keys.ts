@@ -6,7 +6,7 @@ import { type Alert, type AlertChain, findAlerts } from "./find-alerts.ts";
 /** What watching accounts needs of a chain. */
 export interface KeyWatchChain extends AlertChain {
   latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
-  /** Events of these types in these blocks, whosever account, both ends included; at most `maxEventBlocks`. */
+  /** Events of these types in these blocks, of any account, both ends included; at most `maxEventBlocks`. */
   accountEvents(
     types: readonly string[],
     from: bigint,
@@ -18,11 +18,17 @@ export interface KeyWatchChain extends AlertChain {
 
 /** How far each chain was read. */
 export interface KeyWatchStore {
-  /** Takes or renews a chain's lease and gives the height that is told; undefined while somebody else has it. A new chain begins at `begin`. */
+  /**
+   * Takes or renews a chain's lease and returns the height that was processed; undefined while another
+   * replica has it. A new chain begins at `begin`.
+   */
   lease(chainName: string, lease: Lease, begin: bigint): Promise<bigint | undefined>;
   /** The accounts of these addresses of a chain, as far as they are ours. */
   managed(chainName: string, addresses: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Moves the height and tells what was found, in one commit; false, and nothing done, where somebody has moved it before. */
+  /**
+   * Moves the height and emits what was found, in one commit; false, and nothing done, where it was moved
+   * before.
+   */
   advance(chainName: string, heights: { from: bigint; to: bigint }, found: Found, now: Date): Promise<boolean>;
 }
 
@@ -38,7 +44,7 @@ export interface WatchKeysOptions {
   readonly chain: KeyWatchChain;
   readonly lease: Lease;
   readonly actions: AlertActions;
-  /** Is told of alerts once they are committed. */
+  /** Receives alerts once they are committed. */
   readonly raised: (chainName: string, alerts: readonly Alert[]) => void;
 }
 
@@ -47,8 +53,9 @@ const changesKeys = ({ addedKey, removedKeyIndex }: AccountEvent): boolean =>
   removedKeyIndex !== undefined || (addedKey !== undefined && addedKey.keyIndex > 1);
 
 /**
- * One round of watching a chain: reads the next stretch of blocks, tells whose keys changed in it, and raises an alert for each event that no transaction of ours caused.
- * The height moves in the commit that tells, so a restart neither loses a change nor depends on the lease. Gives whether there is more to read at once.
+ * Watches a chain for one round: reads the next range of blocks, emits whose keys changed, and raises an
+ * alert for each event that no transaction of ours caused. The height moves in the same commit, so a restart
+ * loses no change and does not depend on the lease. Returns whether there is more to read at once.
  */
 export async function watchKeys(
   { store, chain, lease, actions, raised }: WatchKeysOptions,
@@ -74,6 +81,6 @@ export async function watchKeys(
     raised(chainName, alerts);
     await faultPoint("alert raised");
   }
-  if (moved && changed.size > 0) await faultPoint("change told");
+  if (moved && changed.size > 0) await faultPoint("change committed");
   return moved && to < latest;
 }

@@ -10,7 +10,7 @@ import { type CreatedAccount, type Creation, type FailurePlan, planAfterFailure 
 const ids = ["a", "b", "c"];
 const serverKeys = ids.map(() => generateKeyPair().publicKey);
 const deployed = (): DeployedAccount[] =>
-  // Not in the order of the accounts: only the key tells whose is whose.
+  // Not in the order of the accounts: only the key identifies each account.
   serverKeys
     .map(({ publicKey }, i) => ({ address: `000000000000000${i}`, serverKey: publicKey, serverKeyIndex: 0 }))
     .reverse();
@@ -41,11 +41,14 @@ interface Script {
   refuse?: AppError;
   /** The version that the signer wants, time after time. */
   versions?: number[];
-  /** Whom the signer does not bind: what it has not remembered signing, until it is asked to sign it; or what conflicts for another reason. */
+  /**
+   * Whom the signer does not bind: what it has not remembered signing, until it is asked to sign it; or what
+   * conflicts for another reason.
+   */
   forgotten?: "until signed" | "never bound";
 }
 
-/** Runs a creation against a chain that plays its part, and tells what happened. */
+/** Runs a creation against a chain that plays its part, and returns what happened. */
 async function play(script: Script, start: Creation = creation()) {
   const clock = new FixedClock();
   const log: string[] = [];
@@ -126,7 +129,7 @@ const unknown: Outcome = { status: "unknown" };
 const sealedOutcome: Outcome = { status: "sealed", accounts: deployed() };
 
 describe("a creation", () => {
-  it("is committed before it is submitted, and its addresses go by server key", async () => {
+  it("is committed before it is submitted, and its addresses are found by server key", async () => {
     const { log, sealed, bound } = await play({ outcomes: [unknown, { status: "pending" }, sealedOutcome] });
     expect(log).toEqual(["sign", "commit", "submit", "sealed"]);
     expect(sealed).toEqual(
@@ -138,7 +141,7 @@ describe("a creation", () => {
     expect(bound.sort()).toEqual(ids.map((accountId, i) => `${accountId}=000000000000000${i}`));
   });
 
-  it("that was signed before a crash is submitted again and never signed anew", async () => {
+  it("that was signed before a crash is submitted again and never signed again", async () => {
     const first = await play({ outcomes: [unknown, sealedOutcome] });
     const transaction = first.submitted[0]!;
     const committed = {
@@ -245,7 +248,7 @@ describe("a creation", () => {
       await expect(
         play({ outcomes: [unknown], heights: [900n], sequenceNumber: 4n, refuse }, signedLongAgo),
       ).rejects.toBe(refuse);
-      // And the one that stands on the chain and is asked for once more, to be bound.
+      // And the one that is on the chain and is requested once more, to be bound.
       const transaction = (await play({ outcomes: [unknown, sealedOutcome] })).submitted[0]!;
       const script: Script = { outcomes: [sealedOutcome], forgotten: "until signed", refuse };
       const { failure, plan } = await play(script, { ...signedLongAgo, transaction });

@@ -33,9 +33,12 @@ const held = (done: boolean): void => {
 };
 
 /**
- * Brings a creation to its end, from whatever state it is in: signs, commits the bytes, submits, watches, binds, commits the addresses. Each step may be repeated;
- * bytes that were committed are submitted again and never signed anew while they could still execute. Whenever it is signed, the server keys are of the version that is wanted then, and that version is
- * bound; where another one is wanted between deriving and signing (MessageRenewed), it is thrown and taken up again.
+ * Drives a creation from any state to its end: signs, commits the bytes, submits, watches, binds, commits the
+ * addresses.
+ * Steps may be repeated; committed bytes are submitted again and not signed again while they could still
+ * execute. A signature uses the server keys of the current version, which is then bound; if the version
+ * changes between deriving and signing (MessageRenewed), the error is thrown and the creation is taken up
+ * again.
  */
 export function createAccounts({ store, signer, clock, owner, pause }: CreateAccountsOptions) {
   async function sign(creation: Creation, chain: Chain, signal: AbortSignal): Promise<SignedCreation> {
@@ -99,7 +102,8 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       Promise.all(created.map((account) => signer.bindAddress({ ...account, chainName, serverKeyVersion })));
     await bind().catch(async (error: unknown) => {
       if (!isAppError(error, "SigningRefused") || error.metadata.reason !== "BindingConflict") throw error;
-      // A signer from before creations were remembered has signed this one. The same bytes once more cost nothing; whatever is refused then stays refused.
+      // A signer of an earlier version may have signed this one: submitting the same bytes again costs
+      // nothing.
       await signer.signCreation(chainName, envelopeMessage(transaction), creation.accountIds);
       await bind();
     });
@@ -113,7 +117,10 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       await store.failed(creation.id, owner, planAfterFailure(creation.accountIds.length, retry), cause.slice(0, 500)),
     );
 
-  /** The bytes are too old to execute: did a twin of them, or does a replacement have to? Answers whether the creation is settled. */
+  /**
+   * Resolves bytes that are too old to execute: by a twin that executed, or a replacement. Returns whether it
+   * is final.
+   */
   async function settleExpired(
     creation: Creation,
     chain: Chain,
@@ -132,7 +139,9 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     return true;
   }
 
-  /** Watches until the creation is settled (true) or must be signed anew with the same sequence number (false). */
+  /**
+   * Watches until the creation is final (true) or must be signed again with the same sequence number (false).
+   */
   async function watch(
     creation: Creation,
     chain: Chain,
@@ -178,7 +187,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
             signed = await sign(current, chain, signal);
             await faultPoint("creation signed");
           } catch (error) {
-            // What the signer refuses otherwise it refuses always: the batch is taken apart. Nothing of it can be on chain.
+            // Any other refusal is final: the batch is split. Nothing of it can be on chain.
             if (!isRefusedForNow(error) && isAppError(error, "SigningRefused", "InvalidMessage"))
               return await fail(current, error.message, false);
             throw error;

@@ -3,7 +3,8 @@ import type { FlowTransaction } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 
 /**
- * assigned: has deployments and a proposal key, nothing is committed as signed; signed: the bytes are committed and may be on the chain; sealed and failed are final.
+ * assigned: has deployments and a proposal key, nothing is committed as signed; signed: the bytes are
+ * committed and may be on the chain; sealed and failed are final.
  */
 export type CreationState = "assigned" | "signed" | "sealed" | "failed";
 
@@ -18,7 +19,7 @@ export interface Creation {
   readonly accountIds: readonly string[];
   /** In the order of accountIds; empty until signed. */
   readonly serverKeys: readonly string[];
-  /** Of the serverKeys: the one that is bound, whatever is wanted by then. */
+  /** Of the serverKeys: the version that is bound, whichever is current by then. */
   readonly serverKeyVersion: number;
   readonly userKeys: readonly PublicKey[];
   readonly transaction: FlowTransaction | undefined;
@@ -39,7 +40,10 @@ export interface CreatedAccount {
 /** How a failed creation goes on: in halves, until one account fails alone. */
 export type FailurePlan = { readonly requeueWithLimit: number } | { readonly failed: true };
 
-/** A batch that failed is halved: one bad key must not fail nine others. `retry`: the batch itself was not at fault. */
+/**
+ * A failed batch is halved: one bad key must not fail nine others. `retry`: the batch itself was not at
+ * fault.
+ */
 export function planAfterFailure(size: number, retry: boolean): FailurePlan {
   if (retry) return { requeueWithLimit: size };
   return size > 1 ? { requeueWithLimit: Math.ceil(size / 2) } : { failed: true };
@@ -48,6 +52,9 @@ export function planAfterFailure(size: number, retry: boolean): FailurePlan {
 /** Refusals that the next window, or the operator, takes back. */
 const FOR_NOW: readonly (string | undefined)[] = ["BudgetExceeded", "SwitchedOff"];
 
-/** Whether the signer refuses a creation for now only: it waits as it is, with its accounts, its key and its place, and is asked for again. */
+/**
+ * Returns whether the signer refuses a creation only for now: it keeps its accounts and its key and is
+ * requested again.
+ */
 export const isRefusedForNow = (error: unknown): boolean =>
   isAppError(error, "SigningRefused") && FOR_NOW.includes(error.metadata.reason);

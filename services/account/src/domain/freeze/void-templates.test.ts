@@ -83,7 +83,7 @@ describe("voidTemplates", () => {
     expect(sequenceNumber).toBe(5n);
   });
 
-  it("takes a number for used up whoever used it", async () => {
+  it("takes a number for used up, by any transaction", async () => {
     chain = {
       ...chain,
       submit: async (transaction) => {

@@ -7,7 +7,7 @@ import type { AccountStore } from "../ports.ts";
 /** What voiding needs of a chain. */
 export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys" | "submit">;
 
-/** What voiding needs of the signer: both signatures of voidPayload, undefined where nothing was signed for the number. */
+/** Signs voiding: both signatures of voidPayload; undefined where nothing was signed for the number. */
 export interface VoidSigner {
   signVoid(wanted: {
     accountId: string;
@@ -25,12 +25,14 @@ export interface VoidTemplatesOptions {
   pause(signal: AbortSignal): Promise<void>;
 }
 
-/** Looks at the chain for one transaction, before everything is begun anew. */
+/** How often the chain is read for one transaction before voiding starts again. */
 const LOOKS = 60;
 
 /**
- * Uses up the sequence numbers for which the signer has signed something that did not run, so that nothing signed before a freeze runs after it. Goes by the chain alone: asked again, or begun anew
- * after a crash, it goes on where the chain stands. Errors: those of the signer (SigningRefused, NotFrozen); Error where the chain did not take it in time.
+ * Uses up the sequence numbers of templates that the signer signed and that did not run, so that nothing
+ * signed before a freeze runs after it. It reads the state from the chain alone, so a retry or a restart
+ * continues where it ended.
+ * Errors: those of the signer (SigningRefused, NotFrozen); Error where the chain did not execute it in time.
  */
 export const voidTemplates =
   ({ accounts, chains, signer, pause }: VoidTemplatesOptions) =>

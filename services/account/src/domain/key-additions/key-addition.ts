@@ -50,8 +50,8 @@ export interface KeyAdditionOutcome {
   /** Its block, for sealed ones. */
   readonly height?: bigint;
   /**
-   * When the next block was begun, if there is one: it had run by then. Its own block's time would be too early where blocks are made of
-   * what came after they were begun, as the emulator's are.
+   * When the next block was begun, if there is one: it had run by then. Its own block's time would be too
+   * early where blocks are made of what came after they were begun, as the emulator's are.
    */
   readonly before?: Date;
   /** The types and, of key additions, the fields of its events, but for fees. */

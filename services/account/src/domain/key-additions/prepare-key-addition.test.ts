@@ -2,13 +2,13 @@ import { decodeMessage, readAddUserKey } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { address, key, signal } from "../../testing/chain-account.ts";
-import { chain, newcomer, options, prepare, target, world } from "../../testing/key-additions.ts";
+import { chain, newDevice, options, prepare, target, world } from "../../testing/key-additions.ts";
 import { prepareKeyAddition } from "./prepare-key-addition.ts";
 
 describe("the prepared message", () => {
   it("adds that key to that account, proposed by the server key, paid by the paymaster", async () => {
     const decoded = decodeMessage(await prepare());
-    expect(readAddUserKey(decoded)).toEqual(newcomer);
+    expect(readAddUserKey(decoded)).toEqual(newDevice);
     expect(decoded).toMatchObject({
       kind: "payload",
       authorizers: [address],
@@ -28,11 +28,11 @@ describe("the prepared message", () => {
     expect(decodeMessage(await prepare(first)).proposalKey.sequenceNumber).toBe(6n);
   });
 
-  it("is never somebody else's, whatever was sent as the current one", async () => {
+  it("is never another account's, with any current message", async () => {
     const foreign = { ...target, userKey: generateKeyPair().publicKey };
     const other = await prepareKeyAddition(options)(foreign, new Uint8Array(), signal);
-    expect(readAddUserKey(decodeMessage(await prepare(other)))).toEqual(newcomer);
-    expect(readAddUserKey(decodeMessage(await prepare(Buffer.from("garbage"))))).toEqual(newcomer);
+    expect(readAddUserKey(decodeMessage(await prepare(other)))).toEqual(newDevice);
+    expect(readAddUserKey(decodeMessage(await prepare(Buffer.from("garbage"))))).toEqual(newDevice);
   });
 
   it("is refused once the account has its most user keys: others and revoked ones do not count", async () => {

@@ -8,7 +8,7 @@ import {
   type TransactionPayload,
 } from "@countersign/flow";
 import { faultPoint } from "../../fault-points.ts";
-import { cadenceAddressOf, chainNamed, requireRoomForKey, serverKeyOf } from "../accounts/account-on-chain.ts";
+import { cadenceAddressOf, chainNamed, requireBelowKeyLimit, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountStore } from "../ports.ts";
 import type { KeyAdditionChain, KeyAdditionTarget } from "./key-addition.ts";
 
@@ -19,12 +19,16 @@ export interface PrepareKeyAdditionOptions {
   readonly maxUserKeys: number;
 }
 
-/** Younger reference blocks leave a person half of the chain's time to decide, and the rest for signing and submitting. */
+/**
+ * A reference block of at most this age leaves half of its validity for the decision and half for submitting.
+ */
 const RENEW_AFTER_BLOCKS = 300n;
 
 /**
- * The payload of add-user-key for a key, proposed by the account's own server key, so that the user's other transactions do not void it. `current` is given again while
- * its sequence number is the next one and its reference block is young. Errors: UnknownChain, UnsupportedKey, AccountNotFound, AccountNotReady, TooManyKeys.
+ * Returns the payload of add-user-key for a key, proposed by the account's own server key, so that the user's
+ * other transactions do not void it: `current` while its sequence number is the next one and its reference
+ * block is young.
+ * Errors: UnknownChain, UnsupportedKey, AccountNotFound, AccountNotReady, TooManyKeys.
  */
 export const prepareKeyAddition =
   ({ accounts, chains, maxUserKeys }: PrepareKeyAdditionOptions) =>
@@ -36,7 +40,7 @@ export const prepareKeyAddition =
     const account = await cadenceAddressOf(accounts, target.accountId, target.chainName);
     const [keys, latest] = await Promise.all([chain.accountKeys(account, signal), chain.latestBlock(signal)]);
     const { index: keyId, sequenceNumber } = serverKeyOf(keys);
-    requireRoomForKey(keys, maxUserKeys);
+    requireBelowKeyLimit(keys, maxUserKeys);
     const payloadAt = (referenceBlockId: string): TransactionPayload =>
       addUserKeyPayload(target.userKey, {
         account,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { key } from "../../testing/chain-account.ts";
-import { newcomer, reconcile, submit, world } from "../../testing/key-additions.ts";
+import { newDevice, reconcile, submit, world } from "../../testing/key-additions.ts";
 import type { KeyAdditionOutcome } from "./key-addition.ts";
 
 describe("reconciling", () => {
@@ -17,10 +17,10 @@ describe("reconciling", () => {
     expect(world.signatures).toBe(2);
   });
 
-  it("goes by the key on the chain, and by nothing else", async () => {
+  it("is decided by the key on the chain alone", async () => {
     await submit();
     world.outcome = { status: "failed", events: [] };
-    world.keys = [...world.keys, key(7, newcomer.publicKey)];
+    world.keys = [...world.keys, key(7, newDevice.publicKey)];
     expect(await reconcile()).toMatchObject({ state: "sealed", keyIndex: 7 });
     world.keys = world.keys.slice(0, 2);
     expect(await reconcile()).toMatchObject({ state: "sealed", keyIndex: 7 });
@@ -37,7 +37,7 @@ describe("reconciling", () => {
     expect(await reconcile()).toMatchObject({ state: "failed" });
   });
 
-  it("tells another account nothing", async () => {
+  it("returns nothing to another account", async () => {
     await submit();
     expect(await reconcile("01900000-0000-7000-8000-0000000000ff")).toBeUndefined();
   });

@@ -14,8 +14,9 @@ export interface ReconcileKeyAdditionOptions {
 const NO_KEY = { algorithm: "ES256", publicKey: "" } as const;
 
 /**
- * How far an attempt is; answers undefined for an attempt of another account. Committed bytes are submitted again, and never signed anew. An attempt that committed nothing is closed for good, so that a
- * slow one cannot commit after its request went on.
+ * Returns the state of an attempt; undefined for another account's. Committed bytes are submitted again and
+ * never signed again. An attempt that committed nothing is closed for good, so that a late call cannot commit
+ * it.
  */
 export const reconcileKeyAddition =
   ({ accounts, chains, additions, clock }: ReconcileKeyAdditionOptions) =>
@@ -55,8 +56,9 @@ export const reconcileKeyAddition =
 type End = { state: "sealed"; keyIndex: number } | { state: "failed" };
 
 /**
- * Looks for the effect first: the same payload may have been sealed under another id (a signature's n−s twin), and then the key is there. Failed is only
- * what can never execute any more: refused by the chain, or too old.
+ * Looks for the effect first: the same payload may have been sealed under another id (a signature's n−s
+ * twin), and then the key is there. Failed is only what can never execute any more: refused by the chain, or
+ * too old.
  */
 async function endOf(
   { transactionId, referenceHeight, userKey }: KeyAddition,

@@ -17,7 +17,7 @@ import {
   cadenceAddressOf,
   chainNamed,
   recoveryKeyOf,
-  requireRoomForKey,
+  requireBelowKeyLimit,
   userKeyOf,
 } from "../accounts/account-on-chain.ts";
 import type { AccountStore } from "../ports.ts";
@@ -30,7 +30,7 @@ import type {
   UserCall,
 } from "./key-addition.ts";
 
-/** As it stands on chain; both are hex. */
+/** In its form on chain; both are hex. */
 export type ApproverSignature = Pick<TransactionSignature, "signature" | "extensionData">;
 
 export interface SubmitKeyAdditionCommand extends KeyAdditionTarget {
@@ -59,9 +59,12 @@ export interface SubmitKeyAdditionOptions {
 const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**
- * Puts our two signatures to what an approver signed, commits the finished bytes under the attempt's id, and submits them. Whatever happens after the commit,
- * ReconcileKeyAddition goes on from the bytes; whatever happens before it leaves nothing behind. Asked again it gives what was committed.
- * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TooManyKeys, TwoFactorAuthNotPending for an abandoned attempt, those of the signer.
+ * Adds the service's two signatures to what an approver signed, commits the complete bytes under the
+ * attempt's id, and submits them. After the commit, ReconcileKeyAddition continues from the bytes; a failure
+ * before it leaves nothing.
+ * Repeated, returns what was committed.
+ * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TooManyKeys, TwoFactorAuthNotPending for an
+ * abandoned attempt, those of the signer.
  */
 export const submitKeyAddition =
   ({ accounts, chains, additions, signer, passkeys, maxUserKeys, clock, logger }: SubmitKeyAdditionOptions) =>
@@ -79,7 +82,7 @@ export const submitKeyAddition =
     if (!approver || !verifyUserSignature(approverKey, message, command.signature, relyingParties)) {
       throw new AppError("InvalidSignature");
     }
-    requireRoomForKey(keys, maxUserKeys);
+    requireBelowKeyLimit(keys, maxUserKeys);
     const proposer = keys.find(({ index }) => index === payload.proposalKey.keyId);
     const referenceHeight = await chain.blockHeight(payload.referenceBlockId, signal);
     const { height } = await chain.latestBlock(signal);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { address, key, signal } from "../../testing/chain-account.ts";
-import { newcomer, options, prepare, target, world } from "../../testing/key-additions.ts";
+import { newDevice, options, prepare, target, world } from "../../testing/key-additions.ts";
 import { createUnknownTransactions, type UnknownTransaction } from "../unknown-transactions.ts";
 import type { KeyAdditionEvent } from "./key-addition.ts";
 import { verifyKeyAddition } from "./verify-key-addition.ts";
@@ -10,7 +10,7 @@ describe("a transaction that a client names", () => {
   const notBefore = new Date("2026-11-20T10:00:00.000Z");
   const added = (change: object = {}): KeyAdditionEvent => ({
     type: "flow.AccountKeyAdded",
-    addedKey: { address, publicKey: newcomer.publicKey, keyIndex: 2, weight: 1, hashAlgorithm: 1, ...change },
+    addedKey: { address, publicKey: newDevice.publicKey, keyIndex: 2, weight: 1, hashAlgorithm: 1, ...change },
   });
   const fees: KeyAdditionEvent = { type: "A.e5a8b7f23e8b548f.FlowFees.FeesDeducted" };
   let firstMessage: Uint8Array;
@@ -23,7 +23,7 @@ describe("a transaction that a client names", () => {
   beforeEach(async () => {
     firstMessage = await prepare();
     unknownTransaction = createUnknownTransactions(2);
-    world.keys = [...world.keys, key(2, newcomer.publicKey)];
+    world.keys = [...world.keys, key(2, newDevice.publicKey)];
     world.outcome = { status: "sealed", height: 1001n, before: notBefore, events: [added(), fees] };
   });
 
@@ -72,7 +72,7 @@ describe("a transaction that a client names", () => {
     ],
     [
       "added it, and it stands elsewhere now",
-      () => (world.keys = [...world.keys.slice(0, 2), key(3, newcomer.publicKey)]),
+      () => (world.keys = [...world.keys.slice(0, 2), key(3, newDevice.publicKey)]),
     ],
   ])("is not when it %s", async (_, change) => {
     change();

@@ -17,7 +17,7 @@ export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
   readonly transactionId: string;
   /** When the request was made; the transaction must be younger. */
   readonly notBefore: Date;
-  /** What was shown first for the request: the transaction's block must be younger than its reference block. */
+  /** The first message of the request: the transaction's block must be younger than its reference block. */
   readonly firstMessage: Uint8Array;
 }
 
@@ -59,7 +59,10 @@ function referenceBlockOf(message: Uint8Array): string {
 
 const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
 
-/** The core's own events tell of keys, contracts, capabilities and inboxes: one of them is asked for, any other is too much. */
+/**
+ * Events of the core about keys, contracts, capabilities and inboxes: one of them is expected, any other is
+ * refused.
+ */
 function addedIndex(events: readonly KeyAdditionEvent[], address: string, publicKey: string): number {
   const core = events.filter(({ type }) => type.startsWith("flow."));
   const [only] = core;

@@ -22,8 +22,9 @@ export interface VerifyKeyRevocationCommand {
 const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
 
 /**
- * Whether a transaction that a client names revoked this key of this account, and the key is gone now. What else the transaction did is the user's own
- * business: a revocation only takes away. Errors: TransactionPending, TransactionMismatch, AccountNotFound, AccountNotReady, UnknownChain.
+ * Verifies that the named transaction revoked this key of the account, and that the key is revoked now. Its
+ * other effects are not checked: a revocation only takes away.
+ * Errors: TransactionPending, TransactionMismatch, AccountNotFound, AccountNotReady, UnknownChain.
  */
 export const verifyKeyRevocation =
   ({ accounts, chains, unknownTransaction }: VerifyKeyRevocationOptions) =>

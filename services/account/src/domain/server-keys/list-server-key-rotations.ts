@@ -25,17 +25,21 @@ interface Correction {
   readonly replaces?: number;
 }
 
-/** What the signer is to be told so that it has what the chain shows, in an order in which each index is between its neighbours'; nothing where the active key is none that it knows. */
+/**
+ * Returns the corrections that make the signer's indexes those of the chain, in an order in which each index
+ * is between its neighbours'; empty where the signer does not know the active key.
+ */
 function correctionsOf(bound: BoundServerKeys, keys: readonly AccountKey[], active: AccountKey): Correction[] {
   const { current, next, retired } = bound;
   const places = [...retired, current];
   const known = [...places, ...(next ? [next] : [])].find(({ publicKey }) => publicKey === active.publicKey);
   if (!known) return [];
-  // A node that lags behind may lack a key, but shows none elsewhere. The first one is where the creation has put it.
-  const moved = places.slice(1).flatMap(({ version, publicKey, index: told }) => {
+  // A node that lags behind may lack a key, but never shows it at another index. The creation set the first
+  // index.
+  const moved = places.slice(1).flatMap(({ version, publicKey, index: recorded }) => {
     const isIt = (key: AccountKey) => key.publicKey === publicKey && roleOf(key) === "server";
-    const index = (active.publicKey === publicKey ? active : keys.find(isIt))?.index ?? told;
-    return index === told ? [] : [{ version, index, isLower: index < told }];
+    const index = (active.publicKey === publicKey ? active : keys.find(isIt))?.index ?? recorded;
+    return index === recorded ? [] : [{ version, index, isLower: index < recorded }];
   });
   const [lower, higher] = [moved.filter(({ isLower }) => isLower), moved.filter(({ isLower }) => !isLower)];
   const corrections: Correction[] = [...lower, ...higher.reverse()].map(({ version, index }) => ({ version, index }));
@@ -50,9 +54,10 @@ function correctionsOf(bound: BoundServerKeys, keys: readonly AccountKey[], acti
 }
 
 /**
- * The rotations that an account's device is asked to sign, at most one for each chain; what was submitted is reconciled first, and left out while it is under way. The signer does not see the
- * chain: where it has another server key than the chain, which only somebody who spoke in our name can have told it, it is told what is right, and asked the next time.
- * Errors: AccountNotFound.
+ * Returns the rotations for a device to sign, at most one for each chain. A submitted one is reconciled first
+ * and left out while it is under way. The signer does not read the chain: where its server key differs from
+ * the chain's, which only a forged call can cause, it is corrected first, and the rotation follows in the
+ * next call.
  */
 export const listServerKeyRotations =
   (options: ListRotationsOptions) =>
@@ -76,7 +81,8 @@ export const listServerKeyRotations =
       const { index: keyId, sequenceNumber, publicKey } = key;
       const corrections = correctionsOf(bound, keys, key);
       if (corrections.length > 0) {
-        // A node that lags behind shows the key before: while that may be, what we have seen ourselves stands; also what was seen since we began.
+        // A node that lags behind may show the previous key: keep what was seen before, or since this call
+        // began.
         const own = await rotations.newest(accountId, chainName);
         const seen = own !== undefined && own.state !== "failed" && own.version === bound.current.version;
         const mayLag = seen && latest.height - own.referenceHeight <= chain.maxReferenceAge;

@@ -6,8 +6,8 @@ import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { RotationOptions, ServerKeyRotation, ServerKeyRotationState } from "./server-key-rotation.ts";
 
 /**
- * Brings a committed rotation to its end: submits its bytes again while the chain does not know them, moves the signer to the new key once the chain shows it, and gives up only what can
- * never execute any more. Safe to be killed anywhere and to run twice at once.
+ * Completes a committed rotation: submits its bytes again while the chain does not know them, moves the
+ * signer to the new key once it is on chain, and fails only a rotation that can never execute.
  */
 export const reconcileServerKeyRotation =
   ({ accounts, chains, rotations, signer }: RotationOptions) =>
@@ -20,7 +20,8 @@ export const reconcileServerKeyRotation =
     if (status === "pending") return "submitted";
     // Read before the keys: what is too old now cannot execute after it.
     const { height } = await chain.latestBlock(signal);
-    // The effect, whatever transaction had it: a signature's n−s twin seals under another id. A key that is revoked by now was there as well.
+    // The effect counts, of any transaction: a signature's n−s twin seals under another id. A revoked key was
+    // there, too.
     const key = (await chain.accountKeys(address, signal)).find((each) => isServerKey(each, newKey));
     if (key) {
       await faultPoint("rotation sealed");

@@ -45,9 +45,9 @@ export interface RotateServerKeyOptions extends RotationOptions {
 const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**
- * Puts our two signatures to what a device signed, commits the finished bytes, and submits them. Of two at once one is committed, and both get it. What is killed before the
- * commit leaves nothing behind, what is killed after it is reconciled from the bytes.
- * Errors: InvalidMessage, InvalidSignature, MessageRenewed, those of the signer.
+ * Adds the service's two signatures to what a device signed, commits the complete bytes, and submits them. Of
+ * two concurrent calls one commits, and both return it. A crash before the commit leaves nothing; after it,
+ * the rotation is reconciled from the bytes.
  */
 export const rotateServerKey = (options: RotateServerKeyOptions) => {
   const rotate = rotateOnce(options);
@@ -55,7 +55,8 @@ export const rotateServerKey = (options: RotateServerKeyOptions) => {
     try {
       return await rotate(command, call, signal);
     } catch (error) {
-      // Another device, or the same one again, may have come through with the same message meanwhile: then the signer knows the old key no more.
+      // A concurrent call may have rotated with the same message: the signer no longer knows the old key
+      // then.
       const theirs = ifOf(command.message, await options.rotations.newest(command.accountId, command.chainName));
       if (theirs) return theirs;
       throw error;

@@ -3,10 +3,10 @@ import { signal } from "../../testing/chain-account.ts";
 import {
   activeServerKeys,
   list,
-  makeAnew,
   prepared,
   reconcile,
   reconcileOpen,
+  reset,
   rotate,
   serverKeys,
   world,
@@ -15,7 +15,7 @@ import {
 it("killed before or after any call, a rotation is done or nothing has happened, and asking again does it", async () => {
   let kills = 0;
   for (let at = 1; ; at++) {
-    makeAnew();
+    reset();
     world.diesAt = at;
     const done = await (async () => reconcile(await rotate(await prepared()), signal))().then(
       () => true,

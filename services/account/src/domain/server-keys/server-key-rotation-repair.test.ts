@@ -2,25 +2,25 @@ import { describe, expect, it } from "vitest";
 import { accountId, signal } from "../../testing/chain-account.ts";
 import {
   list,
-  makeAnew,
   options,
   prepared,
   reconcile,
   reconcileOpen,
+  reset,
   rotate,
   rotations,
   world,
 } from "../../testing/server-key-rotations.ts";
 import { listServerKeyRotations } from "./list-server-key-rotations.ts";
 
-describe("what the signer was told wrongly in our name is told right, when a device asks for rotations", () => {
+describe("a wrong record that was forged in the signer is corrected when a device lists rotations", () => {
   it("another index", async () => {
     await rotate(await prepared());
     await reconcileOpen();
     world.places.set(2, 9);
     expect(await list()).toEqual([]);
     expect([world.bound, world.places.get(2)]).toEqual([2, 2]);
-    // Nothing more to mend.
+    // Nothing more to correct.
     const before = world.calls;
     await list();
     expect(world.places.get(2)).toBe(2);
@@ -59,7 +59,7 @@ describe("what the signer was told wrongly in our name is told right, when a dev
     }
     expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
   }
-  const told = (...indexes: number[]) => {
+  const emitted = (...indexes: number[]) => {
     world.places = new Map([0, ...indexes].map((index, i) => [i + 1, index]));
     world.bound = indexes.length + 1;
   };
@@ -72,12 +72,12 @@ describe("what the signer was told wrongly in our name is told right, when a dev
       [1, 9],
       [3, 4],
     ]) {
-      told(...indexes);
+      emitted(...indexes);
       expect(await list()).toEqual([]);
       expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
     }
-    // The last one was not told at all.
-    told(9_000);
+    // The last one was not recorded at all.
+    emitted(9_000);
     await list();
     expect([world.bound, ...world.places]).toEqual([3, [1, 0], [2, 2], [3, 3]]);
   });
@@ -87,12 +87,12 @@ describe("what the signer was told wrongly in our name is told right, when a dev
     await reconcileOpen();
     world.wanted = 3;
     world.height += 700;
-    told(9_000, 9_001);
+    emitted(9_000, 9_001);
     await list();
     expect([world.bound, ...world.places]).toEqual([2, [1, 0], [2, 2]]);
-    makeAnew();
+    reset();
     world.wanted = 3;
-    told(9_000, 9_001);
+    emitted(9_000, 9_001);
     await list();
     await list();
     expect([world.bound, ...world.places]).toEqual([1, [1, 0]]);

@@ -93,7 +93,7 @@ describe("a rotation", () => {
     expect(world.bound).toBe(2);
   });
 
-  it("that the chain refuses is tried anew, and moves nothing", async () => {
+  it("that the chain refuses is tried again, and moves nothing", async () => {
     const message = await prepared();
     world.keys = [{ ...world.keys[0]!, sequenceNumber: 6n }, world.keys[1]!];
     await expect(rotate(message)).rejects.toMatchObject({ reason: "MessageRenewed" });

@@ -3,10 +3,13 @@ import { encodeCadence, keyChangeArguments, keyTemplateScript, MAX_COMPUTATION }
 import type { KeyAdditionChain, KeyAdditionSigner } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
-/** submitted: bytes are committed and may be on the chain; failed: they can never execute any more, another try takes their place. */
+/**
+ * submitted: bytes are committed and may be on the chain; failed: they can never execute, another attempt
+ * follows.
+ */
 export type ServerKeyRotationState = "submitted" | "sealed" | "failed";
 
-/** A rotation of an account's server key with its committed bytes: at most one for each account, chain and version. */
+/** A rotation of a server key with its committed bytes: at most one for each account, chain and version. */
 export interface ServerKeyRotation {
   readonly accountId: string;
   readonly chainName: string;
@@ -39,7 +42,7 @@ export interface WantedRotation {
   readonly newKey: string;
 }
 
-/** A server key of an account as the signer has it: 128 hex digits, and where it was told that the key stands. */
+/** A server key of an account as the signer has it: 128 hex digits, and its recorded index. */
 export interface BoundServerKey {
   readonly version: number;
   readonly index: number;
@@ -63,8 +66,8 @@ export const wantedRotation = ({ current, next }: BoundServerKeys): WantedRotati
 export interface RotationSigner extends KeyAdditionSigner {
   serverKeys(accountId: string, chainName: string): Promise<BoundServerKeys>;
   /**
-   * The key of this version stands on chain at `index`. The same again changes nothing, however late; a wrong index is mended by it. With `replaces` it is the account's key again: that current
-   * version is not on chain and is taken back.
+   * Records that the key of this version is on chain at `index`. Idempotent; corrects a wrong index. With
+   * `replaces` it is the account's key again: that current version is not on chain and is withdrawn.
    */
   rotateBinding(
     rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">,
@@ -80,7 +83,10 @@ export interface RotationOptions {
   readonly signer: RotationSigner;
 }
 
-/** The payload of rotate-server-key, proposed by the old server key: another template of the same sequence number is void then. */
+/**
+ * The payload of rotate-server-key, proposed by the old server key: it voids other templates of its sequence
+ * number.
+ */
 export const rotationPayload = (
   { oldKey, newKey }: Pick<WantedRotation, "oldKey" | "newKey">,
   chosen: Pick<TransactionPayload, "referenceBlockId" | "proposalKey" | "payer">,

@@ -5,7 +5,10 @@ import type { ServerKeyRotation } from "./server-key-rotation.ts";
 const WAIT_MS = 7_000;
 const LOOK_MS = 200;
 
-/** Settles a rotation in the request that made it, so that the signer moves as soon as the chain has. False: not within seven seconds, the reconciling job goes on. */
+/**
+ * Reconciles a rotation in the request that made it, so that the signer follows the chain at once. False: not
+ * within seven seconds; the job continues.
+ */
 export const waitForRotation =
   (reconcile: ReturnType<typeof reconcileServerKeyRotation>, logger: Pick<Logger, "warn">) =>
   async (rotation: ServerKeyRotation, signal: AbortSignal): Promise<boolean> => {
