@@ -105,3 +105,5 @@ export function loadConfig(env: Env) {
     },
   };
 }
+
+export type Config = ReturnType<typeof loadConfig>;

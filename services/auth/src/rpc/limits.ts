@@ -1,6 +1,7 @@
 import { AppError, isAppError } from "@countersign/core";
-import type { PostgresPool } from "@countersign/postgres";
+import { createPool, type PostgresPool } from "@countersign/postgres";
 import type { CallContext } from "@countersign/rpc";
+import type { ServiceProcess } from "@countersign/runtime";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import { networksOf } from "./client-networks.ts";
 
@@ -110,3 +111,30 @@ export function createLimit(pool: PostgresPool, name: string, { perMinute, wideF
 
 /** Once a second for each id. Errors: RateLimited. */
 export const createPollLimit = (pool: PostgresPool, name: string) => createLimiter(pool, name, 1, 1);
+
+type LimitName = "signUp" | "challenge" | "respond" | "twoFactor" | "refresh";
+
+/** Opens the limits of auth's operations; their connections close with the process. */
+export function openLimits(
+  databaseUrl: string,
+  limits: Readonly<Record<LimitName, AddressLimit>>,
+  { logger, onClose }: Pick<ServiceProcess, "logger" | "onClose">,
+) {
+  // Counts may be lost with the machine; waiting for the disk would cost each request more than the count is
+  // worth.
+  const pool = createPool(databaseUrl, {
+    connections: 2,
+    applicationName: "limits",
+    options: "-c synchronous_commit=off",
+    onError: (err) => logger.warn({ err }, "lost Postgres"),
+  });
+  onClose("limits", () => pool.end());
+  return {
+    signUp: createLimit(pool, "sign-up", limits.signUp),
+    challenge: createLimit(pool, "challenge", limits.challenge),
+    respond: createLimit(pool, "respond", limits.respond),
+    twoFactor: createLimit(pool, "two-factor", limits.twoFactor),
+    refresh: createLimit(pool, "refresh", limits.refresh),
+    polls: createPollLimit(pool, "two-factor-poll"),
+  };
+}
