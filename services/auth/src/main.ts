@@ -33,7 +33,7 @@ import { startTokens } from "./tokens/start-tokens.ts";
 
 const ABANDONED_SIGN_UPS_MS = 2_000;
 const HOUSEKEEPING_MS = 60_000;
-/** Milliseconds: they wait for the identity provider, the chain and three services, each with its deadline. */
+/** Milliseconds: they wait for the identity provider, the chain and three services. */
 const DEADLINES = {
   "auth.v1.SignUp/SignUp": 25_000,
   "auth.v1.SignIn/RequestTwoFactor": 10_000,
