@@ -11,9 +11,10 @@ import { EMPTY_TREE, growTree, treeRoot } from "../../services/signer/src/audit/
 import { EXPORT_FORMAT, verifyExport } from "../../services/signer/src/audit/verify-export.ts";
 
 /**
- * `node bench/src/audit-verify.ts [records] [records in a batch]`: how long `signer audit verify` takes for
- * an export of that many records, default a million, in batches of that many, default 32, in one chain with a
- * checkpoint for each three thousand. The export is made in memory first; only the check is timed.
+ * `node bench/src/audit-verify.ts [records] [records per batch]`: measures how long `signer audit verify`
+ * takes for an export of that many records (default a million), in batches of that size (default 32), in one
+ * chain with a checkpoint after every three thousand. The export is made in memory first; only the
+ * verification is timed.
  */
 const COUNT = Number(process.argv[2] ?? 1_000_000);
 const PER_BATCH = Number(process.argv[3] ?? 32);

@@ -14,8 +14,8 @@ export interface HttpRequest {
 }
 
 /**
- * One kept-alive HTTP/1.1 connection with one request at a time. It reads only what our servers send (a status line and Content-Length), so that
- * the load costs less than what it measures.
+ * One kept-alive HTTP/1.1 connection with one request at a time. It reads only a status line and
+ * Content-Length, which our servers send, so that the load generator costs less than what it measures.
  */
 export class HttpConnection {
   readonly #host: string;
@@ -77,7 +77,7 @@ export class HttpConnection {
   }
 }
 
-/** The body of a 200 answer. Errors: any other status. */
+/** Returns the body of a 200 answer. Throws on any other status. */
 export function expectOk({ status, body }: HttpAnswer): string {
   if (status !== 200) throw new Error(`status ${status}: ${body.slice(0, 300)}`);
   return body;

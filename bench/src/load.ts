@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a run measured. Times in milliseconds. */
+/** The result of a run. Times in milliseconds. */
 export interface Measured {
   perSecond: number;
   p50: number;
@@ -46,16 +46,16 @@ class Recorder {
 }
 
 export interface LoadOptions {
-  /** What is measured. */
+  /** Duration of the measurement. */
   seconds: number;
-  /** Before it: caches fill, code gets compiled. */
+  /** Time before it in which caches fill and code is compiled. */
   warmUpSeconds: number;
-  /** Called when the measuring begins and when it ends. */
+  /** Called when the measurement begins and when it ends. */
   begins?(): void;
   ends?(): void;
 }
 
-/** As much as it takes: each user does one operation after the other. */
+/** Measures the largest rate: each user does one operation after the other. */
 export async function closedLoop(users: readonly Operation[], options: LoadOptions): Promise<Measured> {
   const recorder = new Recorder();
   let running = true;
@@ -75,7 +75,7 @@ export async function closedLoop(users: readonly Operation[], options: LoadOptio
   return recorder.measured(elapsed);
 }
 
-/** Each user's operation once (tokens that are good for one use only): the rate is that of the whole. */
+/** Runs each user's operation once, for tokens of a single use; the rate is over the whole run. */
 export async function eachOnce(
   users: readonly Operation[],
   concurrency: number,
@@ -96,8 +96,8 @@ export async function eachOnce(
 }
 
 /**
- * A steady rate, whatever the answers take: a request that had to wait for a free user counts from when it was due, so that a stall shows in p99
- * (coordinated omission).
+ * Measures latency at a steady rate that does not depend on how fast answers come. A request that waits for a
+ * free user counts from when it was due, so that a stall shows in p99 (no coordinated omission).
  */
 export async function fixedRate(
   users: readonly Operation[],
@@ -133,7 +133,7 @@ export async function fixedRate(
       if (operation === undefined) due.push(next);
       else start(operation, next);
     }
-    // Timers are good to a millisecond; what became due meanwhile goes out together.
+    // Timers have a resolution of one millisecond; requests that became due meanwhile start together.
     await sleep(Math.max(0, Math.min(1, next - performance.now())));
   }
   recorder.recording = false;

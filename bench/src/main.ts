@@ -13,7 +13,7 @@ import { signUp } from "./cases/sign-up.ts";
 import { signer } from "./cases/signer.ts";
 import { tokenRefresh } from "./cases/token-refresh.ts";
 import { residentMiB } from "./memory.ts";
-import { createLogins, settle } from "./people.ts";
+import { createLogins, signUpAll } from "./people.ts";
 import { cpuTable, judge, memoryTable, resultTable } from "./report.ts";
 
 const cases: Record<string, Case> = {
@@ -35,7 +35,7 @@ const MEMORY_GOALS: Record<string, number> = {
 };
 
 const PLENTY = [{ windowSeconds: 3600, count: 1e9, feesFlow: 1e6 }];
-/** The budgets' scopes and windows of the default policy, with room for everything. */
+/** The budgets' scopes and windows of the default policy, with limits that no run reaches. */
 const POLICY = {
   version: "bench",
   mode: "standard",
@@ -50,7 +50,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "10" },
     "warm-up": { type: "string", default: "4" },
     connections: { type: "string", default: "32" },
-    /** A stack.json of a running stack; default: one of its own, with a database that waits for the disk. */
+    /** stack.json of a running stack; default: a stack of its own, whose database waits for the disk. */
     stack: { type: "string" },
     json: { type: "string", default: join(import.meta.dirname, "../results/latest.json") },
   },
@@ -58,7 +58,8 @@ const { values, positionals } = parseArgs({
 
 async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-  // Limits and budgets would be what is measured: everybody comes from one address, and signs more in a minute than people do in years.
+  // With ordinary limits and budgets those would be measured: all users share one IP address, and each signs
+  // more in a minute than a person does in years.
   const policyFile = join(stateDir, "policy.json");
   writeFileSync(policyFile, JSON.stringify(POLICY));
   const extraEnvironment = (process: string) => {
@@ -91,8 +92,8 @@ async function bench(stack: Stack): Promise<void> {
 
   const logins = createLogins(stack);
   const connections = Number(values.connections);
-  // A device has one session: connections that shared a resident would end each other's.
-  const residents = await settle(stack, await logins(Math.max(RESIDENTS, connections)));
+  // A device has one session: connections that share a resident would end each other's session.
+  const residents = await signUpAll(stack, await logins(Math.max(RESIDENTS, connections)));
   const parts: Bench = {
     stack,
     seconds: Number(values.seconds),

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Resident memory of a process in MiB. */
+/** Returns the resident memory of a process in MiB. */
 export function residentMiB(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? Number.NaN) / 1024;
@@ -13,8 +13,8 @@ export function residentMiB(pid: number): number {
 const statOf = (pid: number): string[] => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
 
 /**
- * Seconds of processor time that a process and the children it has now have used so far (Postgres works in children); NaN where /proc does not tell.
- * Of this process only its own: its children are the stack.
+ * Returns the seconds of processor time that a process and its present children have used (Postgres works in
+ * children); NaN without /proc. For this process only its own time counts: its children are the stack.
  */
 export function cpuSeconds(pid: number): number {
   try {

@@ -6,11 +6,11 @@ import type { Resident } from "./people.ts";
 
 const MESSAGES_PER_PERSON = 16;
 
-/** What the server key of an account signs, and what the paymaster does. */
+/** The key that signs: an account's server key, or the paymaster's. */
 export type Signer = "transaction" | "paymaster";
 
-/** Somebody's token, and messages that are signed for it. */
-export interface Asking {
+/** A person's token, and messages to sign for it. */
+export interface SigningPerson {
   token: string;
   /** Payloads, for the account's server key. */
   transaction: Buffer[];
@@ -18,8 +18,8 @@ export interface Asking {
   paymaster: Buffer[];
 }
 
-/** Who asks again and again for the same few signatures of every kind. */
-export async function messagesOf(bench: Bench): Promise<Asking[]> {
+/** Returns people that request the same few signatures repeatedly. */
+export async function messagesOf(bench: Bench): Promise<SigningPerson[]> {
   const transactionOf = await transactionsOf(bench);
   return bench.residents.map((resident) => {
     const { address, client, deviceKey } = resident;
@@ -34,8 +34,8 @@ export async function messagesOf(bench: Bench): Promise<Asking[]> {
   });
 }
 
-/** Who asks for no transaction twice: so many for each resident, none of those of messagesOf. */
-export async function newMessagesOf(bench: Bench, perPerson: number): Promise<Asking[]> {
+/** Returns people with `perPerson` transactions each, all different, and none from `messagesOf`. */
+export async function newMessagesOf(bench: Bench, perPerson: number): Promise<SigningPerson[]> {
   const transactionOf = await transactionsOf(bench);
   return bench.residents.map((resident) => ({
     token: resident.client.credentials!.accessToken,

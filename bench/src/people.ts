@@ -6,29 +6,29 @@ import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node"
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { SignJWT } from "jose";
 
-/** Somebody with a fresh login at the development provider. */
-export interface Newcomer {
+/** A person with a fresh login at the development provider, who has not signed up. */
+export interface LoggedIn {
   deviceKey: NodeDeviceKey;
   login: Login;
 }
 
-/** Somebody who has signed up. */
-export interface Resident extends Newcomer {
+/** A person who has signed up. */
+export interface Resident extends LoggedIn {
   client: CountersignClient;
   /** 16 hex digits. */
   address: string;
 }
 
 /**
- * Mints ID tokens as the development provider would, with its own key: a thousand logins through its pages would take longer than the benchmark,
- * and are not what is measured.
+ * Returns a function that mints ID tokens as the development provider would, with its key: a thousand logins
+ * through its pages would take longer than the benchmark.
  */
-export function createLogins(stack: Stack): (count: number) => Promise<Newcomer[]> {
+export function createLogins(stack: Stack): (count: number) => Promise<LoggedIn[]> {
   const { jwks } = JSON.parse(readFileSync(join(stack.stateDir, "identity-provider", "keys.json"), "utf8"));
   const jwk = jwks.keys[0];
   const key = createPrivateKey({ format: "jwk", key: jwk });
   const { issuer, clients } = stack.identityProvider;
-  const logIn = async (): Promise<Newcomer> => {
+  const logIn = async (): Promise<LoggedIn> => {
     const deviceKey = generateDeviceKey();
     const { loginNonce } = new CountersignClient({ baseUrl: stack.gateway, deviceKey });
     const sub = randomUUID();
@@ -50,15 +50,15 @@ export function createLogins(stack: Stack): (count: number) => Promise<Newcomer[
   return (count) => Promise.all(Array.from({ length: count }, logIn));
 }
 
-/** Signs newcomers up, all at once. */
-export function settle(stack: Stack, newcomers: readonly Newcomer[]): Promise<Resident[]> {
+/** Signs people up, all at the same time. */
+export function signUpAll(stack: Stack, people: readonly LoggedIn[]): Promise<Resident[]> {
   const { chainName } = stack.chains[0]!;
   return Promise.all(
-    newcomers.map(async (newcomer) => {
-      const client = new CountersignClient({ baseUrl: stack.gateway, deviceKey: newcomer.deviceKey });
-      const { account } = await client.signUp({ login: newcomer.login, chainName });
+    people.map(async (person) => {
+      const client = new CountersignClient({ baseUrl: stack.gateway, deviceKey: person.deviceKey });
+      const { account } = await client.signUp({ login: person.login, chainName });
       const address = account.addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-      return { ...newcomer, client, address };
+      return { ...person, client, address };
     }),
   );
 }

@@ -2,7 +2,7 @@ import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import type { LoadOptions, Measured } from "./load.ts";
 import { cpuSeconds } from "./memory.ts";
 
-/** Runs a measurement and tells how much processor time each process of the stack took per operation meanwhile, in microseconds. */
+/** Runs a measurement; returns also each process's processor time per operation, in microseconds. */
 export async function withCpu(
   stack: Stack,
   options: LoadOptions,

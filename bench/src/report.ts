@@ -1,6 +1,6 @@
 import type { Row } from "./cases/case.ts";
 
-/** A row with what it comes to beside its floor. */
+/** A row with its share of the floor and whether it reached its goals. */
 export interface ReportedRow extends Row {
   ratio?: number;
   reached?: boolean;
@@ -43,7 +43,7 @@ function table(header: string[], lines: string[][]): string {
   return [row(header), widths.map((width) => "-".repeat(width)).join("  "), ...lines.map(row)].join("\n");
 }
 
-/** The result for people. */
+/** Returns the table of rates, latencies and goals. */
 export function resultTable(rows: readonly ReportedRow[]): string {
   return table(
     ["", "/s", "p50 ms", "p99 ms", "errors", "of floor", "goal", ""],
@@ -60,7 +60,7 @@ export function resultTable(rows: readonly ReportedRow[]): string {
   );
 }
 
-/** Processor time per operation, in microseconds, of each process: where it goes. */
+/** Returns the table of processor time per operation of each process, in microseconds. */
 export function cpuTable(rows: readonly ReportedRow[]): string {
   const measured = rows.filter(({ cpu }) => cpu !== undefined);
   const names = [...new Set(measured.flatMap(({ cpu }) => Object.keys(cpu!)))];
@@ -70,7 +70,7 @@ export function cpuTable(rows: readonly ReportedRow[]): string {
   );
 }
 
-/** Resident memory in MiB. */
+/** Returns the table of resident memory in MiB. */
 export function memoryTable(memory: readonly { name: string; idle: number; loaded: number; goal?: number }[]): string {
   return table(
     ["resident MiB", "idle", "loaded", "goal", ""],

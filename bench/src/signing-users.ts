@@ -13,9 +13,9 @@ import { createCoalescer, createRpcClient } from "@countersign/rpc";
 import { Client, credentials } from "@grpc/grpc-js";
 import { expectOk, HttpConnection } from "./http-connection.ts";
 import type { Operation } from "./load.ts";
-import type { Asking, Signer } from "./messages.ts";
+import type { Signer, SigningPerson } from "./messages.ts";
 
-/** Users that sign, and how to end their connection. */
+/** Users that sign, and a function that closes their connections. */
 export interface SigningUsers {
   users: Operation[];
   close(): void;
@@ -24,12 +24,15 @@ export interface SigningUsers {
 const root = join(import.meta.dirname, "../..");
 const file = (path: string) => readFileSync(isAbsolute(path) ? path : join(root, path));
 
-/** So many users, each with one message after the other of somebody's; several of one person share them, so that none comes twice before all were there. */
+/**
+ * Creates `count` users that sign one message of a person after the other. Users of the same person share its
+ * messages: none is repeated before all were signed.
+ */
 function usersOf(
-  people: readonly Asking[],
+  people: readonly SigningPerson[],
   signer: Signer,
   count: number,
-  ask: (who: Asking, message: Buffer) => Operation,
+  ask: (who: SigningPerson, message: Buffer) => Operation,
 ) {
   const turns = people.map((who) => {
     const operations = who[signer].map((message) => ask(who, message));
@@ -42,8 +45,13 @@ function usersOf(
   return Array.from({ length: count }, (_, i): Operation => turns[i % people.length]!);
 }
 
-/** Over HTTP, a connection each: a gateway, or a floor. */
-export function overHttp(baseUrl: string, people: readonly Asking[], signer: Signer, count: number): SigningUsers {
+/** Creates users of HTTP, with one connection each: for a gateway, or a floor. */
+export function overHttp(
+  baseUrl: string,
+  people: readonly SigningPerson[],
+  signer: Signer,
+  count: number,
+): SigningUsers {
   const connections = Array.from({ length: count }, () => new HttpConnection(baseUrl));
   const users = connections.flatMap((connection, i) =>
     usersOf([people[i % people.length]!], signer, 1, ({ token }, message) => {
@@ -55,8 +63,13 @@ export function overHttp(baseUrl: string, people: readonly Asking[], signer: Sig
   return { users, close: () => connections.forEach((connection) => void connection.close()) };
 }
 
-/** A unary call each, without TLS: a floor. */
-export function bareUnary(address: string, people: readonly Asking[], signer: Signer, count: number): SigningUsers {
+/** Creates users that make unary calls without TLS: for a floor. */
+export function bareUnary(
+  address: string,
+  people: readonly SigningPerson[],
+  signer: Signer,
+  count: number,
+): SigningUsers {
   const client = new Client(address, credentials.createInsecure());
   const { path, requestSerialize, responseDeserialize } = SigningService.signPaymaster;
   const users = usersOf(people, signer, count, (_, message) => () => {
@@ -70,8 +83,8 @@ export function bareUnary(address: string, people: readonly Asking[], signer: Si
   return { users, close: () => client.close() };
 }
 
-/** Another backend's way: a unary call each, its own certificate, the user's token. */
-export function overUnary(stack: Stack, people: readonly Asking[], signer: Signer, count: number): SigningUsers {
+/** Creates users that make unary calls as another backend does: with its certificate and the user's token. */
+export function overUnary(stack: Stack, people: readonly SigningPerson[], signer: Signer, count: number): SigningUsers {
   const { cert, key } = stack.tls.clients["demo-backend"]!;
   const client = createRpcClient(SigningService, {
     address: stack.processes.signer!.grpc!,
@@ -86,11 +99,14 @@ export function overUnary(stack: Stack, people: readonly Asking[], signer: Signe
   return { users, close: () => client.close() };
 }
 
-/** The gateway's way: one stream, what one turn of the event loop brings in one message, each request with its own user's token. */
+/**
+ * Creates users that share one stream as the gateway does: the requests of one turn of the event loop are one
+ * message, and each has its own user's token.
+ */
 export function overStream(
   stack: Stack,
   address: string,
-  people: readonly Asking[],
+  people: readonly SigningPerson[],
   signer: Signer,
   count: number,
 ): SigningUsers {

@@ -16,8 +16,8 @@ export function lastRelease(tags: string[]): string | undefined {
 }
 
 /**
- * Compares the gRPC contracts with those of the last release (`buf breaking`), which is the newest tag `vX.Y.Z` that
- * this commit contains. Returns what it compared with. Without a release there is nothing to compare with.
+ * Compares the gRPC contracts with those of the last release (`buf breaking`), which is the newest tag
+ * `vX.Y.Z` that this commit contains. Returns what it compared with; without a release it compares nothing.
  */
 export async function checkBreakingChanges(): Promise<string> {
   const tags = await run("git", ["tag", "--list", "v*", "--merged", "HEAD"]);

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** A repository with these files, all of them new. */
+/** Creates a git repository with these files; none of them is committed. */
 function repository(files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), "links-"));
   made.push(root);

@@ -55,8 +55,8 @@ function missingPages(root: string, files: string[]): string[] {
 }
 
 /**
- * Returns each link to a missing file or heading and each missing path in the Markdown files of the repository,
- * each page below docs/ that no index lists, and each missing page that code names.
+ * Returns each link to a missing file or heading and each missing path in the Markdown files of the
+ * repository, each page below docs/ that no index lists, and each missing page that code names.
  */
 export function checkLinks(root: string): string[] {
   const files = trackedFiles(root).filter((path) => existsSync(join(root, path)));

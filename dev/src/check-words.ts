@@ -39,7 +39,7 @@ const commentStart = new Map<string, RegExp>([
 
 const isMarkdown = (path: string) => extname(path) === ".md";
 
-/** Takes names apart into words: `SignUpWish` and `sign_up_wish` become "sign up wish". */
+/** Takes names apart into words: `SignUpRequest` and `sign_up_request` become "sign up request". */
 function plainWords(text: string): string {
   return text
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -54,11 +54,11 @@ function prose(line: string): string {
 
 /** Returns the lines of a Markdown file, with the lines of code blocks empty. */
 function withoutCodeBlocks(lines: string[]): string[] {
-  let inBlock = false;
+  let isCode = false;
   return lines.map((line) => {
     const fence = /^\s*```/.test(line);
-    if (fence) inBlock = !inBlock;
-    return fence || inBlock ? "" : line;
+    if (fence) isCode = !isCode;
+    return fence || isCode ? "" : line;
   });
 }
 
@@ -121,8 +121,9 @@ export function trackedFiles(root: string): string[] {
 }
 
 /**
- * Checks the text files of the repository. Files are left out whose folder is listed as not yet clean; Markdown files
- * only where they are listed themselves. A listed folder that is clean is a finding too, so that the list shrinks.
+ * Checks the text files of the repository. Files are left out whose folder is listed as not yet clean;
+ * Markdown files only where they are listed themselves. A listed folder that is clean is a finding too,
+ * so that the list shrinks.
  */
 export function checkWords(root: string, list: WordList = readWordList(root)): string[] {
   const files = trackedFiles(root).flatMap((path) => {

@@ -22,7 +22,10 @@ async function reportBreakingChanges(): Promise<void> {
   console.log(`        buf breaking: ${await checkBreakingChanges()}`);
 }
 
-/** `npm run check`: types, lint, format and import rules, words, links, contracts. Runs all of them before it fails. */
+/**
+ * `npm run check`: types, lint, format and import rules, words, links, contracts. Runs all checks before it
+ * fails.
+ */
 export async function check(): Promise<void> {
   const steps: [string, () => Promise<unknown>][] = [
     ["generated code", generate],

@@ -26,7 +26,7 @@ const READ_GREETING = `access(all) fun main(address: Address): String? {
 function readStack(): Stack {
   const file = join(root, ".local/stack.json");
   const stack: Stack | undefined = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
-  // What was killed outright has left its stack.json.
+  // A stack that was killed leaves its stack.json.
   if (!stack?.processes.gateway || !isRunning(stack.processes.gateway.pid))
     throw new Failure("no stack is running: run `npm start` in another terminal first.");
   return stack;

@@ -7,11 +7,14 @@ import { expect, it } from "vitest";
 const require = createRequire(import.meta.url);
 const IMPORT = /^(?:import|export)(?! type\b)(?:[^"';]*? from)? "([^"]+)"/gm;
 
-/** Files of ours that a module loads before its first line runs. Dynamic imports are not among them, nor are types. */
+/**
+ * Returns the files of this repository that a module loads before its first line runs. Dynamic imports and
+ * imports of types do not count.
+ */
 function loadedBy(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
-  // What is not there in a fresh clone is named, and leads nowhere.
+  // Generated files do not exist in a fresh clone: they are listed, and their imports are not followed.
   if (isGenerated(file)) return seen;
   for (const [, name = ""] of readFileSync(file, "utf8").matchAll(IMPORT)) {
     const ours = name.startsWith(".") || name.startsWith("@countersign/");
@@ -21,7 +24,7 @@ function loadedBy(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-/** The file behind an export of one of our packages. */
+/** Returns the file behind an export of a workspace package. */
 function fileOf(name: string): string {
   if (name.startsWith("@countersign/proto/")) return join(root, "proto/gen", name.slice("@countersign/proto/".length));
   return require.resolve(name);

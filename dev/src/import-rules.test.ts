@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { root } from "@countersign/build/paths.ts";
 import { expect, test } from "vitest";
 
-/** Lints a file of this content with the rules that biome.json has for its path; returns what Biome reports. */
+/** Lints a file with this content by the rules that biome.json has for its path; returns Biome's report. */
 function lint(path: string, source: string): string {
   const directory = mkdtempSync(join(tmpdir(), "countersign-imports-"));
   try {
@@ -54,10 +54,10 @@ const refused: [string, string, string][] = [
   ["packages/events/src/index.ts", 'import type { x } from "@countersign/auth/src/config.ts";', "import no service"],
 ];
 
-test.each(allowed)("%s may say %s", (from, source) => {
+test.each(allowed)("%s may contain %s", (from, source) => {
   expect(lint(from, source)).toBe("");
 });
 
-test.each(refused)("%s may not say %s", (from, source, why) => {
+test.each(refused)("%s may not contain %s", (from, source, why) => {
   expect(lint(from, source)).toContain(why);
 });

@@ -7,7 +7,10 @@ import { freePort } from "@countersign/local-stack/ports.ts";
 import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
 import { writeMigration } from "@countersign/migrations/migrate.ts";
 
-/** `node dev/src/migrate-diff.ts <service> <name>`: writes the migration from the migrations so far to schema.prisma. */
+/**
+ * `node dev/src/migrate-diff.ts <service> <name>`: writes the migration from the migrations so far to
+ * schema.prisma.
+ */
 async function main([service, name]: string[]): Promise<void> {
   if (!services.includes(service as ServiceName) || !/^[a-z][a-z0-9_]*$/.test(name ?? "")) {
     throw new Failure(`usage: node dev/src/migrate-diff.ts <${services.join("|")}> <name_in_snake_case>`);

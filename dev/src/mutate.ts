@@ -6,9 +6,9 @@ import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 
-// Not among the dependencies: 180 packages for what is run now and then.
+// Not declared as dependencies: they bring 180 packages, and mutation tests run rarely.
 const STRYKER = ["@stryker-mutator/core@10.1.1", "@stryker-mutator/vitest-runner@10.1.1"];
-/** Where a mistake is a theft. */
+/** Folders in which a mistake could let somebody steal money. */
 const FOLDERS = [
   "packages/access-tokens/src",
   "services/auth/src/domain",
@@ -21,9 +21,7 @@ const GENERATED = ["proto/gen", "services/signer/cadence-parser/dist"].concat(
 /** Texts, lists and objects change messages and test data more than rules. */
 const EXCLUDED = ["StringLiteral", "ObjectLiteral", "ArrayDeclaration", "Regex"];
 
-/**
- * Copies the folder's present files to a directory that Stryker may write to; packages stay this checkout's.
- */
+/** Copies the present files to a directory that Stryker may write to; node_modules are linked. */
 async function copyCheckout(): Promise<string> {
   const copy = mkdtempSync(join(tmpdir(), "countersign-mutate-"));
   const listed = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);

@@ -6,7 +6,7 @@ import { defaultStateDir } from "@countersign/build/paths.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
-/** `npm run reset`: forgets accounts, chain, keys and certificates of the local stack. Tools stay built. */
+/** `npm run reset`: deletes accounts, chain, keys and certificates of the local stack. Tools stay built. */
 export async function reset(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { "state-dir": { type: "string" } } });
   const stateDir = resolve(values["state-dir"] ?? defaultStateDir);

@@ -4,9 +4,9 @@ import { defaultStateDir } from "@countersign/build/paths.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
-const forceAfterMs = 2000;
+const FORCE_AFTER_MS = 2000;
 
-/** What runs where, as a table. */
+/** Returns a table of the processes and their addresses. */
 function table(stack: Stack): string {
   const addresses: Record<string, string> = {
     gateway: stack.gateway,
@@ -29,7 +29,7 @@ function table(stack: Stack): string {
     .join("\n");
 }
 
-/** Where the contract is served, and where each process tells that it serves. */
+/** Returns the addresses of the OpenAPI document and of the health endpoints. */
 function whereabouts({ gateway, processes }: Stack): string {
   const [metrics = ""] = Object.values(processes).flatMap((each) => each.metrics ?? []);
   const ready = metrics.replace(/\/metrics$/, "/readyz");
@@ -39,16 +39,19 @@ function whereabouts({ gateway, processes }: Stack): string {
   ].join("\n");
 }
 
-/** Stops on signals, and when the bootstrap that started us is gone; asking again after a while kills outright. */
+/**
+ * Requests the stop on a signal, and when the process that started this one is gone. A second signal more
+ * than two seconds later kills all processes.
+ */
 function stopOnRequest(request: (why: string) => void, force: () => void): void {
   let first: number | undefined;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
-      // npm and the terminal both pass one Ctrl-C on: several within a moment are one request.
+      // npm and the terminal both forward one Ctrl-C: several within two seconds count as one.
       if (first === undefined) {
         first = performance.now();
         request(signal);
-      } else if (performance.now() - first > forceAfterMs) force();
+      } else if (performance.now() - first > FORCE_AFTER_MS) force();
     });
   }
   const bootstrap = Number(process.env.CS_BOOTSTRAP_PID);
@@ -84,7 +87,7 @@ export async function start(args: string[]): Promise<void> {
   const starting = startStack({
     stateDir,
     freePorts: values["free-ports"],
-    bringBack: true,
+    autoRestart: true,
     webWallet: true,
     throwAway: false,
     say,

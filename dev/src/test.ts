@@ -7,10 +7,10 @@ import { ensureChromium } from "@countersign/local-stack/chromium.ts";
 import { ensureTestPrograms } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 
-/** `npm test`: makes what tests need (stubs, tools), then vitest; arguments go to vitest. */
+/** `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. */
 export async function test(args: string[]): Promise<void> {
   await generate();
-  // Built here and not in the set-up of the tests, where a build of minutes would look like a hang.
+  // Built before vitest starts: in a test's set-up, a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
   await ensureCadenceParser((line) => console.log(line));
   if (runsEndToEnd(args)) {
@@ -30,7 +30,7 @@ export async function test(args: string[]): Promise<void> {
   process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }
 
-/** In CI a skipped test fails the run. */
+/** Returns the reporter arguments: in CI, a skipped test fails the run. */
 function reporters(args: readonly string[]): string[] {
   if (!process.env.CI) return [];
   const named = args.some((arg) => arg.startsWith("--reporter"));
@@ -40,7 +40,7 @@ function reporters(args: readonly string[]): string[] {
   ];
 }
 
-/** Whether vitest with these arguments runs the end-to-end tests: of all projects, or of named ones. */
+/** Returns whether vitest runs end-to-end tests with these arguments: of a named project, or of all. */
 export function runsEndToEnd(args: readonly string[]): boolean {
   const named = args.flatMap((arg, at) =>
     arg === "--project" ? [args[at + 1] ?? ""] : arg.split("--project=").slice(1),

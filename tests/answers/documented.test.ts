@@ -5,9 +5,9 @@ import { createRoutes } from "../../gateway/src/routes/index.ts";
 import { createFakeServices } from "../../gateway/src/testing/fake-services.ts";
 import { UNANSWERED, WHEN_BROKEN } from "./unanswered.ts";
 
-/** Answers of the router, before a row is found. */
+/** Codes that the router answers when no row matches. */
 const OF_NO_ROW = ["RouteNotFound", "MethodNotAllowed"];
-/** Of requests that break HTTP itself, on any path. */
+/** Codes for requests that are not valid HTTP, on any path. */
 const OF_ANY_REQUEST = ["InvalidRequest", "PayloadTooLarge", "UnsupportedMediaType"];
 
 const rows = createRoutes(createFakeServices().clients, { requireLoginToken: true });
@@ -19,7 +19,7 @@ const documentedOf = ({ path, method }: { path: string; method: string }): strin
     .filter(([status]) => Number(status) >= 400)
     .flatMap(([, { description }]) => description.split(", "));
 
-/** Codes by method and path, as the gateways of this run's e2e tests have answered them. */
+/** The codes that the gateways answered in this run's e2e tests, by method and path. */
 const answered = new Map<string, Set<string>>();
 beforeAll(() => {
   for (const { method, route, reason } of answeredProblems()) {
@@ -33,19 +33,19 @@ describe.each(rows.map((row) => [`${row.method.toUpperCase()} ${row.path}`, row]
   const excused = UNANSWERED[row.operationId] ?? {};
   const codes = () => answered.get(name) ?? new Set<string>();
 
-  it("answered every code that is documented for it, but for those with a reason", () => {
+  it("answered every code that is documented for it, except those with a reason", () => {
     const missing = documentedOf(row).filter(
       (code) => !codes().has(code) && !Object.hasOwn(excused, code) && !Object.hasOwn(WHEN_BROKEN, code),
     );
     expect(missing).toEqual([]);
   });
 
-  it("answered no code that is not documented for it", () => {
+  it("answered no undocumented code", () => {
     const documented = [...documentedOf(row), ...OF_NO_ROW, ...OF_ANY_REQUEST];
     expect([...codes()].filter((code) => !documented.includes(code))).toEqual([]);
   });
 
-  // A reason may stay where a busy machine brings the code about once: a chain node that is late, for one.
+  // An answered code may keep its reason: a busy machine can cause one, such as a late chain node.
   it("has reasons only for documented codes", () => {
     expect(Object.keys(excused).filter((code) => !documentedOf(row).includes(code))).toEqual([]);
   });

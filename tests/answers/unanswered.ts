@@ -1,6 +1,6 @@
 import type { Reason } from "@countersign/core";
 
-/** Codes of every operation that only a broken part brings about, and how they are tested instead. */
+/** Codes that any operation answers only when a part is broken, and where they are tested instead. */
 export const WHEN_BROKEN: Partial<Record<Reason, string>> = {
   Unavailable: "gateway/src/routes/errors.test.ts has it answered by every route; tests/faults break the real parts",
   DeadlineExceeded: "as Unavailable",
@@ -19,8 +19,8 @@ const ROTATION =
   "services/signer/src/policy/rotation.test.ts; tests/faults/server-key-rotation.test.ts rotates for real";
 
 /**
- * Documented codes that no test has the real stack answer, by operation: why, or where the rule behind the code is
- * tested. That the gateway passes each of them on is in gateway/src/routes/errors.test.ts.
+ * Documented codes that no test makes the real stack answer, by operation: the reason, or where the rule
+ * behind the code is tested. gateway/src/routes/errors.test.ts tests that the gateway forwards each of them.
  */
 export const UNANSWERED: Readonly<Record<string, Partial<Record<Reason, string>>>> = {
   signUp: { KeyBindingRequired: KEY_BINDING, IdentityProviderUnavailable: PROVIDER_AWAY },

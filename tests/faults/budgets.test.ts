@@ -13,7 +13,7 @@ import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts
 const SCRIPT = "transaction { prepare(account: &Account) {} }";
 /** The emulator's price of a transaction: less than the policy's price of an inclusion is not believed. */
 const PRICES = { "flow-emulator": { inclusionFlow: 0.00001, computationFlow: 0.00004 } };
-/** What a transaction with a gas limit of 1000 reserves, in 10⁻⁸ FLOW, and a budget with room for two of them. */
+/** A transaction with a gas limit of 1000 reserves so much, in 10⁻⁸ FLOW; the budget suffices for two. */
 const RESERVED = 4_001_000;
 const BUDGET_FLOW = 0.1;
 const MONTH = 31 * 86_400;
@@ -57,7 +57,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 }, 60_000);
 
-/** Signs the transaction of a sequence number, `ahead` of the next one on the chain; sends nothing. `by` asks for it. */
+/** Signs a transaction with a sequence number `ahead` of the chain's, requested by `by`; sends nothing. */
 async function signed(ahead: number, by = phone): Promise<FlowTransaction> {
   const { chainName, accessNode, paymaster } = stack.stack.chains[0]!;
   const access = createAccessApi({ baseUrl: accessNode });
@@ -114,14 +114,14 @@ const refusal = (work: Promise<unknown>) =>
     (error) => (error instanceof ProblemError ? `${error.status} ${error.error} ${error.reason}` : String(error)),
   );
 
-/** How often which verdict stands in the records of creations. */
+/** Counts the verdicts in the records of creations. */
 async function creationVerdicts(): Promise<Record<string, number>> {
   const sql = "SELECT verdict, count(*) AS n FROM audit_record WHERE operation = 'creation' GROUP BY verdict";
   const rows = await query<{ verdict: string; n: string }>(stack.stack, "signer", sql);
   return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, Number(n)]));
 }
 
-it("accounts are created as far as their budget goes; who comes then waits until there is room, and nobody is lost", async () => {
+it("accounts are created until their budget is used up; later sign-ups wait for the next budget, and none is lost", async () => {
   writePolicy("no-accounts", 0);
   // Both signers look at the file each second.
   await sleep(3_000);
@@ -143,7 +143,7 @@ it("accounts are created as far as their budget goes; who comes then waits until
   expect(Number(usage!.count)).toBe(3);
 }, 180_000);
 
-it("while creation is switched off, who comes waits, asked for now and then, and goes on where they were once it is on again", async () => {
+it("while creation is switched off, sign-ups wait and are retried; once it is on again they continue where they were", async () => {
   writePolicy("switched-off", 10, false);
   await sleep(3_000);
   const signedBefore = (await creationVerdicts()).signed;
@@ -161,7 +161,7 @@ it("while creation is switched off, who comes waits, asked for now and then, and
   expect(waiting).toHaveLength(2);
   for (const place of waiting) expect(place).toMatchObject({ state: "assigned", batch_limit: 10 });
 
-  // Asked for again, and refused again, more than once each; what a client sees meanwhile is an account without addresses.
+  // Each creation is retried and refused more than once; meanwhile clients see an account without addresses.
   const creations = new Set(waiting.map((place) => place.creation_id)).size;
   const refusals = async () => (await creationVerdicts()).SwitchedOff ?? 0;
   await expect.poll(refusals, { timeout: 90_000 }).toBeGreaterThan(creations);
@@ -179,7 +179,7 @@ it("while creation is switched off, who comes waits, asked for now and then, and
   expect((await creationVerdicts()).signed).toBe(signedBefore! + creations);
 }, 240_000);
 
-it("a budget that is used up refuses, and has room again once the chain tells what was taken, also of a signature's twin", async () => {
+it("an exhausted budget refuses until the chain shows the real costs, also of a signature that was made twice", async () => {
   const first = await signed(0);
   await signed(1);
   expect(await usedFees()).toBe(2 * RESERVED);
@@ -223,7 +223,7 @@ it("books are exact after signer and account were killed at each place of a sett
       await expect.poll(() => isSettled(transaction), { timeout: 90_000, interval: 250 }).toBe(true);
     }
   }
-  // What the chain says that the paymaster has paid, against the account's row: nobody else has signed anything here.
+  // The paymaster's costs on chain against the account's row: no other account has signed anything here.
   const { height } = await access.latestSealedBlock();
   const events = await access.events("A.0ae53cb6e3f42a79.FlowToken.TokensWithdrawn", 0n, height < 249n ? height : 249n);
   const paid = events.filter(({ fields }) => fields.from === paymaster);

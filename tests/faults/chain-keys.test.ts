@@ -6,7 +6,7 @@ import { faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
-import { beLetIn, type Newcomer, newNewcomer } from "./newcomer.ts";
+import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
 import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
 
 /** NATS gives what a killed process had in hand to somebody else only after half a minute. */
@@ -79,25 +79,25 @@ it("the chain is changed while nobody looks: the list is right within five secon
   ]);
 });
 
-/** Somebody with a second phone, whose keys change on chain: a stranger's comes, and the second phone's goes. */
+/** A person whose keys change on chain: an unregistered key is added, the second phone's is revoked. */
 interface Household {
   host: Phone;
-  second: Newcomer;
-  stranger: NodeDeviceKey;
+  second: NewDevice;
+  unregistered: NodeDeviceKey;
   /** Of the chain before the last change. */
   heightBefore: bigint;
 }
 
 async function newHousehold(): Promise<Household> {
   const host = await newPerson();
-  const second = newNewcomer(stack.stack, host, "enrollmentBySignature", 0);
-  await beLetIn(stack.stack, second);
-  return { host, second, stranger: generateDeviceKey(), heightBefore: 0n };
+  const second = createNewDevice(stack.stack, host, "enrollmentBySignature", 0);
+  await enroll(stack.stack, second);
+  return { host, second, unregistered: generateDeviceKey(), heightBefore: 0n };
 }
 
-const signedChanges = ({ host, second, stranger }: Household) =>
+const signedChanges = ({ host, second, unregistered }: Household) =>
   signed(host, [
-    { template: "add-user-key", newKey: newKey(stranger) },
+    { template: "add-user-key", newKey: newKey(unregistered) },
     { template: "revoke-user-key", oldKey: second.deviceKey.publicKey },
   ]) as Promise<[FlowTransaction, FlowTransaction]>;
 
@@ -110,10 +110,10 @@ async function changeKeys(
   await send(revoked);
 }
 
-const rightList = ({ host, second, stranger }: Household) => [
+const rightList = ({ host, second, unregistered }: Household) => [
   { keyIndex: 1, publicKey: host.deviceKey.publicKey, revoked: false },
   { keyIndex: 2, publicKey: second.deviceKey.publicKey, revoked: true },
-  { keyIndex: 3, publicKey: stranger.publicKey, revoked: false },
+  { keyIndex: 3, publicKey: unregistered.publicKey, revoked: false },
 ];
 
 /** What is missing, or there more than once, of what follows from a household's change. */
@@ -140,18 +140,19 @@ async function wrongWith({ host, second, heightBefore }: Household): Promise<str
     ["key-discovered", own.filter((event) => event.keyDiscovered).length, 1],
     ["device-removed", own.filter((event) => event.deviceRemoved).length, 1],
     ["key-registered", own.filter((event) => event.keyRegistered).length, 2],
-    ["changes told twice", heights.length - new Set(heights).size, 0],
-    ["the last change is told", heights.some((height) => height > heightBefore), true],
+    ["changes with two events", heights.length - new Set(heights).size, 0],
+    ["the last change has an event", heights.some((height) => height > heightBefore), true],
   ] as const;
   return found.flatMap(([what, is, should]) => (is === should ? [] : [`${accountId}: ${what}: ${is}, not ${should}`]));
 }
 
 describe("keys change on chain, and a process is killed", () => {
-  // What the others had in hand from NATS comes again after half a minute: account, which hears nothing of it here, comes last.
+  // NATS redelivers the other services' unacknowledged messages after half a minute. Account receives none
+  // of them here, so it comes last.
   const cases = faultPointsOf("chainChange")
     .flatMap((point) => {
       const program = point.split("/")[0] as string;
-      // Every service has an outbox: those tell what follows from a change of keys.
+      // Every service has an outbox: these services emit the events that follow from a change of keys.
       const victims = program === "outbox" ? ["account", "key", "auth", "device"] : [program];
       return victims.map((victim) => ({ point, victim }));
     })

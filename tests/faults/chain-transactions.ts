@@ -1,6 +1,6 @@
 import { type AccessApi, type FlowTransaction, transactionId } from "@countersign/flow";
 
-/** A transaction that stands on the chain, whether it worked or not. */
+/** A transaction on the chain, successful or not. */
 export interface ChainTransaction {
   id: string;
   transaction: FlowTransaction;
@@ -48,7 +48,7 @@ function toTransaction(wire: WireTransaction): ChainTransaction {
     payloadSignatures: wire.payload_signatures.map(signature),
     envelopeSignatures: wire.envelope_signatures.map(signature),
   };
-  // The id covers every byte: what was read is what stands on chain.
+  // The id covers every byte: the decoded transaction is the one on chain.
   if (transactionId(transaction) !== wire.id) throw new Error(`transaction ${wire.id} was not read as it stands`);
   return { id: wire.id, transaction };
 }

@@ -9,7 +9,7 @@ import { logIn, newPhone, type Phone, settle, signUp, transact } from "./phone.t
 
 const ADD_CONTRACT = (name: string) =>
   `transaction { prepare(a: auth(AddContract) &Account) { a.contracts.add(name: "${name}", code: "access(all) contract ${name} {}".utf8) } }`;
-const patience = { timeout: 60_000, interval: 100 };
+const pollOptions = { timeout: 60_000, interval: 100 };
 
 let stack: FaultStack;
 let phone: Phone;
@@ -47,12 +47,12 @@ const countOf = async (service: string, from: string, transactionId: string) =>
 
 /** Frozen, by one alert and one hold; then an operator lifts it, and the person signs again. */
 async function frozenOnce(transactionId: string): Promise<void> {
-  await expect.poll(() => countOf("auth", "account_hold", transactionId), patience).toBe(1);
+  await expect.poll(() => countOf("auth", "account_hold", transactionId), pollOptions).toBe(1);
   await stack.allUp();
-  await expect.poll(signs, patience).toBe("AccountFrozen");
+  await expect.poll(signs, pollOptions).toBe("AccountFrozen");
   expect(await countOf("account", "chain_alert", transactionId)).toBe(1);
-  const told = await query(stack.stack, "account", "SELECT 1 FROM outbox WHERE subject LIKE '%.chain-alert'");
-  expect(told.length).toBe(contracts);
+  const alerts = await query(stack.stack, "account", "SELECT 1 FROM outbox WHERE subject LIKE '%.chain-alert'");
+  expect(alerts.length).toBe(contracts);
   const held = await query(
     stack.stack,
     "auth",
@@ -61,7 +61,7 @@ async function frozenOnce(transactionId: string): Promise<void> {
   const args = [phone.accountId, "--seen", String(held[0]!.alert_id), "--by", "test", "--reason", "a test"];
   const env = { AUTH_DATABASE_URL: stack.stack.databases.auth! };
   expect(await accountsUnfreeze.run({ args, env, print: () => undefined })).toBe(0);
-  await expect.poll(signs, patience).toBe("signed");
+  await expect.poll(signs, pollOptions).toBe("signed");
   expect(stack.died()).toEqual([]);
 }
 
@@ -70,7 +70,7 @@ it("without faults, an alert passes every fault point", async () => {
   const reached = new Set<string>();
   stack.controller.judge = ({ point }) => void reached.add(point);
   await frozenOnce(await attack());
-  await expect.poll(() => points.filter((point) => !reached.has(point)), patience).toEqual([]);
+  await expect.poll(() => points.filter((point) => !reached.has(point)), pollOptions).toEqual([]);
   stack.controller.judge = undefined;
 });
 
@@ -89,7 +89,7 @@ describe("a process dies between the alert and the freeze, which comes neverthel
       await killing;
     };
     const transactionId = await attack();
-    await expect.poll(() => killing, patience).toBeDefined();
+    await expect.poll(() => killing, pollOptions).toBeDefined();
     await killing;
     stack.controller.judge = undefined;
     await frozenOnce(transactionId);

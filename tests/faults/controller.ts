@@ -23,7 +23,7 @@ export async function startController(path: string): Promise<Controller> {
       for (const socket of sockets) socket.destroy();
     },
   };
-  const hear = async (socket: Socket, line: string) => {
+  const handleLine = async (socket: Socket, line: string) => {
     const { id, point, pid } = JSON.parse(line) as FaultPointReport;
     await controller.judge?.({ point, pid });
     if (!socket.destroyed) socket.write(`${id}\n`);
@@ -34,7 +34,7 @@ export async function startController(path: string): Promise<Controller> {
     socket.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) void hear(socket, line);
+      for (const line of lines) void handleLine(socket, line);
     });
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));

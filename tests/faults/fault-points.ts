@@ -21,11 +21,11 @@ const lists: Record<string, FaultPoints> = {
   outbox: OUTBOX_FAULT_POINTS,
 };
 
-/** Every place of every program on a way, as the controller is told it. */
+/** Returns every fault point of every program on a way, as `program/point`. */
 export const faultPointsOf = (way: Way): string[] =>
   Object.entries(lists).flatMap(([program, points]) => (points[way] ?? []).map((point) => `${program}/${point}`));
 
 const settlement = new Set(faultPointsOf("settlement"));
 
-/** Budgets are settled in the background, after every way on which something was paid: its places are on none of the others. */
+/** Budgets are settled in the background after every way with costs; no other way has these fault points. */
 export const isSettlement = (point: string): boolean => settlement.has(point);

@@ -11,7 +11,7 @@ import { type Controller, startController } from "./controller.ts";
 const RESTARTS = 15;
 /** Signers start often here, and have few scripts to read at once. */
 export const QUICK_START = { SIGNER_PARSER_WORKERS: "1" };
-/** A deployment waits so long between two replicas (minReadySeconds), so that callers find the one that is back. */
+/** A deployment waits so long between two replicas (minReadySeconds), so that callers reconnect. */
 const FOUND_AGAIN_MS = 1_000;
 
 /** The programs that have replicas, as processes are named. */
@@ -32,19 +32,19 @@ export interface FaultStack extends RunningStack {
   freeze(name: string): () => void;
   /** Processes that ended though nobody killed them. */
   died(): string[];
-  /** Keeps the logs for whoever reads a failure. */
+  /** Keeps the logs for the reader of a failure; returns their folder. */
   keepLogs(): string;
 }
 
 /** The two processes of a program. */
 export const replicasOf = (program: Program): [string, string] => [program, `${program}-2`];
 
-/** A stack of its own for a file of tests: `replicas` of every program, all of their fault points reporting to us. */
+/** Starts a stack for one test file: `replicas` of every program, which report their fault points. */
 export async function startFaultStack(settings: Record<string, string> = {}, replicas = 2): Promise<FaultStack> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-faults-"));
   await beginWith(inject("stackTemplate"), stateDir);
   const controller = await startController(join(stateDir, "faults.sock"));
-  // A program refuses settings that begin with its own name and are unknown, and does not see those of others.
+  // A program refuses unknown settings that begin with its own name, and ignores those of other programs.
   const extraEnvironment = () => ({ CS_FAULT_POINTS: controller.path, ...QUICK_START, ...settings });
   const say = (line: string) => console.log(`stack: ${line}`);
   const running = await startStack({
@@ -58,14 +58,14 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
   const down = new Set<string>();
   const restarts = new Set<Promise<void>>();
 
-  const bringBack = async (name: string, downMs: number) => {
+  const restart = async (name: string, downMs: number) => {
     await sleep(downMs);
     for (let attempt = 1; ; attempt++) {
       try {
         await running.restart(name);
         break;
       } catch (error) {
-        // A service whose database is away ends at its start; a cluster starts it again, and so do we.
+        // A service whose database is down ends at its start; like a cluster, the stack restarts it.
         if (attempt === RESTARTS) throw error;
         await sleep(1_000);
       }
@@ -82,20 +82,20 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
       down.add(name);
       const pids = withChildren(running.stack.processes[name]!.pid);
       await running.kill(name);
-      // Postgres' own processes notice by themselves, and a new server must not come before they are gone.
+      // Postgres' own processes end by themselves; a new server must not start before they are gone.
       while (pids.some((pid) => existsSync(`/proc/${pid}`))) await sleep(20);
-      const back = bringBack(name, downMs);
+      const back = restart(name, downMs);
       restarts.add(back);
       back.then(
         () => restarts.delete(back),
-        // It stays in the set: allUp tells.
+        // It stays in the set: allUp reports it.
         () => undefined,
       );
     },
     async roll(name) {
       down.add(name);
       await running.end(name);
-      await bringBack(name, 0);
+      await restart(name, 0);
       await sleep(FOUND_AGAIN_MS);
     },
     async allUp() {

@@ -37,7 +37,7 @@ let ours: string;
 let others: string;
 let open: string;
 
-/** HybridCustody in the networks file, and signer and account started anew with it. */
+/** Adds HybridCustody to the networks file and restarts signer and account. */
 async function configure(factory: string, filter: string): Promise<void> {
   const file = running.stack.networksFile;
   const { networks } = JSON.parse(readFileSync(file, "utf8"));
@@ -123,7 +123,7 @@ it("a filter without a list is refused by the chain: it would give a hostile fac
 }, 120_000);
 
 it("links two accounts, lets no one else touch keys, and leaves nothing behind", async () => {
-  const [child, parent, second, stranger] = [
+  const [child, parent, second, bystander] = [
     await newPerson(),
     await newPerson(),
     await newPerson(),
@@ -134,7 +134,7 @@ it("links two accounts, lets no one else touch keys, and leaves nothing behind",
   await offer(child, parent.address);
   await expect(report(child)).rejects.toEqual(notLinked);
   await expect(offer(child, parent.address)).rejects.toEqual(failing("offered or linked already"));
-  await expect(accept(stranger, child)).rejects.toEqual(failing("nothing offered by this account"));
+  await expect(accept(bystander, child)).rejects.toEqual(failing("nothing offered by this account"));
   await accept(parent, child);
   expect(await report(child)).toEqual([`0x${parent.address}`]);
   await expect(accept(parent, child)).rejects.toEqual(failing("nothing offered by this account"));

@@ -2,11 +2,11 @@ import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
 import { query, readAudit, readEvents } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";
-import type { Newcomer } from "./newcomer.ts";
-import { wrongWithNewcomer } from "./newcomer-invariants.ts";
+import type { NewDevice } from "./new-device.ts";
+import { wrongWithNewDevice } from "./new-device-invariants.ts";
 import type { Phone } from "./phone.ts";
 
-/** Once for each account; the others once for each of its devices. Sessions have as many as there are sessions. */
+/** Events that occur once per account; the others once per device, and `SESSION` once per session. */
 const ONCE = ["account.account-deployed", "auth.sign-up-completed", "signer.address-bound"];
 const PER_DEVICE = ["device.device-registered", "key.key-registered"];
 const SESSION = "auth.session-created";
@@ -19,7 +19,7 @@ interface Rest {
   unpublished: number;
 }
 
-/** What is still under way: sagas and creations that wait for a lease, approvals that wait to be settled, events that wait for NATS. */
+/** Counts unfinished work: sagas and creations with a lease, unreconciled approvals, unpublished events. */
 export async function leftToDo(stack: Stack): Promise<Rest> {
   const count = async (service: string, from: string) =>
     Number((await query<{ n: string }>(stack, service, `SELECT count(*) AS n FROM ${from}`))[0]?.n);
@@ -42,13 +42,13 @@ export async function leftToDo(stack: Stack): Promise<Rest> {
   } as Rest;
 }
 
-/** Waits until nothing is under way any more. Errors: Error that tells what never ended. */
-export async function quiet(stack: Stack, patienceMs: number): Promise<void> {
-  const end = performance.now() + patienceMs;
+/** Waits until no work is unfinished. Throws an Error that names the rest after the timeout. */
+export async function quiet(stack: Stack, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
   for (;;) {
     const rest = await leftToDo(stack);
     if (Object.values(rest).every((count) => count === 0)) return;
-    if (performance.now() > end) throw new Error(`after ${patienceMs / 1000} s still ${JSON.stringify(rest)}`);
+    if (performance.now() > end) throw new Error(`after ${timeoutMs / 1000} s still ${JSON.stringify(rest)}`);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
@@ -99,7 +99,7 @@ async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, af
 export type Books = Awaited<ReturnType<typeof readBooks>>;
 
 /** What does not hold about an account, seen from the phone that signed up. */
-function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, devicesLetIn: number): string[] {
+function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, enrolledDevices: number): string[] {
   const found: string[] = [];
   const { publicKey } = deviceKey;
   const own = <T extends { account_id: string }>(rows: readonly T[]) =>
@@ -108,7 +108,7 @@ function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, d
   if (identity.length !== 1 || identity[0]?.account_id !== accountId) found.push(`${identity.length} identities`);
   if (own(books.sagas).length !== 1) found.push(`${own(books.sagas).length} sign-ups`);
 
-  const phones = 1 + devicesLetIn;
+  const phones = 1 + enrolledDevices;
   const [keys, devices] = [own(books.keys), own(books.devices)];
   const ownKeys = keys.filter((row) => row.account_key === publicKey);
   const ownDevices = devices.filter((row) => row.public_key === publicKey);
@@ -124,55 +124,55 @@ function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, d
     found.push(`${onChain.length} accounts on chain`);
   }
 
-  const told = books.events
+  const emitted = books.events
     .map(({ subject }) => /^cs\.v1\.(\w+)\.([^.]+)\.([\w-]+)$/.exec(subject) ?? [])
     .filter(([, , about]) => about === accountId)
     .map(([, service, , event]) => `${service}.${event}`);
-  const expectTold = (event: string, times: number) => {
-    const count = told.filter((each) => each === event).length;
-    if (count !== times) found.push(`${event} is told ${count} times, not ${times}`);
+  const expectEmitted = (event: string, times: number) => {
+    const count = emitted.filter((each) => each === event).length;
+    if (count !== times) found.push(`${event} is emitted ${count} times, not ${times}`);
   };
-  for (const event of ONCE) expectTold(event, 1);
-  for (const event of PER_DEVICE) expectTold(event, phones);
-  // No transaction of ours may look like a stranger's.
-  expectTold("account.chain-alert", 0);
-  expectTold(SESSION, own(books.sessions).length);
+  for (const event of ONCE) expectEmitted(event, 1);
+  for (const event of PER_DEVICE) expectEmitted(event, phones);
+  // None of the service's own transactions may cause an alert.
+  expectEmitted("account.chain-alert", 0);
+  expectEmitted(SESSION, own(books.sessions).length);
   return found;
 }
 
 /**
- * Everything that must hold for these persons, and nobody else, having signed up after block `after`, and for these further phones of theirs having been let in. Gives what
- * does not hold, a line each; empty is good.
+ * Checks all invariants if exactly these persons signed up after block `after` and exactly these further
+ * phones were enrolled. Returns each violation as a line; an empty list is good.
  */
 export async function broken(
   stack: Stack,
   chain: ReturnType<typeof chainReader>,
   after: bigint,
   persons: readonly Phone[],
-  newcomers: readonly Newcomer[] = [],
+  newDevices: readonly NewDevice[] = [],
 ): Promise<string[]> {
   const books = await readBooks(stack, chain, after);
   const note = ({ email, accountId, story }: Phone, lines: readonly string[]) =>
     lines.map((line) => `${email}, account ${accountId}: ${line}\n    ${story.join("\n    ")}`);
   const found = [
     ...persons.flatMap((phone) => {
-      const letIn = newcomers.filter(({ host }) => host === phone).length;
-      return note(phone, wrongWithPerson(books, phone, letIn));
+      const enrolled = newDevices.filter(({ host }) => host === phone).length;
+      return note(phone, wrongWithPerson(books, phone, enrolled));
     }),
-    ...newcomers.flatMap((newcomer) => note(newcomer, wrongWithNewcomer(books, newcomer))),
+    ...newDevices.flatMap((newDevice) => note(newDevice, wrongWithNewDevice(books, newDevice))),
   ];
 
   const { events, accountsMade, identities, sagas, keys, devices, requests } = books;
   const ids = new Set(events.map(({ event }) => event.id));
-  if (ids.size !== events.length) found.push(`${events.length - ids.size} events stand twice in the stream`);
+  if (ids.size !== events.length) found.push(`${events.length - ids.size} events are twice in the stream`);
   if (accountsMade !== persons.length) found.push(`${accountsMade} accounts on chain for ${persons.length} persons`);
-  const phones = persons.length + newcomers.length;
+  const phones = persons.length + newDevices.length;
   for (const [name, rows, expected] of [
     ["identities", identities, persons.length],
     ["sign-ups", sagas, persons.length],
     ["keys", keys, phones],
     ["devices", devices, phones],
-    ["requests for approval", requests, newcomers.length],
+    ["requests for approval", requests, newDevices.length],
   ] as const) {
     if (rows.length !== expected) found.push(`${rows.length} ${name}, not ${expected}`);
   }

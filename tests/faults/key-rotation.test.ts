@@ -20,8 +20,8 @@ import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
 
 /**
- * Paymaster and creator get other keys while people sign up and send transactions. Nobody's request may be refused or go without an answer, not even for a moment, and no transaction
- * may fail.
+ * Rotates the keys of paymaster and creator while people sign up and send transactions. No request may be
+ * refused or unanswered at any moment, and no transaction may fail.
  */
 const ADD_KEYS = `transaction(publicKey: String, count: Int) {
   prepare(account: auth(AddKey) &Account) {
@@ -43,7 +43,7 @@ const REVOKE_KEYS = `transaction(count: Int) {
   }
 }`;
 const KEY_COUNT = 8;
-const PATIENCE = { timeout: 60_000 };
+const POLL_OPTIONS = { timeout: 60_000 };
 
 let stack: FaultStack;
 let access: ReturnType<typeof createAccessApi>;
@@ -61,7 +61,7 @@ afterAll(() => stack?.stop(), 60_000);
 const keystoreFile = () => join(stack.stack.stateDir, "keys/signer-keystore.json");
 const passphraseFile = () => join(stack.stack.stateDir, "keys/signer-keystore.passphrase");
 
-/** What the operator does with the vault at hand: a transaction of the service's own account, signed by one version of its key. */
+/** Sends a transaction of the service's own account as an operator does, signed by one key version. */
 async function operate(
   role: "creator" | "paymaster",
   { keyId, version }: { keyId: number; version: number },
@@ -109,7 +109,7 @@ async function newPerson(n: number): Promise<Phone> {
   return phone;
 }
 
-/** Versions of the keys with which people's transactions were paid and their accounts made, in blocks after one. */
+/** Returns the key versions that paid for people's transactions and created accounts, after a block. */
 async function keysUsed(after: bigint) {
   const used = { paymaster: new Set<string>(), creator: new Set<string>() };
   for (const { transaction } of await reader.transactions(after)) {
@@ -185,12 +185,12 @@ it("paymaster and creator change their keys and nobody is refused", { timeout: 4
   // With the new keys only, for a while.
   const { "sign-ups": signUps, transactions } = counts;
   await expect
-    .poll(() => Math.min(counts["sign-ups"] - signUps, counts.transactions - transactions), PATIENCE)
+    .poll(() => Math.min(counts["sign-ups"] - signUps, counts.transactions - transactions), POLL_OPTIONS)
     .toBeGreaterThan(2);
   done = true;
   await Promise.all(load);
   expect(failures).toEqual([]);
-  // What a phone was told other than that it is done, and asked again for.
+  // Answers to a phone other than "done", after which it retried.
   const refused = everybody.flatMap(({ story }) => story.filter((line) => !line.endsWith(": done")));
   if (refused.length > 0) console.log(`logs: ${stack.keepLogs()}`);
   expect(refused).toEqual([]);

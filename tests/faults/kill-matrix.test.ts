@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
-import { type Cell, createExecutioner } from "./executioner.ts";
 import { type EnrollmentWay, faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, type Program, programs, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
-import { beLetIn, type Newcomer, newNewcomer } from "./newcomer.ts";
-import { logIn, newPhone, type Phone, settle, signUp, tell } from "./phone.ts";
+import { type Cell, createKillScheduler } from "./kill-scheduler.ts";
+import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
+import { logIn, newPhone, type Phone, recordLine, settle, signUp } from "./phone.ts";
 import { seededRandom } from "./seed.ts";
 
 /** Fewer persons than this are on their way only when there is nothing left to die for. */
@@ -26,11 +26,11 @@ interface Part {
   publishers: readonly Program[];
 }
 
-/** In this order: who has signed up lets new phones in. */
+/** In this order: persons who have signed up enroll new phones. */
 const parts: readonly Part[] = [
   { name: "sign-up", crowd: 18, ways: ["signUp"], publishers: ["auth", "account", "device", "key", "signer"] },
   {
-    name: "letting a device in",
+    name: "enrollment",
     crowd: 18,
     ways: ["enrollmentBySignature", "enrollmentByTransaction"],
     publishers: ["auth", "account", "device", "key"],
@@ -39,7 +39,10 @@ const parts: readonly Part[] = [
 const ways = parts.flatMap((part) => part.ways);
 
 const random = seededRandom("kill matrix");
-/** At each point the program that stands there dies, at half of them one of the others as well; with FAULT_ALL each of them everywhere. */
+/**
+ * Returns the programs to kill at a point: its own, and at half of the points one other; with FAULT_ALL every
+ * program at every point.
+ */
 const victimsAt = (point: string): readonly Program[] => {
   if (process.env.FAULT_ALL) return programs;
   const others = programs.filter((program) => !point.startsWith(`${program}/`));
@@ -58,7 +61,7 @@ let stack: FaultStack;
 let chain: ReturnType<typeof chainReader>;
 let startHeight: bigint;
 const persons: Phone[] = [];
-const newcomers: Newcomer[] = [];
+const newDevices: NewDevice[] = [];
 /** Who is on the way at the moment. */
 const underWay = new Set<Phone>();
 /** Who has signed up and lets nobody in at the moment. */
@@ -82,10 +85,10 @@ async function letSomebodyIn(way: EnrollmentWay): Promise<void> {
   // Only a part of the matrix has fewer people than go their ways at once.
   while (hosts.length === 0) await signUpAndSettle();
   const host = hosts.shift()!;
-  const newcomer = newNewcomer(stack.stack, host, way, newcomers.length);
-  newcomers.push(newcomer);
-  await goWay(newcomer, async () => {
-    await beLetIn(stack.stack, newcomer);
+  const newDevice = createNewDevice(stack.stack, host, way, newDevices.length);
+  newDevices.push(newDevice);
+  await goWay(newDevice, async () => {
+    await enroll(stack.stack, newDevice);
     hosts.push(host);
   });
 }
@@ -118,7 +121,7 @@ it.each(ways)(
     stack.controller.judge = ({ point }) => void (isSettlement(point) || reached.add(point));
     await goOnce(way);
     expect(problems).toEqual([]);
-    // What nobody waits for comes in its own time: events that are published and heard.
+    // No client waits for events to be published and received, so these points come later.
     await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual(faultPointsOf(way).sort());
     await quiet(stack.stack, 20_000);
     stack.controller.judge = undefined;
@@ -131,30 +134,30 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
 
   beforeAll(async () => {
     const started = performance.now();
-    const before = { persons: persons.length, newcomers: newcomers.length };
-    const told = (line: string) => {
-      for (const phone of underWay) tell(phone, `-- ${line}`);
+    const before = { persons: persons.length, newDevices: newDevices.length };
+    const log = (line: string) => {
+      for (const phone of underWay) recordLine(phone, `-- ${line}`);
     };
     const emails = () => [...underWay].map(({ email }) => email);
-    const executioner = createExecutioner(stack, cells, part.publishers, random, told, emails);
-    stack.controller.judge = executioner.judge;
+    const killScheduler = createKillScheduler(stack, cells, part.publishers, random, log, emails);
+    stack.controller.judge = killScheduler.judge;
     const one = async (number: number) => {
-      while (executioner.open() > 0 && performance.now() - started < LIMIT_MS) {
-        if (number < CROWD_AT_LEAST + executioner.open()) await goOnce(random.pick(part.ways));
+      while (killScheduler.open() > 0 && performance.now() - started < LIMIT_MS) {
+        if (number < CROWD_AT_LEAST + killScheduler.open()) await goOnce(random.pick(part.ways));
         else await sleep(100);
       }
     };
     await Promise.all(Array.from({ length: part.crowd }, (_, number) => one(number)));
-    await executioner.stop();
+    await killScheduler.stop();
     stack.controller.judge = undefined;
     await stack.allUp();
     await quiet(stack.stack, 60_000).catch((error: Error) => problems.push(error.message));
-    for (const line of await broken(stack.stack, chain, startHeight, persons, newcomers)) wrong.add(line);
+    for (const line of await broken(stack.stack, chain, startHeight, persons, newDevices)) wrong.add(line);
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
-    const people = persons.length - before.persons + newcomers.length - before.newcomers;
+    const people = persons.length - before.persons + newDevices.length - before.newDevices;
     const had = cells.filter((cell) => cell.killed).length;
     console.log(
-      `kill matrix, ${part.name}: ${had} of ${cells.length} cells in ${executioner.kills()} kills, ${people} phones, ${seconds} s`,
+      `kill matrix, ${part.name}: ${had} of ${cells.length} cells in ${killScheduler.kills()} kills, ${people} phones, ${seconds} s`,
     );
   }, LIMIT_MS + 180_000);
 
@@ -169,6 +172,6 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
 
 it("everybody has one account, each phone one key, one device and one chain of events, and every signature its record", async () => {
   problems.push(...stack.died().map((name) => `${name} died by itself`));
-  problems.push(...(await broken(stack.stack, chain, startHeight, persons, newcomers)));
+  problems.push(...(await broken(stack.stack, chain, startHeight, persons, newDevices)));
   expect(problems).toEqual([]);
 }, 60_000);

@@ -10,7 +10,7 @@ import {
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { expect } from "vitest";
 
-/** Somebody with a phone who does not give up: asks again, at the other gateway, until there is an answer that is final. */
+/** A person with a phone that retries, at the other gateway, until an answer is final. */
 export interface Phone {
   email: string;
   deviceKey: NodeDeviceKey;
@@ -20,8 +20,8 @@ export interface Phone {
   story: string[];
 }
 
-/** How long somebody keeps trying one thing: longer than any lease, restart and wait for the chain together. */
-export const PATIENCE_MS = 120_000;
+/** How long a phone retries one call: longer than any lease, restart and wait for the chain together. */
+export const RETRY_TIMEOUT_MS = 120_000;
 export const AGAIN_MS = 250;
 
 export function newPhone(stack: Stack, first: number): Phone {
@@ -40,16 +40,16 @@ export function newPhone(stack: Stack, first: number): Phone {
   return { email: `fault-${randomUUID()}@example.com`, deviceKey, client, accountId: "", story: [] };
 }
 
-/** Repeats `work` until it answers, or is refused for good. */
+/** Repeats `work` until it succeeds or is refused with an error that is not retryable. */
 export async function persist<T>(phone: Phone, what: string, work: () => Promise<T>): Promise<T> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     try {
       const result = await work();
-      tell(phone, `${what}: done`);
+      recordLine(phone, `${what}: done`);
       return result;
     } catch (error) {
-      tell(phone, `${what}: ${describe(error)}`);
+      recordLine(phone, `${what}: ${describe(error)}`);
       const again = !(error instanceof ProblemError) || error.status >= 500 || error.status === 429;
       if (!again || performance.now() > end) throw error;
     }
@@ -64,7 +64,8 @@ function describe(error: unknown): string {
     : "?";
 }
 
-export function tell(phone: Phone, line: string): void {
+/** Adds a line with the time to the phone's story. */
+export function recordLine(phone: Phone, line: string): void {
   phone.story.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
 }
 
@@ -75,7 +76,7 @@ export async function logIn(stack: Stack, phone: Phone): Promise<Login> {
   return { method: "id_token_channel", token: idToken, nonce: code.nonce };
 }
 
-/** Signs up as a real client does: the same request again, and a challenge where the account is there already. */
+/** Signs up as a real client does: repeats the request, and signs in by challenge if the account exists. */
 export async function signUp(stack: Stack, phone: Phone, login: Login, withIdempotencyKey: boolean): Promise<void> {
   const { chainName } = stack.chains[0]!;
   const request = { login, chainName, ...(withIdempotencyKey ? { idempotencyKey: randomUUID() } : {}) };
@@ -89,10 +90,10 @@ export async function signUp(stack: Stack, phone: Phone, login: Login, withIdemp
   }
 }
 
-/** Waits until the person has what a sign-up promises: both addresses, one device, one key. */
+/** Waits until the person has both addresses, one device and one key. */
 export async function settle(phone: Phone): Promise<void> {
   const { client } = phone;
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     const { id, addresses } = await persist(phone, "me", () => client.me());
     expect(id).toBe(phone.accountId);
@@ -109,7 +110,7 @@ export async function transact(stack: Stack, phone: Phone): Promise<string> {
   const [{ chainName, accessNode, paymaster }] = stack.chains as [(typeof stack.chains)[number]];
   const network = { chainName, accessNode, paymaster };
   const cadence = "transaction { prepare(account: &Account) {} }";
-  // A transaction that was submitted and not heard of is not sent again: the next attempt has its own sequence number.
+  // A submitted transaction without an answer is not sent again: the next one has a new sequence number.
   const { id } = await persist(phone, "transaction", () => sendTransaction(phone.client, { network, cadence }));
   return id;
 }

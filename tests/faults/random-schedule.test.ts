@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, programs, replicasOf, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
-import { logIn, newPhone, type Phone, persist, settle, signUp, tell, transact } from "./phone.ts";
+import { logIn, newPhone, type Phone, persist, recordLine, settle, signUp, transact } from "./phone.ts";
 import { seededRandom } from "./seed.ts";
 
 const PERSONS = 20;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await stack?.stop();
 }, 60_000);
 
-/** What may be done to what. The emulator's state does not outlive a kill for certain, so it is only stopped. */
+/** The faults of each process. The emulator may lose state when it is killed, so it is only stopped. */
 const targets: { name: string; kill: boolean; stopMs: number }[] = [
   ...programs.flatMap(replicasOf).map((name) => ({ name, kill: true, stopMs: 3_000 })),
   // Longer than the lease of a creation: its owner wakes up when another has gone on with it.
@@ -46,7 +46,7 @@ async function faults(until: number): Promise<number> {
   const frozen = new Set<string>();
   let count = 0;
   const everybody = (line: string) => {
-    for (const phone of persons) tell(phone, `-- ${line}`);
+    for (const phone of persons) recordLine(phone, `-- ${line}`);
   };
   while (performance.now() < until) {
     const { name, kill, stopMs } = random.pick(targets);
@@ -75,7 +75,7 @@ async function faults(until: number): Promise<number> {
   return count;
 }
 
-/** Signs up, then signs in and sends transactions, again and again until the time is over, and once more after it. */
+/** Signs up, then signs in and sends transactions repeatedly until the time is over, and once after it. */
 async function live(phone: Phone, until: number): Promise<void> {
   const { chainName } = stack.stack.chains[0]!;
   await sleep(random.below(FAULTS_MS / 2));
@@ -93,7 +93,7 @@ async function live(phone: Phone, until: number): Promise<void> {
 }
 
 it(
-  "whatever dies and stalls, nothing is lost and nothing is there twice",
+  "with random kills and stalls, nothing is lost and nothing is done twice",
   async () => {
     const started = performance.now();
     const until = started + FAULTS_MS;

@@ -8,7 +8,7 @@ import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
 import { logIn, newPhone, type Phone, settle, signUp } from "./phone.ts";
 
-/** Two of every program and nothing broken: what one of them counts, grants and ends must hold at the other. */
+/** Two healthy replicas of every program: what one of them counts, grants and ends must hold at the other. */
 const CHALLENGES_PER_MINUTE = 40;
 const SIGNATURES_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
@@ -90,9 +90,9 @@ it("five wrong answers end a challenge, wherever they are given", async () => {
   const { phone, login } = await newPerson();
   const clients = atBoth(phone);
   const challenge = await clients[0].requestChallenge({ login, chainName: chainName() });
-  const strangers = clients.flatMap(() => atBoth(newPhone(stack.stack, 0)));
+  const otherPhones = clients.flatMap(() => atBoth(newPhone(stack.stack, 0)));
   const wrong = await outcomes(
-    [...strangers, ...strangers].map(async (client) => void (await client.respondChallenge(challenge))),
+    [...otherPhones, ...otherPhones].map(async (client) => void (await client.respondChallenge(challenge))),
   );
   expect(countOf(wrong, "InvalidSignature")).toBe(5);
   expect(await outcomes([clients[1].respondChallenge(challenge)])).toEqual(["UnknownChallenge"]);

@@ -11,15 +11,16 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
 import { query, readAudit } from "./books.ts";
 import { chainReader, signedMessages } from "./chain-reader.ts";
-import { type Cell, createExecutioner } from "./executioner.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, type Program, startFaultStack } from "./fault-stack.ts";
-import { AGAIN_MS, logIn, type Phone, persist, tell } from "./phone.ts";
+import { type Cell, createKillScheduler } from "./kill-scheduler.ts";
+import { AGAIN_MS, logIn, type Phone, persist, recordLine } from "./phone.ts";
 import { seededRandom } from "./seed.ts";
 import { serverKeys } from "./server-keys.ts";
 
 /**
- * Accounts get other server keys while they sign: with two replicas of everything and nobody refused, and with account and signer killed at every place of the way.
+ * Rotates accounts' server keys while they sign: with two replicas of every program and no refusals, and with
+ * account and signer killed at every fault point.
  * What the chain refuses because the rotation overtook it, the client sends again.
  */
 const TOGETHER = 4;
@@ -44,8 +45,11 @@ function wantedVersion(): Promise<number> {
   return raising;
 }
 
-/** Whoever holds the account service's certificate tells the signer something else than the chain shows: signatures are of no use until the next look at rotations, which puts it right. */
-async function mended(person: Phone, version: number): Promise<void> {
+/**
+ * A holder of the account service's certificate gives the signer a key that is not the chain's: signatures
+ * are invalid until the next look at rotations, which repairs the binding.
+ */
+async function expectBindingRepaired(person: Phone, version: number): Promise<void> {
   const asAccount = createRpcClient(ServerKeysService, {
     address: stack.stack.processes.signer!.grpc!,
     tls: loadTls(tlsFiles(stack.stack.stateDir, "account")),
@@ -54,9 +58,9 @@ async function mended(person: Phone, version: number): Promise<void> {
   });
   const { accountId } = person;
   const { chainName } = tools.network;
-  const tell = (serverKeyIndex: number, serverKeyVersion: number) =>
+  const rotateBinding = (serverKeyIndex: number, serverKeyVersion: number) =>
     asAccount.rotateBinding({ accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion: 0 });
-  const signedBy = await tools.asker(person);
+  const signedBy = await tools.signatureRequester(person);
   const right = await signedBy();
   try {
     const wrong = [
@@ -66,13 +70,13 @@ async function mended(person: Phone, version: number): Promise<void> {
       [9, version - 1],
     ] as const;
     for (const [index, of] of wrong)
-      await expect(tell(index, of)).rejects.toMatchObject({ metadata: { reason: "BindingConflict" } });
-    // What is told late takes nothing back.
-    await tell(0, 1);
+      await expect(rotateBinding(index, of)).rejects.toMatchObject({ metadata: { reason: "BindingConflict" } });
+    // A late report of an older version changes nothing.
+    await rotateBinding(0, 1);
     expect(await signedBy()).toBe(right);
-    await tell(9, version);
+    await rotateBinding(9, version);
     await expect.poll(signedBy, { timeout: 20_000 }).toBe(9);
-    expect(await persist(person, "mend", () => person.client.serverKeyRotations())).toEqual([]);
+    expect(await persist(person, "repair", () => person.client.serverKeyRotations())).toEqual([]);
     await expect.poll(signedBy, { timeout: 20_000 }).toBe(right);
   } finally {
     asAccount.close();
@@ -99,11 +103,11 @@ it("a server key changes while its account signs: nobody is refused, and recover
   let done = false;
   const answers: string[] = [];
   const askAll = async () => {
-    const ask = await tools.asker(person);
+    const ask = await tools.signatureRequester(person);
     while (!done) {
       await ask().then(
         (by) => answers.push(`key ${by}`),
-        // A signer that was just started again may be out of the gateway's reach for a moment: that refuses nothing.
+        // The gateway may not reach a restarted signer for a moment: that is not a refusal.
         (error: unknown) => isUnanswered(error) || answers.push((error as Error).message),
       );
       await sleep(30);
@@ -155,25 +159,25 @@ it("a server key changes while its account signs: nobody is refused, and recover
   expect(await person.client.serverKeyRotations()).toEqual([]);
   const theft = other.client.submitServerKeyRotation({ ...rotation!, signature });
   await expect(theft).rejects.toMatchObject({ error: "InvalidSignature" });
-  // The rotation is the account service's to ask for, whatever it rotates.
+  // Only the account service may request a rotation, of any key.
   for (const each of (await other.client.serverKeyRotations()).map(({ message }) => message)) {
     expect(decodeMessage(hexToBytes(each)).authorizers).toEqual([await addressOf(other)]);
     const direct = other.client.signTransaction(each, chainName);
     await expect(direct).rejects.toMatchObject({ reason: "BadTemplateArguments" });
   }
 
-  await mended(person, version);
+  await expectBindingRepaired(person, version);
 
   // Who comes now has the new version from the beginning.
-  const newcomer = await newPerson(2);
-  expect(await serverKeysOf(newcomer)).toMatchObject([{ publicKey: await derived(newcomer, version), revoked: false }]);
-  expect(await newcomer.client.serverKeyRotations()).toEqual([]);
-  await send(newcomer);
+  const newPhone = await newPerson(2);
+  expect(await serverKeysOf(newPhone)).toMatchObject([{ publicKey: await derived(newPhone, version), revoked: false }]);
+  expect(await newPhone.client.serverKeyRotations()).toEqual([]);
+  await send(newPhone);
 
   const listed = (await person.client.keys()).map(({ type, keyIndex }) => `${type} ${keyIndex}`);
   expect(listed.sort()).toEqual(["recover-key 2", "user-key 1"]);
   await send(other);
-  // Recovery: the key from the backup lets a new device in, together with the new server key.
+  // Recovery: the key from the backup enrolls a new device, together with the new server key.
   const recovery = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey: backup });
   await recovery.signIn({ login: await logIn(stack.stack, person), chainName });
   const device = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey: generateDeviceKey() });
@@ -193,7 +197,7 @@ it("a server key changes while its account signs: nobody is refused, and recover
 });
 
 const random = seededRandom("rotation of server keys");
-/** At each place the program that stands there dies, at a third of them the other one as well; with FAULT_ALL both everywhere. */
+/** Kills the point's own program, at a third of the points also the other; with FAULT_ALL always both. */
 const cells: Cell[] = faultPointsOf("rotateServerKey").flatMap((point): Cell[] => {
   const [own, other] = (point.startsWith("signer/") ? ["signer", "account"] : ["account", "signer"]) as [
     Program,
@@ -204,9 +208,9 @@ const cells: Cell[] = faultPointsOf("rotateServerKey").flatMap((point): Cell[] =
 });
 const LIMIT_MS = 150_000;
 
-/** Rotates while it asks for signatures all the time; gives the keys that signed. Whoever is refused for good ends the test. */
+/** Rotates while it requests signatures; returns the keys that signed. Throws on a final refusal. */
 async function rotateUnderLoad(phone: Phone, version: number): Promise<Set<number>> {
-  const ask = await persist(phone, "account", () => tools.asker(phone));
+  const ask = await persist(phone, "account", () => tools.signatureRequester(phone));
   const signedBy = new Set<number>();
   let done = false;
   const asking = (async () => {
@@ -219,7 +223,7 @@ async function rotateUnderLoad(phone: Phone, version: number): Promise<Set<numbe
   return signedBy;
 }
 
-/** What stands on the chain without a record that verifies, of these accounts' server keys. */
+/** Returns signatures of these accounts' server keys on the chain without a valid audit record. */
 async function unrecorded(addresses: ReadonlySet<string>, after: bigint): Promise<string[]> {
   const audit = await readAudit(stack.stack);
   const broken = audit.map(({ head, records }) => verifyChain(records, head)).filter((wrong) => wrong !== "");
@@ -235,15 +239,15 @@ async function unrecorded(addresses: ReadonlySet<string>, after: bigint): Promis
   return [...broken, ...missing];
 }
 
-it("account and signer are killed at every place of a rotation: it is done once and whole", {
+it("account and signer are killed at every fault point of a rotation: it is done once and completely", {
   timeout: LIMIT_MS + 120_000,
 }, async () => {
   let version = await wantedVersion();
   const after = await chainReader(tools.network.accessNode).height();
   const started = performance.now();
   const signedBy = new Set<number>();
-  const told = (line: string) => crowd.forEach((phone) => void tell(phone, `-- ${line}`));
-  const executioner = createExecutioner(stack, cells, [], random, told);
+  const log = (line: string) => crowd.forEach((phone) => void recordLine(phone, `-- ${line}`));
+  const killScheduler = createKillScheduler(stack, cells, [], random, log);
   const open = async () =>
     (
       await query<{ n: number }>(
@@ -254,7 +258,7 @@ it("account and signer are killed at every place of a rotation: it is done once 
     )[0]!.n;
   const rotateAll = async () => {
     for (let n = 0; n < crowd.length; n += TOGETHER) {
-      stack.controller.judge = executioner.judge;
+      stack.controller.judge = killScheduler.judge;
       const people = crowd.slice(n, n + TOGETHER);
       const keys = await Promise.all(people.map((phone) => rotateUnderLoad(phone, version)));
       for (const key of keys.flatMap((used) => [...used])) signedBy.add(key);
@@ -265,16 +269,16 @@ it("account and signer are killed at every place of a rotation: it is done once 
     }
   };
   await rotateAll();
-  // Whatever nobody came to is had with yet another version.
-  while (executioner.open() > 0 && performance.now() - started < LIMIT_MS) {
+  // Points that were not reached are tried with one more version.
+  while (killScheduler.open() > 0 && performance.now() - started < LIMIT_MS) {
     version = await tools.wantNextVersion();
     await rotateAll();
   }
-  await executioner.stop();
+  await killScheduler.stop();
   await stack.allUp();
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   console.log(
-    `rotation: ${cells.length} cells in ${executioner.kills()} kills, ${crowd.length} accounts to version ${version}, ${seconds} s`,
+    `rotation: ${cells.length} cells in ${killScheduler.kills()} kills, ${crowd.length} accounts to version ${version}, ${seconds} s`,
   );
   expect(cells.filter(({ killed }) => killed === undefined)).toEqual([]);
   expect(signedBy.size).toBe(version);

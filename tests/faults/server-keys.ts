@@ -9,7 +9,7 @@ import { bytesToHex } from "@countersign/keys";
 import { expect } from "vitest";
 import { createKeystoreVault, readKeystore, type Vault } from "../../services/signer/src/vault/index.ts";
 import { type FaultStack, type Program, replicasOf } from "./fault-stack.ts";
-import { AGAIN_MS, logIn, newPhone, PATIENCE_MS, type Phone, persist, settle, signUp } from "./phone.ts";
+import { AGAIN_MS, logIn, newPhone, type Phone, persist, RETRY_TIMEOUT_MS, settle, signUp } from "./phone.ts";
 
 const NOTHING = "transaction { prepare(account: &Account) {} }";
 
@@ -77,8 +77,11 @@ export function serverKeys(stack: FaultStack) {
   /** Sends a transaction that the server key signs, too. */
   const send = (phone: Phone) => sendTransaction(phone.client, { network, cadence: NOTHING });
 
-  /** Asks the signer for a signature, and for nothing else; gives the index of the key that made it. The proposal key is the phone's, and its number of no use. */
-  async function asker(phone: Phone): Promise<() => Promise<number>> {
+  /**
+   * Returns a function that requests a signature and returns the index of the key that made it. The proposal
+   * key is the phone's, with a sequence number that no transaction can use.
+   */
+  async function signatureRequester(phone: Phone): Promise<() => Promise<number>> {
     const address = await addressOf(phone);
     const keys = await access.accountKeys(address);
     const { index: keyId } = keys.find((key) => key.publicKey === phone.deviceKey.publicKey)!;
@@ -95,10 +98,10 @@ export function serverKeys(stack: FaultStack) {
     return async () => (await phone.client.signTransaction(bytesToHex(payload), chainName)).keyId;
   }
 
-  /** Rotates as a client does that is told of failures: looks again, until there is nothing left to sign and the chain shows the version. */
+  /** Rotates as a client does: retries until nothing is left to sign and the chain has the version. */
   async function rotateTo(phone: Phone, version: number): Promise<void> {
     const wanted = await derived(phone, version);
-    const end = performance.now() + PATIENCE_MS;
+    const end = performance.now() + RETRY_TIMEOUT_MS;
     for (;;) {
       await persist(phone, "rotation", async () => {
         await rotateServerKeys(phone.client, { networks: [network] }).catch((error: unknown) => {
@@ -114,5 +117,5 @@ export function serverKeys(stack: FaultStack) {
     }
   }
 
-  return { network, wantNextVersion, newPerson, addressOf, serverKeysOf, derived, send, asker, rotateTo };
+  return { network, wantNextVersion, newPerson, addressOf, serverKeysOf, derived, send, signatureRequester, rotateTo };
 }

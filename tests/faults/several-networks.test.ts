@@ -61,9 +61,9 @@ it("an identity has one account, with addresses on every network that it asked f
   const onFirst = await persist(phone, "me", () => client.me());
   expect(new Set(onFirst.addresses.map(({ chainName }) => chainName))).toEqual(new Set([first]));
 
-  const stranger = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey });
+  const withoutAccount = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey });
   const login = await logIn(stack.stack, phone);
-  const withoutSession = persist(phone, "sign up", () => stranger.signUp({ login, chainName: second }));
+  const withoutSession = persist(phone, "sign up", () => withoutAccount.signUp({ login, chainName: second }));
   await expect(withoutSession).rejects.toMatchObject({ status: 409, error: "AccountExists" });
   const unknown = persist(phone, "sign up", () => client.signUp({ login, chainName: "flow-nowhere" }));
   await expect(unknown).rejects.toMatchObject({ status: 400, error: "UnknownChain" });

@@ -40,7 +40,7 @@ beforeAll(async () => {
 beforeEach(() => expect(proxied.died()).toEqual([]));
 afterAll(() => proxied?.stop());
 
-const newcomer = (): Promise<Person> => newPerson(proxied.stack);
+const createPerson = (): Promise<Person> => newPerson(proxied.stack);
 
 /** In the end everything about these people is there once. */
 async function exactlyOnce(...people: Person[]): Promise<void> {
@@ -49,7 +49,7 @@ async function exactlyOnce(...people: Person[]): Promise<void> {
   }
 }
 
-/** Stops a process where it stands for `ms`, as a machine that stalls would; `work` begins meanwhile. */
+/** Suspends a process for `ms`, as a stalled machine would; `work` begins meanwhile. */
 async function frozen<T>(name: string, ms: number, work: () => Promise<T>): Promise<T> {
   const { pid } = proxied.stack.processes[name]!;
   process.kill(pid, "SIGSTOP");
@@ -81,14 +81,14 @@ describe("NATS", () => {
   }
 
   it("stands still for 5 s: nobody waits for it, and each event arrives once", async () => {
-    const person = await newcomer();
+    const person = await createPerson();
     const back = frozen("nats", 5_000, async () => undefined);
     await worksWithout(person, back);
     await exactlyOnce(person);
   });
 
   it("is out of reach for 5 s: nobody waits for it, and each event arrives once", async () => {
-    const person = await newcomer();
+    const person = await createPerson();
     const hops = proxied.network.tcpsTo("nats");
     for (const hop of hops) hop.drop();
     const back = sleep(5_000).then(() => {
@@ -102,7 +102,7 @@ describe("NATS", () => {
 describe("Postgres", () => {
   it.each(MIDDLE)("is lost to %s for a second (%s→%s, %s): 503, and nothing half-done", async (...middle) => {
     const [service, ...call] = middle;
-    const person = await newcomer();
+    const person = await createPerson();
     const hop = proxied.network.tcp(service, "postgres");
     let lost = false;
     proxied.network.when(...call, () => {
@@ -117,7 +117,7 @@ describe("Postgres", () => {
   });
 
   it("cuts every service's connections at once, in the middle of things", async () => {
-    const people = await Promise.all(Array.from({ length: 4 }, newcomer));
+    const people = await Promise.all(Array.from({ length: 4 }, createPerson));
     proxied.network.when("auth", "key", "key.v1.Keys/RegisterKey", () => {
       for (const hop of proxied.network.tcpsTo("postgres")) {
         hop.drop();
@@ -130,7 +130,7 @@ describe("Postgres", () => {
   });
 
   it("is gone without a word, for all services at once: each answers 503 in time, and goes on over new connections", async () => {
-    const person = await newcomer();
+    const person = await createPerson();
     await signUp(person);
     await send(person, await deployed(person));
     const [message] = person.signed as [string];
@@ -138,7 +138,7 @@ describe("Postgres", () => {
       expect((await askDatabaseOf(service, person, message)).status, service).toBeLessThan(500);
     const hops = services.map((service) => proxied.network.tcp(service, "postgres"));
     for (const hop of hops) hop.mute();
-    // So many that no pool has a connection left, and for so long that every listener has looked whether Postgres is there.
+    // So many that no pool has a free connection, and so long that every listener has checked its connection.
     const looked = sleep(12_000);
     const asked = services.flatMap((service) =>
       Array.from({ length: 8 }, () => askDatabaseOf(service, person, message)),
@@ -157,13 +157,13 @@ describe("Postgres", () => {
       ),
     );
     for (const failure of failures(person)) expect(failure).toMatch(/ 50[34]$|^\/account\/v1\/parent 409$/);
-    const other = await newcomer();
+    const other = await createPerson();
     await journey(other);
     await exactlyOnce(person, other);
   });
 
   it("stalls for 4 s, for all services at once", async () => {
-    const people = await Promise.all(Array.from({ length: 3 }, newcomer));
+    const people = await Promise.all(Array.from({ length: 3 }, createPerson));
     const hops = proxied.network.tcpsTo("postgres");
     proxied.network.when("account", "signer", CREATION, () => {
       for (const hop of hops) hop.stall();
@@ -187,7 +187,7 @@ describe("the chain node", () => {
   let early: Person;
 
   it("answers nothing: the sign-up is answered in time, without addresses", async () => {
-    const person = await newcomer();
+    const person = await createPerson();
     early = person;
     node().stall();
     const started = performance.now();
@@ -203,7 +203,7 @@ describe("the chain node", () => {
   });
 
   it("takes 2 s for each answer: the sign-up waits, and deploys once", async () => {
-    const people = await Promise.all([newcomer(), newcomer()]);
+    const people = await Promise.all([createPerson(), createPerson()]);
     node().delay(900, 200);
     const started = performance.now();
     try {
@@ -218,7 +218,7 @@ describe("the chain node", () => {
   });
 
   it("breaks its answers off for 2 s, also the one to the submission", async () => {
-    const people = await Promise.all([newcomer(), newcomer()]);
+    const people = await Promise.all([createPerson(), createPerson()]);
     proxied.network.when("account", "signer", CREATION, () => {
       node().cutAfter(20);
       setTimeout(node().pass, 2_000);
@@ -228,7 +228,7 @@ describe("the chain node", () => {
   });
 
   it("is out of reach for 3 s", async () => {
-    const person = await newcomer();
+    const person = await createPerson();
     node().drop();
     setTimeout(node().pass, 3_000);
     await journey(person);
@@ -245,13 +245,13 @@ describe("the chain node", () => {
 
 describe("the services", () => {
   it.each(["signer", "account", "key", "device", "auth"])("%s stands still for 3.5 s", async (name) => {
-    const person = await newcomer();
+    const person = await createPerson();
     await frozen(name, 3_500, () => journey(person));
     await exactlyOnce(person);
   });
 
   it("lose their connections to each other again and again, with all that is on its way", async () => {
-    const people = await Promise.all(Array.from({ length: 12 }, newcomer));
+    const people = await Promise.all(Array.from({ length: 12 }, createPerson));
     const random = seededRandom(SEED);
     const walking = Promise.all(people.map((person) => journey(person)));
     for (let i = 0; i < 12; i++) {
@@ -269,8 +269,8 @@ describe("the services", () => {
     held.push(...people.flatMap(({ signed }) => signed));
   });
 
-  it("lose all their connections to each other in the middle of sign-ups; ended sessions are heard of afterwards", async () => {
-    const people = await Promise.all(Array.from({ length: 4 }, newcomer));
+  it("lose all their connections to each other in the middle of sign-ups; ended sessions are received afterwards", async () => {
+    const people = await Promise.all(Array.from({ length: 4 }, createPerson));
     proxied.network.when("account", "signer", CREATION, () => {
       for (const proxy of proxied.network.rpcs()) proxy.sever();
     });
@@ -288,7 +288,7 @@ describe("the services", () => {
 
 describe("afterwards", () => {
   it("the stack is whole", async () => {
-    const person = await newcomer();
+    const person = await createPerson();
     await journey(person);
     await exactlyOnce(person);
     expect(failures(person)).toEqual([]);

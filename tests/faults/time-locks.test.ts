@@ -18,14 +18,14 @@ beforeAll(async () => {
 afterAll(() => stack?.stop(), 60_000);
 
 /** Somebody who wants a recovery key. */
-interface Asker {
+interface Requester {
   phone: Phone;
   change: KeyChange;
-  /** When it may be had, as often as it was told. */
-  told: Set<string>;
+  /** The distinct times at which the answers said that the signature is available. */
+  availableTimes: Set<string>;
 }
 
-async function newAsker(): Promise<Asker> {
+async function newRequester(): Promise<Requester> {
   const phone = newPhone(stack.stack, 0);
   await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
   await settle(phone);
@@ -37,27 +37,27 @@ async function newAsker(): Promise<Asker> {
   return {
     phone,
     change: { template: "add-recovery-key", serverKey, newKey: { publicKey, algorithm } },
-    told: new Set(),
+    availableTimes: new Set(),
   };
 }
 
 /** Asks until there is an answer: the signatures, or when to ask again. */
-async function ask({ phone, change, told }: Asker): Promise<"signed" | "waits"> {
+async function ask({ phone, change, availableTimes }: Requester): Promise<"signed" | "waits"> {
   try {
     await persist(phone, "ask", () => signedKeyChange(stack.stack, phone.client, change, 0n));
     return "signed";
   } catch (error) {
     const { error: code, availableAt } = error as ProblemError;
     if (code !== "TimeLockRequired") throw error;
-    told.add(String(availableAt));
+    availableTimes.add(String(availableAt));
     return "waits";
   }
 }
 
-const signedInTheEnd = (asker: Asker) =>
-  expect.poll(() => ask(asker), { timeout: 20_000, interval: 300 }).toBe("signed");
+const signedInTheEnd = (requester: Requester) =>
+  expect.poll(() => ask(requester), { timeout: 20_000, interval: 300 }).toBe("signed");
 
-const locksOf = ({ phone: { accountId } }: Asker) =>
+const locksOf = ({ phone: { accountId } }: Requester) =>
   query<{ available_at: Date }>(
     stack.stack,
     "signer",
@@ -65,24 +65,24 @@ const locksOf = ({ phone: { accountId } }: Asker) =>
   );
 
 /** One time lock, with one event and always the same end, and its key is known as a recovery key. */
-async function expectOneTimeLock(asker: Asker): Promise<void> {
-  const { accountId } = asker.phone;
-  const locks = await locksOf(asker);
+async function expectOneTimeLock(requester: Requester): Promise<void> {
+  const { accountId } = requester.phone;
+  const locks = await locksOf(requester);
   expect(locks).toHaveLength(1);
-  expect([...asker.told]).toEqual([locks[0]!.available_at.toISOString()]);
+  expect([...requester.availableTimes]).toEqual([locks[0]!.available_at.toISOString()]);
   const keys = await query<{ public_key: string }>(
     stack.stack,
     "signer",
     `SELECT public_key FROM recovery_key WHERE account_id = '${accountId}'`,
   );
-  expect(keys).toEqual([{ public_key: (asker.change as { newKey: { publicKey: string } }).newKey.publicKey }]);
+  expect(keys).toEqual([{ public_key: (requester.change as { newKey: { publicKey: string } }).newKey.publicKey }]);
   const started = async () =>
     (await readEvents(stack.stack)).filter(({ event }) => event.accountId === accountId && event.timeLockStarted)
       .length;
   await expect.poll(started, { timeout: 20_000 }).toBe(1);
 }
 
-/** Places that only a repeated request reaches: its first request was made before, so that all time locks end at once. */
+/** Points that only a repeated request reaches. The first one was made before, so all locks end together. */
 const AFTER_THE_DELAY = new Set(
   ["recovery key remembered", "signature made", "audit committed"].map((at) => `signer/${at}`),
 );
@@ -90,27 +90,27 @@ const AFTER_THE_DELAY = new Set(
 describe("a time lock starts, and the signer is killed", () => {
   const points = faultPointsOf("timeLock");
   /** One for each test, all made before: those who come at once share creations. */
-  let everybody: Asker[];
+  let everybody: Requester[];
   beforeAll(async () => {
-    everybody = await Promise.all(Array.from({ length: 1 + points.length }, newAsker));
+    everybody = await Promise.all(Array.from({ length: 1 + points.length }, newRequester));
     const waitAlready = everybody.slice(1).filter((_, i) => AFTER_THE_DELAY.has(points[i]!));
     expect(await Promise.all(waitAlready.map(ask))).toEqual(waitAlready.map(() => "waits"));
     await quiet(stack.stack, 20_000);
   }, 120_000);
 
   it("without a kill every fault point is passed, so that the list is complete", async () => {
-    const asker = everybody.shift()!;
+    const requester = everybody.shift()!;
     const reached = new Set<string>();
     stack.controller.judge = ({ point }) => void (isSettlement(point) || reached.add(point));
-    expect(await ask(asker)).toBe("waits");
-    await signedInTheEnd(asker);
+    expect(await ask(requester)).toBe("waits");
+    await signedInTheEnd(requester);
     await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual([...points].sort());
     stack.controller.judge = undefined;
-    await expectOneTimeLock(asker);
+    await expectOneTimeLock(requester);
   });
 
   it.each(points)("at %s: asked again there is one time lock, with the same end", async (point) => {
-    const asker = everybody.shift()!;
+    const requester = everybody.shift()!;
     const standing = Promise.withResolvers<string>();
     stack.controller.judge = (reached) => {
       if (reached.point !== point) return;
@@ -119,14 +119,14 @@ describe("a time lock starts, and the signer is killed", () => {
       standing.resolve(found);
       return new Promise<void>(() => undefined);
     };
-    const asked = ask(asker).then(() => signedInTheEnd(asker));
+    const asked = ask(requester).then(() => signedInTheEnd(requester));
     const victim = await standing.promise;
     stack.controller.judge = undefined;
-    if (point === "signer/delay before commit") expect(await locksOf(asker)).toEqual([]);
-    if (point === "signer/delay started") expect(await locksOf(asker)).toHaveLength(1);
+    if (point === "signer/delay before commit") expect(await locksOf(requester)).toEqual([]);
+    if (point === "signer/delay started") expect(await locksOf(requester)).toHaveLength(1);
     await stack.bounce(victim);
     await asked;
     await stack.allUp();
-    await expectOneTimeLock(asker);
+    await expectOneTimeLock(requester);
   });
 });

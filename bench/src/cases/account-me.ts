@@ -4,7 +4,7 @@ import { closedLoop, type Operation } from "../load.ts";
 import { withCpu } from "../processes.ts";
 import type { Case } from "./case.ts";
 
-/** GET /account/v1/me with a session's token, beside express that answers a constant. */
+/** Measures GET /account/v1/me with a session's token; the floor is express that answers a constant. */
 export const accountMe: Case = async (bench) => {
   const { stack, connections, residents } = bench;
   const users = (baseUrl: string): Operation[] =>

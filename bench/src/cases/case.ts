@@ -2,7 +2,7 @@ import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import type { Measured } from "../load.ts";
 import type { createLogins, Resident } from "../people.ts";
 
-/** What a case gets. */
+/** The parameters of a case. */
 export interface Bench {
   stack: Stack;
   seconds: number;
@@ -17,15 +17,15 @@ export interface Bench {
 export interface Row {
   name: string;
   measured: Measured;
-  /** The row that this one is compared with. */
+  /** Name of the row that this one is compared with. */
   floor?: string;
-  /** The least share of the floor that we mean to reach. */
+  /** Goal: at least this share of the floor. */
   goal?: number;
-  /** The least operations per second that we mean to reach. */
+  /** Goal: at least so many operations per second. */
   goalPerSecond?: number;
-  /** The most milliseconds of p99 that we mean to need. */
+  /** Goal: a p99 of at most so many milliseconds. */
   goalP99?: number;
-  /** Processor seconds per operation of each process, in microseconds. */
+  /** Processor time per operation of each process, in microseconds. */
   cpu?: Record<string, number>;
 }
 

@@ -5,33 +5,36 @@ import { withCpu } from "../processes.ts";
 import { bareUnary, overHttp, overUnary, type SigningUsers } from "../signing-users.ts";
 import type { Case } from "./case.ts";
 
-/** As fast as it goes, and the connections closed after it. */
-export async function asFast({ users, close }: SigningUsers, options: LoadOptions): Promise<Measured> {
+/** Measures with a closed loop, then closes the connections. */
+export async function measureFullLoad({ users, close }: SigningUsers, options: LoadOptions): Promise<Measured> {
   const measured = await closedLoop(users, options);
   close();
   return measured;
 }
 
-/** The paymaster's signature: through the gateway and over gRPC, beside what express and grpc-js do with nothing but the signature itself. */
+/**
+ * Measures the paymaster's signature through the gateway and over gRPC. The floors are express and grpc-js
+ * that do nothing but sign.
+ */
 export const paymaster: Case = async (bench) => {
   const { stack, connections } = bench;
   const people = await messagesOf(bench);
   const http = (baseUrl: string) => overHttp(baseUrl, people, "paymaster", connections);
 
   const signer = await startFloor("floor-signer");
-  const unaryFloor = await asFast(bareUnary(signer.address, people, "paymaster", connections), bench);
+  const unaryFloor = await measureFullLoad(bareUnary(signer.address, people, "paymaster", connections), bench);
   const viaUnary = await startFloor("floor-gateway", signer.address, "unary");
-  const expressUnary = await asFast(http(`http://${viaUnary.address}`), bench);
+  const expressUnary = await measureFullLoad(http(`http://${viaUnary.address}`), bench);
   viaUnary.stop();
   const viaStream = await startFloor("floor-gateway", signer.address, "stream");
-  const coalesced = await asFast(http(`http://${viaStream.address}`), bench);
+  const coalesced = await measureFullLoad(http(`http://${viaStream.address}`), bench);
   viaStream.stop();
   signer.stop();
 
-  const gateway = await withCpu(stack, bench, (timed) => asFast(http(stack.gateway), timed));
+  const gateway = await withCpu(stack, bench, (timed) => measureFullLoad(http(stack.gateway), timed));
   const half = await fixedRate(http(stack.gateway).users, gateway.measured.perSecond / 2, bench);
   const unary = await withCpu(stack, bench, (timed) =>
-    asFast(overUnary(stack, people, "paymaster", connections), timed),
+    measureFullLoad(overUnary(stack, people, "paymaster", connections), timed),
   );
   return [
     { name: "bare grpc-js unary, signing", measured: unaryFloor },

@@ -4,7 +4,7 @@ import { closedLoop, type Operation } from "../load.ts";
 import { withCpu } from "../processes.ts";
 import type { Case } from "./case.ts";
 
-/** Asking for a challenge and answering it: two requests, one operation. */
+/** Measures sign-ins: requesting a challenge and responding to it, two requests in one operation. */
 export const signIn: Case = async (bench) => {
   const { stack, connections, residents } = bench;
   const { chainName } = stack.chains[0]!;
@@ -22,7 +22,7 @@ export const signIn: Case = async (bench) => {
     };
   });
   const ours = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
-  // The sessions that the clients had were replaced: the next case finds them signed in.
+  // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));
   return [{ name: "challenge + respond", ...ours, goalPerSecond: 1000 }];
 };

@@ -7,16 +7,19 @@ import type { Case } from "./case.ts";
 const CLIENTS = 64;
 const WARM_UP = 2 * CLIENTS;
 
-/** Sign-ups with 64 clients, beside the emulator's own rate for the same accounts created directly, ten a transaction. */
+/**
+ * Measures sign-ups with 64 clients. The floor is the emulator's own rate for accounts that are created
+ * directly, ten per transaction.
+ */
 export const signUp: Case = async (bench) => {
   const { stack, logins, seconds } = bench;
   const { chainName } = stack.chains[0]!;
   const count = Math.max(2 * CLIENTS, Math.round(seconds * 40));
   const floorBefore = await createAccountsInBatches(stack, Math.round(count / 2));
   // Code that runs for the first time takes several times as long.
-  const newcomers = await logins(count + WARM_UP);
+  const people = await logins(count + WARM_UP);
   const connections = Array.from({ length: CLIENTS }, () => new HttpConnection(stack.gateway));
-  const users = newcomers.map(({ deviceKey, login }): Operation => {
+  const users = people.map(({ deviceKey, login }): Operation => {
     const { publicKey, algorithm } = deviceKey;
     const userKey = {
       type: "device",
@@ -37,7 +40,7 @@ export const signUp: Case = async (bench) => {
   await eachOnce(users.splice(0, WARM_UP), CLIENTS, {});
   const ours = await withCpu(stack, bench, (timed) => eachOnce(users, CLIENTS, timed));
   const floorAfter = await createAccountsInBatches(stack, Math.round(count / 2));
-  // Before and after: the emulator gets slower as its state grows.
+  // Measured before and after, because the emulator gets slower as its state grows.
   const floor = { ...floorBefore, perSecond: (floorBefore.perSecond + floorAfter.perSecond) / 2 };
   return [
     { name: "accounts created directly", measured: floor },

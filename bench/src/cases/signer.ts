@@ -5,17 +5,20 @@ import { messagesOf, newMessagesOf, type Signer } from "../messages.ts";
 import { withCpu } from "../processes.ts";
 import { bareUnary, overHttp, overStream, overUnary, type SigningUsers } from "../signing-users.ts";
 import type { Case, Row } from "./case.ts";
-import { asFast } from "./paymaster.ts";
+import { measureFullLoad } from "./paymaster.ts";
 
 const FLOOR = "floor of the signer: express + coalesced stream";
 const UNARY_FLOOR = "floor of the signer: unary";
-/** A record is durable after a flush of the disk, which takes milliseconds: with few requests on their way everybody would wait for that. */
+/** A record is durable after a disk flush; with few requests in flight, all of them would wait for it. */
 const IN_FLIGHT_PER_CONNECTION = 4;
 const WITH_AND_WITHOUT_ROUNDS = 3;
-/** More than are asked for in the time that a row takes by default, on any machine that this is for. */
+/** More than a row of the default duration uses. */
 const NEW_PER_PERSON = 8_000;
 
-/** Both operations of the signer: over gRPC, on a stream and by unary calls, and through the gateway; at half load; and without records. */
+/**
+ * Measures both operations of the signer: over gRPC on a stream and by unary calls, through the gateway, at
+ * half load, and without audit records.
+ */
 export const signer: Case = async (bench) => {
   const { stack } = bench;
   const people = await messagesOf(bench);
@@ -24,14 +27,17 @@ export const signer: Case = async (bench) => {
   const floors = await startFloors();
   const rows: Row[] = [...floors.rows];
 
-  /** The floors, of which the one that most is compared with is measured again between the rows: machines have faster and slower minutes. */
+  /**
+   * Measures the floors. The coalesced stream's is measured again between the rows, because the speed of a
+   * machine changes from minute to minute.
+   */
   async function startFloors() {
     const bare = await startFloor("floor-signer");
-    const unary = await asFast(bareUnary(bare.address, people, "transaction", count), bench);
+    const unary = await measureFullLoad(bareUnary(bare.address, people, "transaction", count), bench);
     const gateway = await startFloor("floor-gateway", bare.address, "stream");
-    // The floor signs whatever comes, and knows the paymaster's path only.
+    // The floor signs any message, and has the paymaster's path only.
     const http = () => overHttp(`http://${gateway.address}`, people, "paymaster", count);
-    const coalesced = await asFast(http(), bench);
+    const coalesced = await measureFullLoad(http(), bench);
     const again = http();
     const half = await fixedRate(again.users, coalesced.perSecond / 2, bench);
     again.close();
@@ -44,7 +50,7 @@ export const signer: Case = async (bench) => {
       rows,
       async measureAgain() {
         bench.say("  the floor again …");
-        runs.push(await asFast(http(), bench));
+        runs.push(await measureFullLoad(http(), bench));
       },
       end(): Row {
         gateway.stop();
@@ -56,10 +62,10 @@ export const signer: Case = async (bench) => {
     };
   }
 
-  /** One way at full and, where asked for, at half load. */
+  /** Measures one kind of client at full load and, if `half`, at half load. */
   async function measure(name: string, users: () => SigningUsers, goals: Partial<Row>, half: boolean): Promise<void> {
     bench.say(`  ${name} …`);
-    const full = await withCpu(stack, bench, (timed) => asFast(users(), timed));
+    const full = await withCpu(stack, bench, (timed) => measureFullLoad(users(), timed));
     rows.push({ name, ...full, ...goals });
     if (!half) return;
     const again = users();
@@ -75,21 +81,21 @@ export const signer: Case = async (bench) => {
     await measure(`${each}, gRPC unary`, () => overUnary(stack, people, each, count), { floor: UNARY_FLOOR }, false);
     await floors.measureAgain();
   }
-  const newcomers = await newMessagesOf(bench, NEW_PER_PERSON);
+  const unrepeated = await newMessagesOf(bench, NEW_PER_PERSON);
   const goals = { floor: FLOOR, goal: 0.6 };
-  const asking = () => overStream(stack, address, newcomers, "transaction", count);
+  const asking = () => overStream(stack, address, unrepeated, "transaction", count);
   await measure("transaction, gRPC stream, each a new one", asking, goals, false);
   rows.push(...(await withAndWithoutRecords()));
   await floors.measureAgain();
   return [floors.end(), ...rows];
 
-  /** By turns, so that both meet the same machine. */
+  /** Measures by turns, so that the machine's speed is the same for all. */
   async function withAndWithoutRecords(): Promise<Row[]> {
     bench.say("  with and without records …");
     const charging = await startSignerWithoutAudit(stack, "charges");
     const idle = await startSignerWithoutAudit(stack, "nothing");
     const short = { seconds: bench.seconds / 2, warmUpSeconds: bench.warmUpSeconds / 2 };
-    const run = (to: string) => asFast(overStream(stack, to, people, "transaction", count), short);
+    const run = (to: string) => measureFullLoad(overStream(stack, to, people, "transaction", count), short);
     const [kept, unkept, nothing]: [Measured[], Measured[], Measured[]] = [[], [], []];
     for (const { address: warmed } of [charging, idle]) await run(warmed);
     for (let round = 0; round < WITH_AND_WITHOUT_ROUNDS; round++) {

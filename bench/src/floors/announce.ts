@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 
-/** Tells the benchmark, which started this process, where it listens. */
+/** Reports the address to the benchmark, the parent process, as a line of JSON on stdout. */
 export function announce(address: AddressInfo | string | null): void {
   process.stdout.write(`${JSON.stringify(address)}\n`);
 }

@@ -26,7 +26,10 @@ function serviceKey(stateDir: string) {
   return createPrivateKey({ format: "jwk", key: jwk });
 }
 
-/** The chain's own rate: the same template, ten accounts a transaction, one after the other, by the emulator's service account. */
+/**
+ * Measures the chain's own rate: the emulator's service account creates accounts with the same template, ten
+ * per transaction, one transaction after the other.
+ */
 export async function createAccountsInBatches(stack: Stack, count: number): Promise<Measured> {
   const access = createAccessApi({ baseUrl: stack.chains[0]!.accessNode });
   const privateKey = serviceKey(stack.stateDir);

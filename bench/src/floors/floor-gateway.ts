@@ -3,7 +3,8 @@ import { Client, credentials } from "@grpc/grpc-js";
 import express from "express";
 import { announce } from "./announce.ts";
 
-// Floor of the gateway: express that hands a message on to the floor signer, by one unary call each or coalesced on one stream.
+// Floor of the gateway: express that forwards a message to the floor signer, by one unary call each or
+// coalesced on one stream.
 const [, , signerAddress = "", mode = "stream"] = process.argv;
 const client = new Client(signerAddress, credentials.createInsecure());
 

@@ -15,12 +15,12 @@ import {
 } from "@grpc/grpc-js";
 import { announce } from "./announce.ts";
 
-// Floor of the signer: bare grpc-js that signs whatever comes, without TLS, token, policy or record.
+// Floor of the signer: bare grpc-js that signs any message, without TLS, token, policy or record.
 const { privateKey } = generateKeyPair();
 const signature = (message: Uint8Array) => ({
   address: Buffer.alloc(8),
   keyId: 0,
-  // As fast as we know to: with an option for r||s, Node takes twice as long.
+  // The fastest known way: with Node's option for r||s it takes twice as long.
   signature: Buffer.from(signMessage(privateKey, message, "sha3-256")),
 });
 

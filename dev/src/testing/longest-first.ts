@@ -1,10 +1,7 @@
 import { basename, dirname } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * The files that take longest, roughly in that order: begun first, so that in the end no worker waits for another's
- * long one.
- */
+/** The files that take longest, roughly in that order. They start first, so that no worker idles. */
 const LONGEST = [
   "faults/kill-matrix",
   "faults/slow-parts",
@@ -18,7 +15,7 @@ const LONGEST = [
   "faults/streams",
   "faults/freeze",
   "faults/time-locks",
-  // A stack of its own: while it runs, the worker's would be idle and end.
+  // It has a stack of its own; the worker's stack would be idle meanwhile and stop.
   "e2e/compose",
   "e2e/scripts",
   "e2e/recovery",
@@ -41,7 +38,7 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return at < 0 ? LONGEST.length : at;
 };
 
-/** Vitest's order, with the longest files before all others of their project. */
+/** Sorts as Vitest does, with the longest files before all others of their project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

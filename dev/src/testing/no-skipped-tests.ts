@@ -3,7 +3,7 @@ import type { Reporter, TestModule, Vitest } from "vitest/node";
 /** Tests that may be skipped in CI: `<file> > <test>`, each with its reason. */
 export const ALLOWED: Readonly<Record<string, string>> = {};
 
-/** The tests of these modules that did not run and are not in the list. */
+/** Returns the tests of these modules that did not run and are not in `ALLOWED`. */
 export const skippedTests = (modules: readonly Pick<TestModule, "relativeModuleId" | "children">[]): string[] =>
   modules.flatMap(({ relativeModuleId, children }) =>
     [...children.allTests()]
@@ -12,7 +12,7 @@ export const skippedTests = (modules: readonly Pick<TestModule, "relativeModuleI
       .filter((name) => !Object.hasOwn(ALLOWED, name)),
   );
 
-/** Vitest reporter for CI: a skipped test fails the run. A run that selects tests by name is let off. */
+/** Vitest reporter for CI: a skipped test fails the run, unless the run selects tests by name. */
 export default class NoSkippedTests implements Reporter {
   #vitest: Vitest | undefined;
 

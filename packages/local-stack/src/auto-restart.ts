@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface BringBackOptions {
+export interface AutoRestartOptions {
   restart(name: string): Promise<void>;
   say(line: string): void;
   /** Milliseconds before the first attempt; each further one waits twice as long. */
@@ -9,10 +9,11 @@ export interface BringBackOptions {
 }
 
 /**
- * Starts again what died, as a cluster would; the delays are for what cannot start because something else is away as well. One process is brought
- * back by one loop: what dies while it starts is the next attempt's.
+ * Restarts a process that ended, as a cluster would. The waits between attempts are for processes that cannot
+ * start because another one is down as well. One loop restarts one process: if it ends while it starts, the
+ * next attempt follows.
  */
-export function createBringBack({ restart, say, firstDelayMs = 500, attempts = 6 }: BringBackOptions) {
+export function createAutoRestart({ restart, say, firstDelayMs = 500, attempts = 6 }: AutoRestartOptions) {
   const returning = new Set<string>();
   return async (name: string): Promise<void> => {
     if (returning.has(name)) return;

@@ -6,7 +6,7 @@ import { generate } from "@countersign/build/generate.ts";
 import { root, type ServiceName, services } from "@countersign/build/paths.ts";
 import { migrate } from "@countersign/migrations/migrate.ts";
 import { NODE_FLAGS } from "@countersign/runtime/node-flags.ts";
-import { createBringBack } from "./auto-restart.ts";
+import { createAutoRestart } from "./auto-restart.ts";
 import { ensureCertificates } from "./certificates.ts";
 import { setUpChain } from "./chain-setup.ts";
 import { logTail, type StartChild } from "./child.ts";
@@ -41,7 +41,7 @@ export interface StackOptions {
   /** Ports that happen to be free instead of the configured ones. */
   freePorts: boolean;
   /** Starts again what dies by itself. Default: it is said, and stays dead. */
-  bringBack?: boolean;
+  autoRestart?: boolean;
   /** Serves examples/web-wallet. */
   webWallet?: boolean;
   /** Throw-away state: the database does not wait for the disk. */
@@ -144,8 +144,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const pidFile = claim(stateDir);
   const stackFile = join(stateDir, "stack.json");
   rmSync(stackFile, { force: true });
-  let bringBack: ((name: string) => Promise<void>) | undefined;
-  const supervisor = new Supervisor(say, (name) => void bringBack?.(name));
+  let autoRestart: ((name: string) => Promise<void>) | undefined;
+  const supervisor = new Supervisor(say, (name) => void autoRestart?.(name));
   const stop = async () => {
     await supervisor.stop();
     for (const path of [stackFile, pidFile]) rmSync(path, { force: true });
@@ -168,7 +168,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       if (described) described.pid = supervisor.find(name)?.pid ?? described.pid;
       tell();
     };
-    if (options.bringBack) bringBack = createBringBack({ restart, say });
+    if (options.autoRestart) autoRestart = createAutoRestart({ restart, say });
     const kill = (name: string) => supervisor.killOne(name);
     const end = (name: string) => supervisor.stopOne(name);
     return { stack, stackFile, supervisor, kill, end, restart, stop };

@@ -2,7 +2,8 @@ import "ViewResolver"
 import "CapabilityFactory"
 import "CapabilityFilter"
 
-/// The parts of HybridCustody's public interface that the templates and the parents script call, for a chain that does not have it.
+/// The parts of HybridCustody's public interface that the templates and the parents script call, for a
+/// chain that does not have it.
 access(all) contract HybridCustody {
     access(all) entitlement Owner
     access(all) entitlement Child

@@ -4,7 +4,10 @@ import { cadenceBool, cadenceString } from "@countersign/flow";
 import { serviceAddress } from "@countersign/local-stack/emulator.ts";
 import type { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 
-/** The contracts of our own beside this file; by hand, the real ones: the folder `contracts` of a clone of onflow/hybrid-custody. */
+/**
+ * Folders of contracts: the ones beside this file, or by hand the real ones, in the folder `contracts` of a
+ * clone of onflow/hybrid-custody.
+ */
 const directories = [process.env.CS_TEST_HYBRID_CUSTODY ?? import.meta.dirname, import.meta.dirname];
 
 const DEPLOY = `transaction(name: String, code: String) {
@@ -13,7 +16,10 @@ const DEPLOY = `transaction(name: String, code: String) {
 
 const IMPORT = /^import "(\w+)"$/gm;
 
-/** Deploys HybridCustody, what it imports, and who attacks it to the emulator's service account, where ViewResolver, MetadataViews and Burner stand already. */
+/**
+ * Deploys HybridCustody, its imports and the attacking contracts to the emulator's service account, which has
+ * ViewResolver, MetadataViews and Burner already.
+ */
 export async function deployHybridCustody(service: ServiceAccount): Promise<void> {
   const deployed = new Set<string>();
   const deploy = async (name: string): Promise<void> => {
@@ -47,13 +53,16 @@ const SHOW = `${IMPORTS}transaction(listed: Bool) {
   }
 }`;
 
-/** A new account that shows a factory, a hostile one, and a filter: with a list that denies nothing, or without any. Gives its address. */
+/**
+ * Creates an account that publishes a factory, a hostile factory and a filter, with a list that denies
+ * nothing or without a list. Returns its address.
+ */
 export async function showFactoryAndFilter(service: ServiceAccount, filter: "list" | "allow all"): Promise<string> {
   const events = await service.run(SHOW, [cadenceBool(filter === "list")]);
   return String(events.find(({ type }) => type === "flow.AccountCreated")?.fields.address).slice(2);
 }
 
-/** The parent takes the account's capability out of the child, as far as factory and filter let it, and revokes a key. */
+/** The parent takes the account's capability from the child, if allowed to, and revokes a key. */
 export const TAKE_ACCOUNT = `${IMPORTS}transaction(child: Address) {
   prepare(parent: auth(BorrowValue) &Account) {
     let link = parent.storage.borrow<auth(HybridCustody.Manage) &HybridCustody.Manager>(from: HybridCustody.ManagerStoragePath)!
@@ -74,7 +83,7 @@ export const BECOME_HOSTILE = `${IMPORTS}transaction {
   }
 }`;
 
-/** What there is of links on an account: capabilities with rights over it, and everything of HybridCustody at its paths. */
+/** Returns an account's links: capabilities with rights over it, and everything at HybridCustody's paths. */
 export const LINKS_LEFT = `access(all) fun main(of: Address): [String] {
   let account = getAuthAccount<auth(Storage, Capabilities) &Account>(of)
   let found: [String] = []

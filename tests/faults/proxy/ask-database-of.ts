@@ -14,7 +14,10 @@ const NEEDS_DATABASE: Record<ServiceName, (person: Person, message: string) => P
   signer: ({ client }, message) => client.signTransaction(message),
 };
 
-/** What a service answers (HTTP status), and after how many milliseconds. `message` is one that the person may have signed as authorizer. */
+/**
+ * Calls a service; returns the HTTP status and the milliseconds that it took. `message` is one that the
+ * person may have signed as authorizer.
+ */
 export async function askDatabaseOf(service: ServiceName, person: Person, message: string) {
   const started = performance.now();
   const status = await NEEDS_DATABASE[service](person, message).then(

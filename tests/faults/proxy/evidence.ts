@@ -38,20 +38,20 @@ export async function outboxRows({ query }: ProxiedStack): Promise<{ subject: st
 }
 
 /**
- * Events that are not exactly once in the stream, or that no service told. A service tells of something all the time (the signer's checkpoints): what is on its way at one look is
- * there at the next.
+ * Returns events that are not exactly once in the stream, or that no service emitted. Some events are emitted
+ * all the time (the signer's checkpoints), so callers repeat this until the list is empty.
  */
 export async function unevenEvents(proxied: ProxiedStack): Promise<string[]> {
-  const counts = new Map<string, { told: number; published: number }>();
-  const count = (what: "told" | "published") => (event: { subject: string; id: string }) => {
+  const counts = new Map<string, { emitted: number; published: number }>();
+  const count = (what: "emitted" | "published") => (event: { subject: string; id: string }) => {
     const key = `${event.subject} ${event.id}`;
-    const known = counts.get(key) ?? { told: 0, published: 0 };
+    const known = counts.get(key) ?? { emitted: 0, published: 0 };
     counts.set(key, { ...known, [what]: known[what] + 1 });
   };
   for (const event of await publishedEvents(proxied)) count("published")(event);
-  for (const event of await outboxRows(proxied)) count("told")(event);
-  return [...counts].flatMap(([key, { told, published }]) =>
-    told === 1 && published === 1 ? [] : [`${key} is told ${told} times, published ${published} times`],
+  for (const event of await outboxRows(proxied)) count("emitted")(event);
+  return [...counts].flatMap(([key, { emitted, published }]) =>
+    emitted === 1 && published === 1 ? [] : [`${key} is emitted ${emitted} times, published ${published} times`],
   );
 }
 

@@ -64,20 +64,24 @@ async function inEvents(query: Query, accountId: string): Promise<string[]> {
   type Row = { subject: string; waits: boolean };
   const sql = "SELECT subject, published_at IS NULL AS waits FROM outbox WHERE subject LIKE $1";
   const rows = (await Promise.all(services.map((s) => query<Row>(s, sql, [`cs.v1.%.${accountId}.%`])))).flat();
-  const told = (event: string) => rows.filter(({ subject }) => subject.endsWith(`.${event}`)).length;
+  const emitted = (event: string) => rows.filter(({ subject }) => subject.endsWith(`.${event}`)).length;
   const complaints = Object.keys(ONCE).flatMap((event) =>
-    told(event) === 1 ? [] : [`${event} is told ${told(event)} times`],
+    emitted(event) === 1 ? [] : [`${event} is emitted ${emitted(event)} times`],
   );
   const sessions = await count(query, "auth", "session WHERE account_id = $1", accountId);
   const ended = await count(query, "auth", "session WHERE account_id = $1 AND ended_at IS NOT NULL", accountId);
-  if (told("session-created") !== sessions) complaints.push(`${sessions} sessions, ${told("session-created")} told`);
-  if (told("session-ended") !== ended) complaints.push(`${ended} ended sessions, ${told("session-ended")} told`);
+  const [created, over] = [emitted("session-created"), emitted("session-ended")];
+  if (created !== sessions) complaints.push(`${sessions} sessions, ${created} emitted`);
+  if (over !== ended) complaints.push(`${ended} ended sessions, ${over} emitted`);
   const waiting = rows.filter(({ waits }) => waits).length;
   if (waiting > 0) complaints.push(`${waiting} events are not published yet`);
   return complaints;
 }
 
-/** Everything that is not exactly once about a person's account: in the databases, on the chain, among the events. Empty when all is well. */
+/**
+ * Returns everything about a person's account that is not exactly once in the databases, on the chain and
+ * among the events; an empty list is good.
+ */
 export async function complaintsAbout({ query }: ProxiedStack, ledger: Ledger, person: Person): Promise<string[]> {
   const { accountId, complaint } = await accountIdOf(query, person);
   if (accountId === undefined) return [complaint ?? "no account"];

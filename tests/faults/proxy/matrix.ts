@@ -11,7 +11,7 @@ import { seededRandom } from "./random.ts";
 import type { ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
 import { untilNone } from "./until.ts";
 
-/** Every RPC that a person's way from sign-up to sign-out takes, by hop. One that is new there belongs in here. */
+/** Every RPC between a person's sign-up and sign-out, by hop. A new RPC must be added here. */
 export const HOPS = [
   "gateway→auth auth.v1.SignUp/SignUp",
   "auth→account account.v1.Accounts/DeployAccount",
@@ -65,12 +65,12 @@ const jti = (token: string): string => JSON.parse(Buffer.from(token.split(".")[1
 export interface MatrixOptions {
   /** People at once. */
   parallel: number;
-  /** Faults that each hop gets, where FAULT_ALL is not set; all hops together get all of them. Default all. */
+  /** Number of faults per hop without FAULT_ALL; all hops together get all faults. Default: all. */
   perHop?: number;
   seed: number;
 }
 
-/** Every hop with its share of the faults: dealt round from a shuffled list, so that none comes more than once oftener than another. */
+/** Assigns each hop its faults from a shuffled list in turn, so that all are used about equally often. */
 function deal(faults: Faults, { perHop, seed }: MatrixOptions): Case[] {
   const all = Object.entries(faults);
   const share = process.env.FAULT_ALL || perHop === undefined ? all.length : perHop;
@@ -102,7 +102,7 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
   let ledger: ReturnType<typeof createLedger>;
   let before: bigint;
 
-  /** Whether a call is made on behalf of this person: by its request id, or by the key or account id in the request. */
+  /** Whether a call is made for this person, by its request id or by the key or account id in the request. */
   const concerns = ({ tag, deviceKey: { publicKey } }: Person, { headers, request }: ProxiedCall): boolean => {
     const accountId = accountIds.get(publicKey);
     return (
@@ -113,7 +113,7 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
     );
   };
 
-  /** What each RPC owes beyond the common: judged by the answers that the callee gave, also those that nobody got. */
+  /** The additional checks of each RPC, on all answers that the callee gave, lost ones included. */
   const judge = (rpc: string, strikes: readonly Strike[], refreshed: string): void => {
     for (const { call, answers } of strikes) {
       const given = answers.filter(({ status }) => status === 0);
@@ -161,7 +161,8 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
     }
   };
 
-  // A creation's calls are for all sign-ups of its batch, and a call is struck for one of them: of its cases there is one at a time.
+  // A creation's calls are for all sign-ups of its batch, and a fault hits one of them: its cases run one at
+  // a time.
   const turns = new Map<string, Promise<void>>();
   const inTurn = (each: Case): Promise<void> => {
     if (!each.hop.includes("signer.v1.Creation/")) return run(each);
@@ -212,7 +213,8 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
       await journey(person);
       const counted = [...proxied.network.rpcCalls().keys()];
       startAll();
-      // The stream of token states is there all the time, slow-parts.test.ts cuts it; budgets are settled for nobody's request, budgets.test.ts kills who does it.
+      // The stream of token states is always open and slow-parts.test.ts cuts it. Budgets are settled without
+      // a request; budgets.test.ts kills the process that does it.
       return counted.filter(
         (name) => !name.endsWith("auth.v1.TokenState/Watch") && !name.includes("signer.v1.Budgets/"),
       );

@@ -32,7 +32,7 @@ export interface Person {
   story: string[];
 }
 
-const PATIENCE_MS = 60_000;
+const RETRY_TIMEOUT_MS = 60_000;
 const AGAIN_MS = 100;
 
 /** A phone with a fresh login. */
@@ -72,7 +72,7 @@ const isFinal = (error: unknown): error is ProblemError => error instanceof Prob
 
 /** Repeats `work` until it is answered, or refused for good. */
 export async function persist<T>(work: () => Promise<T>): Promise<T> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     try {
       return await work();
@@ -99,7 +99,7 @@ export async function signUp(person: Person): Promise<void> {
 
 /** Waits until the account has its addresses. */
 export async function deployed({ client }: Person): Promise<string> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     const { addresses } = await persist(() => client.me());
     const cadence = addresses.find(({ chainType }) => chainType === "cadence");
@@ -141,7 +141,7 @@ export async function signOut({ client }: Person): Promise<void> {
   }
 }
 
-/** All that a person does with an account, once. `onRefresh` is told the pair that the refresh brought. */
+/** Runs all of a person's operations once. `onRefresh` receives the pair of tokens from the refresh. */
 export async function journey(person: Person, onRefresh?: (credentials: Credentials) => void): Promise<void> {
   await signUp(person);
   const address = await deployed(person);

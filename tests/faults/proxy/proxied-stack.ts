@@ -10,7 +10,7 @@ import { inject } from "vitest";
 import { QUICK_START } from "../fault-stack.ts";
 import { createNetwork, type Network } from "./network.ts";
 
-/** A stack of its own, whose processes reach each other only through proxies; the tests reach all of them directly. */
+/** A stack whose processes reach each other only through proxies; the tests reach all of them directly. */
 export interface ProxiedStack {
   stack: Stack;
   network: Network;
@@ -21,10 +21,13 @@ export interface ProxiedStack {
   stop(): Promise<void>;
 }
 
-/** Where a file's logs stay for whoever reads a failure. */
+/** The folder in which a file's logs are kept for the reader of a failure. */
 const logsOf = (name: string): string => join(root, ".local", `faults-${name}`);
 
-/** Starts the stack on free ports with state that is thrown away; the logs are kept below .local. `environment` is for all services. */
+/**
+ * Starts the stack on free ports with temporary state; the logs are kept below .local. `environment` is for
+ * all services.
+ */
 export async function startProxiedStack(
   name: string,
   seed: number,

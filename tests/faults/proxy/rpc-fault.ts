@@ -1,11 +1,11 @@
-/** How a caller learns that nothing will come: told so as by a load balancer, or by its stream's reset. */
+/** How a caller learns that no answer will come: by a load balancer's error, or by its stream's reset. */
 export type LossKind = "unavailable" | "reset";
 
 /** What happens to one call on its way. */
 export type RpcFault =
-  /** The callee did the work, the caller never hears of it. */
+  /** The callee does the work, and the caller never receives the answer. */
   | { kind: "lose-answer"; as: LossKind }
-  /** The callee never hears of it. */
+  /** The callee never receives the request. */
   | { kind: "lose-request"; as: LossKind }
   /** Sent twice; the copy `gapMs` after the first, or at once. The caller gets the answer to one of them. */
   | { kind: "duplicate"; answer: "first" | "second"; gapMs?: number }
@@ -33,7 +33,10 @@ export interface ProxiedAnswer {
 /** A fault that has struck. */
 export interface Strike {
   call: ProxiedCall;
-  /** All of the callee's answers, in the order of the requests; none where the request was lost, or its stream broke before they came. */
+  /**
+   * The callee's answers, in the order of the requests; none if the request was lost or its stream broke
+   * before they came.
+   */
   answers: ProxiedAnswer[];
 }
 

@@ -34,8 +34,8 @@ const SAY = "test.v1.Echo/Say";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-proxy-"));
 const tls = (name: string) => loadTls(tlsFiles(stateDir, name));
-/** What the callee heard, in its order. */
-const heard: string[] = [];
+/** The requests that the callee received, in their order. */
+const received: string[] = [];
 let callee: Server;
 let proxy: RpcProxy;
 let client: Client;
@@ -47,22 +47,22 @@ beforeAll(async () => {
     {
       say: method("Say", false),
       count: method("Count", true),
-      // Hears calls that go together, and answers none of them.
+      // Receives calls that share a stream, and answers none of them.
       together: { ...method("", true), path: "/rpc.v1.Calls/Stream", requestStream: true },
     },
     {
       together: () => undefined,
       say: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
-        heard.push(call.request.toString());
+        received.push(call.request.toString());
         if (call.request.toString() === "refuse") {
           const metadata = new Metadata();
           metadata.set("why-bin", Buffer.from([1, 2, 3]));
           return done({ code: status.ABORTED, details: "no", metadata });
         }
         const trailer = new Metadata();
-        trailer.set("heard", String(heard.length));
+        trailer.set("received", String(received.length));
         trailer.set("asked-by", String(call.metadata.get("asked-by")));
-        done(null, Buffer.from(`${call.request} ${heard.length}`), trailer);
+        done(null, Buffer.from(`${call.request} ${received.length}`), trailer);
       },
       count: async (call: ServerWritableStream<Buffer, Buffer>) => {
         for (let i = 0; !call.cancelled && i < 1000; i++) {
@@ -70,7 +70,7 @@ beforeAll(async () => {
           if (i === 2 && call.request.toString() === "3") return call.end();
           await new Promise((resolve) => setTimeout(resolve, 2));
         }
-        heard.push("cancelled");
+        received.push("cancelled");
       },
     },
   );
@@ -98,7 +98,7 @@ const dial = ({ ca, key, cert } = tls("auth")) =>
     "grpc.use_local_subchannel_pool": 1,
   });
 beforeEach(() => {
-  heard.length = 0;
+  received.length = 0;
   client = dial();
   proxy.resetCounts();
 });
@@ -159,7 +159,7 @@ describe("a gRPC proxy", () => {
     endless.on("error", () => undefined);
     await new Promise((resolve) => endless.once("data", resolve));
     endless.cancel();
-    await expect.poll(() => heard).toEqual(["cancelled"]);
+    await expect.poll(() => received).toEqual(["cancelled"]);
   });
 
   it("believes nobody without a certificate of the authority, as the callee", async () => {
@@ -172,7 +172,7 @@ describe("a gRPC proxy", () => {
     client.close();
     client = anonymous;
     expect([status.UNAVAILABLE, status.DEADLINE_EXCEEDED]).toContain((await refusal(say("hello", 400))).code);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it.each([
@@ -181,12 +181,12 @@ describe("a gRPC proxy", () => {
   ] as const)("loses an answer that was given, and a request (%s)", async (as, code) => {
     const answer = proxy.inject({ rpc: SAY, fault: { kind: "lose-answer", as } });
     expect((await refusal(say("work"))).code).toBe(code);
-    expect(heard).toEqual(["work"]);
+    expect(received).toEqual(["work"]);
     expect(answer.strikes[0]?.call.request.toString()).toBe("work");
     expect(answer.strikes[0]?.answers.map(({ response }) => response.toString())).toEqual(["work 1"]);
     const request = proxy.inject({ rpc: SAY, fault: { kind: "lose-request", as }, times: 2 });
     for (const text of ["one", "two"]) expect((await refusal(say(text))).code).toBe(code);
-    expect(heard).toEqual(["work"]);
+    expect(received).toEqual(["work"]);
     expect(request.strikes).toHaveLength(2);
     expect((await say("three")).answer).toBe("three 2");
   });
@@ -199,16 +199,16 @@ describe("a gRPC proxy", () => {
     expect((await say("twice")).answer).toBe(expected);
     await expect.poll(() => armed.strikes.length).toBe(1);
     expect(armed.strikes[0]?.answers.map(({ status: code }) => code)).toEqual([0, 0]);
-    expect(heard).toEqual(["twice", "twice"]);
+    expect(received).toEqual(["twice", "twice"]);
   });
 
   it("a late copy does not hold up the first answer", async () => {
     const armed = proxy.inject({ rpc: SAY, fault: { kind: "duplicate", answer: "first", gapMs: 150 } });
     await say("one");
     await say("two");
-    expect(heard).toEqual(["one", "two"]);
+    expect(received).toEqual(["one", "two"]);
     await expect.poll(() => armed.strikes.length).toBe(1);
-    expect(heard).toEqual(["one", "two", "one"]);
+    expect(received).toEqual(["one", "two", "one"]);
   });
 
   it("delays requests and answers; a caller that went away changes nothing for the callee", async () => {
@@ -219,7 +219,7 @@ describe("a gRPC proxy", () => {
     const armed = proxy.inject({ rpc: SAY, fault: { kind: "delay-request", ms: 100 } });
     expect((await refusal(say("late", 30))).code).toBe(status.DEADLINE_EXCEEDED);
     await expect.poll(() => armed.strikes.length).toBe(1);
-    expect(heard).toEqual(["slow", "late"]);
+    expect(received).toEqual(["slow", "late"]);
   });
 
   it("lets a later call overtake an earlier one", async () => {
@@ -227,7 +227,7 @@ describe("a gRPC proxy", () => {
     const first = say("first");
     await expect.poll(() => proxy.counts.get(SAY)).toBe(1);
     await Promise.all([first, say("second")]);
-    expect(heard).toEqual(["second", "first"]);
+    expect(received).toEqual(["second", "first"]);
   });
 
   it("strikes only the calls that match, until it is disarmed", async () => {
@@ -247,7 +247,7 @@ describe("a gRPC proxy", () => {
   it("severs the connections: what is on its way is lost, and the next call finds the way again", async () => {
     proxy.inject({ rpc: SAY, fault: { kind: "delay-answer", ms: 5_000 } });
     const lost = refusal(say("lost"));
-    await expect.poll(() => heard).toEqual(["lost"]);
+    await expect.poll(() => received).toEqual(["lost"]);
     proxy.sever();
     expect((await lost).code).toBe(status.UNAVAILABLE);
     expect((await say("found")).answer).toBe("found 2");

@@ -30,12 +30,12 @@ export interface RpcProxyOptions {
 export interface RpcProxy {
   /** host:port to dial instead of the target. */
   readonly address: string;
-  /** Calls by "package.Service/Method" since the start or the last reset, also those inside of streams of calls. */
+  /** Calls by "package.Service/Method" since the start or the last reset, calls on streams included. */
   readonly counts: ReadonlyMap<string, number>;
   resetCounts(): void;
   /** Arms a fault; of several that match a call the first armed strikes. */
   inject(rule: FaultRule): ArmedFault;
-  /** Cuts the connections of the caller and to the callee, with all that is on its way; new ones are welcome. */
+  /** Cuts the connections to caller and callee and loses the bytes in flight; accepts new connections. */
   sever(): void;
   close(): Promise<void>;
 }
@@ -69,8 +69,9 @@ async function readAll(stream: ServerHttp2Stream): Promise<Buffer> {
 }
 
 /**
- * Ends the caller's mutual TLS with the callee's certificate and dials the callee with the caller's: both believe that they talk to each other. Streams pass through as
- * they come, trailers and resets included; faults strike unary calls, also those that go together on a stream.
+ * Terminates the caller's mutual TLS with the callee's certificate and dials the callee with the caller's, so
+ * that neither notices the proxy. Streams pass unchanged, with trailers and resets; faults hit unary calls,
+ * also those that share a stream.
  */
 export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
   const { callee, caller, target, serverName } = options;

@@ -12,7 +12,7 @@ export interface Collected {
   reset: number | undefined;
 }
 
-/** The caller never hears of it. */
+/** The caller never receives it. */
 export function lose(stream: ServerHttp2Stream, as: LossKind): void {
   if (stream.destroyed) return;
   if (as === "reset") return void stream.close(constants.NGHTTP2_INTERNAL_ERROR);

@@ -24,13 +24,13 @@ afterEach(async () => {
   await new Promise((resolve) => echo.close(resolve));
 });
 
-/** A connection through the proxy that keeps what it hears. */
+/** Opens a connection through the proxy that keeps the received bytes. */
 async function dial() {
   const [host, port] = proxy.address.split(":") as [string, string];
   const socket = connect({ host, port: Number(port), allowHalfOpen: true });
   sockets.push(socket);
-  const heard: Buffer[] = [];
-  socket.on("data", (chunk) => heard.push(chunk));
+  const received: Buffer[] = [];
+  socket.on("data", (chunk) => received.push(chunk));
   const closed = new Promise<string>((resolve) => {
     let why = "end";
     socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -39,54 +39,54 @@ async function dial() {
     socket.on("close", () => resolve(why));
   });
   await once(socket, "connect").catch(() => undefined);
-  return { socket, closed, heard: () => Buffer.concat(heard).toString() };
+  return { socket, closed, received: () => Buffer.concat(received).toString() };
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("a TCP proxy", () => {
   it("passes everything in both directions, and the end of it", async () => {
-    const { socket, heard } = await dial();
+    const { socket, received } = await dial();
     const big = "x".repeat(2_000_000);
     socket.write(big);
     socket.end("bye");
     await once(socket, "end");
-    expect(heard()).toBe(`${big}bye`);
+    expect(received()).toBe(`${big}bye`);
     expect(proxy.accepted).toBe(1);
   });
 
   it("delays each way, and keeps the order under jitter", async () => {
     proxy.delay(30, 30);
-    const { socket, heard } = await dial();
+    const { socket, received } = await dial();
     const started = performance.now();
     for (let i = 0; i < 10; i++) {
       socket.write(`${i}`);
       await pause(2);
     }
-    await expect.poll(heard).toBe("0123456789");
+    await expect.poll(received).toBe("0123456789");
     expect(performance.now() - started).toBeGreaterThan(60);
   });
 
   it("stalls connections old and new, and lets go of what it held", async () => {
     const old = await dial();
     old.socket.write("before,");
-    await expect.poll(old.heard).toBe("before,");
+    await expect.poll(old.received).toBe("before,");
     proxy.stall();
     const fresh = await dial();
     for (const { socket } of [old, fresh]) socket.write("during,");
     await pause(50);
-    expect([old.heard(), fresh.heard()]).toEqual(["before,", ""]);
+    expect([old.received(), fresh.received()]).toEqual(["before,", ""]);
     proxy.pass();
     old.socket.write("after");
-    await expect.poll(old.heard).toBe("before,during,after");
-    await expect.poll(fresh.heard).toBe("during,");
+    await expect.poll(old.received).toBe("before,during,after");
+    await expect.poll(fresh.received).toBe("during,");
   });
 
-  it("loses what is said while it is mute, and the connection with it, without telling either end", async () => {
+  it("loses bytes that are sent while it is mute, and their connection, without notice to either end", async () => {
     const [used, idle] = await Promise.all([dial(), dial()]);
-    for (const { socket, heard } of [used, idle]) {
+    for (const { socket, received } of [used, idle]) {
       socket.write("before,");
-      await expect.poll(heard).toBe("before,");
+      await expect.poll(received).toBe("before,");
     }
     proxy.mute();
     const fresh = await dial();
@@ -94,11 +94,11 @@ describe("a TCP proxy", () => {
     await pause(50);
     proxy.pass();
     for (const { socket } of [used, fresh, idle]) socket.write("after");
-    await expect.poll(idle.heard).toBe("before,after");
-    expect([used.heard(), fresh.heard()]).toEqual(["before,", ""]);
+    await expect.poll(idle.received).toBe("before,after");
+    expect([used.received(), fresh.received()]).toEqual(["before,", ""]);
     const standing = Promise.race([used.closed, fresh.closed, pause(50).then(() => "still there")]);
     expect(await standing).toBe("still there");
-    // Nor is the other end told when one of them goes.
+    // The other end gets no notice when one of them closes.
     const targets = () => new Promise<number>((resolve) => echo.getConnections((_, count) => resolve(count)));
     expect(await targets()).toBe(3);
     used.socket.resetAndDestroy();
@@ -110,7 +110,7 @@ describe("a TCP proxy", () => {
   it("drops what there is, and what comes", async () => {
     const old = await dial();
     old.socket.write("x");
-    await expect.poll(old.heard).toBe("x");
+    await expect.poll(old.received).toBe("x");
     proxy.drop();
     expect(await old.closed).toBe("ECONNRESET");
     expect(await (await dial()).closed).toBe("ECONNRESET");
@@ -118,17 +118,17 @@ describe("a TCP proxy", () => {
     proxy.pass();
     const later = await dial();
     later.socket.write("y");
-    await expect.poll(later.heard).toBe("y");
+    await expect.poll(later.received).toBe("y");
   });
 
   it("cuts after n bytes of the answer", async () => {
     proxy.cutAfter(5);
-    const { socket, closed, heard } = await dial();
+    const { socket, closed, received } = await dial();
     socket.write("123");
-    await expect.poll(heard).toBe("123");
+    await expect.poll(received).toBe("123");
     socket.write("4567");
     await closed;
-    expect(heard()).toBe("12345");
+    expect(received()).toBe("12345");
   });
 
   it("refuses by a reset where nobody stands behind it", async () => {

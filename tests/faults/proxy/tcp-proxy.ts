@@ -8,7 +8,7 @@ export type TcpMode =
   | { kind: "delay"; ms: number; jitterMs: number }
   /** Connections are accepted, and nothing goes through. */
   | { kind: "stall" }
-  /** What is said on a connection is lost, and so is the connection, for ever: neither end is told, also not of the other's end. */
+  /** Bytes that are sent are lost, and their connection is dead from then on; neither end gets any notice. */
   | { kind: "mute" }
   /** Connections are reset, old ones and new ones. */
   | { kind: "drop" }
@@ -49,7 +49,7 @@ class Lane {
   #timer: NodeJS.Timeout | undefined;
   #over = false;
 
-  /** `permit` gives how many of so many bytes may still pass; with fewer than all of them the connection is `cut`. */
+  /** `permit` returns how many of so many bytes may still pass; if not all may, the connection is `cut`. */
   constructor(from: Socket, to: Socket, dueAt: () => number, permit: (bytes: number) => number, cut: () => void) {
     this.#from = from;
     this.#to = to;
@@ -141,7 +141,7 @@ class Connection {
     ];
     for (const socket of [inbound, this.#outbound]) {
       socket.setNoDelay(true);
-      // An error is followed by "close", and what one side suffers the other one hears as a reset.
+      // An error is followed by "close", and an error on one side is a reset for the other.
       socket.on("error", () => this.#lost || this.reset());
     }
     this.#outbound.on("close", () => this.#lost || this.#inbound.destroySoon());
@@ -170,7 +170,7 @@ export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy>
   const { hostname: host, port } = new URL(`tcp://${target}`);
   const random = seededRandom(seed);
   const connections = new Set<Connection>();
-  /** Whose caller is gone, which the target was not told. */
+  /** Connections whose caller is gone without notice to the target. */
   const leftBehind = new Set<Connection>();
   let mode: TcpMode = { kind: "pass" };
   let accepted = 0;

@@ -1,17 +1,17 @@
 import { readAddUserKey } from "@countersign/flow";
 import type { Books } from "./invariants.ts";
-import type { Newcomer } from "./newcomer.ts";
+import type { NewDevice } from "./new-device.ts";
 
-/** What the stream tells of a request that was approved and finished; whoever looks at it may have its message renewed. */
-const TOLD = {
+/** The states that a finished 2FA request emits. `pending` is left out: a renewed message emits it again. */
+const STATES = {
   enrollmentBySignature: ["approved", "sealed", "finished"],
   enrollmentByTransaction: ["approved", "finished"],
 };
 
-/** What does not hold about a phone that was let in: one transaction, key, device, way into a session, and one story told of it. */
-export function wrongWithNewcomer(
+/** Returns what is wrong about an enrolled phone, which has one transaction, key, device and sign-in. */
+export function wrongWithNewDevice(
   books: Books,
-  { deviceKey, accountId, way, requestId, answered }: Newcomer,
+  { deviceKey, accountId, way, requestId, answered }: NewDevice,
 ): string[] {
   const found: string[] = [];
   const expect = (what: string, got: unknown, wanted: unknown) => {
@@ -51,7 +51,7 @@ export function wrongWithNewcomer(
   const requests = books.requests.filter((row) => row.account_key === publicKey);
   const request = requests.map((row) => [row.id, row.status, row.result_tx_id, row.key_index]);
   expect("requests", request, [[requestId, "finished", transactionId, index]]);
-  // Attempts that were given up name no key.
+  // Abandoned attempts name no key.
   const additions = books.additions.filter((row) => row.user_key === publicKey);
   const bySignature = [["sealed", transactionId, index]];
   const addition = additions.map((row) => [row.state, row.transaction_id, row.key_index]);
@@ -60,14 +60,14 @@ export function wrongWithNewcomer(
   const signIns = books.signIns.filter((row) => row.user_key === publicKey);
   const signIn = signIns.map((row) => [row.id, row.transaction_id, row.finished_at !== null]);
   expect("sign-ins", signIn, [[requestId, transactionId, true]]);
-  // Finishing opens one session; each challenge that was answered another, where that one's answer was lost.
+  // Finishing opens one session; each answered challenge opens another, if the answer to finishing was lost.
   const challenges = books.challenges.filter(({ signer }) => signer === publicKey).length;
   expect("sessions", books.sessions.filter((row) => row.device_key === publicKey).length, 1 + challenges);
-  if (answered) expect("challenges of a phone that is in", challenges, 0);
+  if (answered) expect("challenges of an enrolled phone", challenges, 0);
 
-  const told = books.events.flatMap(({ event: { twoFactorChanged: changed } }) =>
+  const states = books.events.flatMap(({ event: { twoFactorChanged: changed } }) =>
     changed?.id === requestId && changed.status !== "pending" ? [changed.status] : [],
   );
-  expect("told", told.sort(), [...TOLD[way]].sort());
+  expect("states", states.sort(), [...STATES[way]].sort());
   return found;
 }
