@@ -72,8 +72,8 @@ export async function addAuthenticator(context: BrowserContext, page: Page) {
 }
 
 /**
- * A page of `origin` in a browser of its own, with a virtual authenticator: what it gives are the browser's own credentials, and only its key
- * store is in memory. Origins need no server.
+ * Opens a page of `origin` in a new browser with a virtual authenticator: the credentials are the browser's
+ * own, and only its key store is in memory. Origins need no server.
  */
 export async function openPage(browser: Browser, origin: string) {
   const context = await browser.newContext();
@@ -97,7 +97,7 @@ export async function openPage(browser: Browser, origin: string) {
 
   return {
     origin,
-    /** Stands in for the page's `navigator.credentials`; `changes` replace options of an assertion. */
+    /** Replaces the page's `navigator.credentials`; `changes` replace options of an assertion. */
     credentials: (changes: object = {}): PasskeyCredentials => ({
       async create({ publicKey: options }) {
         const { rawId, publicKey } = await run<{ rawId: Numbers; publicKey: Numbers }>(CREATE, options);

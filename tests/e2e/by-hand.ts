@@ -37,7 +37,7 @@ export interface Owner {
 const keyFile = ({ stateDir }: OpenStack, name: string) => join(stateDir, "keys", name);
 const rootSecrets = new Map<string, Buffer>();
 
-/** An account's server key, taken from where the signer keeps it: for transactions that the signer would never sign. */
+/** Returns an account's server key from the signer's keystore, to sign what the signer would refuse. */
 function serverKeyOf(stack: OpenStack, { accountId, address }: Owner): ChainSigner {
   let rootSecret = rootSecrets.get(stack.stateDir);
   if (!rootSecret) {
@@ -58,8 +58,8 @@ const service = (stack: OpenStack): ChainSigner => ({
 });
 
 /**
- * Runs a script with an account's full weight and without asking anybody: its device proposes and signs, so does its server key, and the emulator's
- * service account pays.
+ * Runs a script with an account's full weight and without the services: its device proposes and signs, its
+ * server key signs, and the emulator's service account pays.
  */
 export async function runByHand(
   stack: OpenStack,

@@ -9,7 +9,7 @@ export interface ChainProxy {
   hanging(): number;
   /** Lets scripts hang in which this text stands; everything else goes through. */
   hang(text: string): void;
-  /** Lets go whatever hangs: the node answers it. */
+  /** Forwards all held requests to the node. */
   letGo(): void;
   /** Breaks every connection off. */
   refuse(): void;

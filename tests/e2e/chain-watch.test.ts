@@ -20,7 +20,7 @@ import {
 } from "./person.ts";
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
-const patience = { timeout: 20_000, interval: 50 };
+const pollOptions = { timeout: 20_000, interval: 50 };
 const FREEZES_WITHIN_MS = 5_000;
 const newKey = () => generateKeyPair().publicKey;
 
@@ -99,47 +99,50 @@ describe("what nobody of ours did", () => {
       "inbox",
       (person, other) => byHand(person, PUBLISH, cadenceAddress(other.address)),
     ],
-  ])("%s: told at once, frozen, signed for again once an operator has looked", async (_, type, kind, act) => {
-    const [person, other] = await Promise.all([signUpPerson(), signUpPerson()]);
-    expect(await signed(person)).toBe("signed");
-    const { seen, close } = eventsOf(person.client);
-    const transactionId = await act(person, other);
-    const sealed = performance.now();
-    await expect.poll(() => signed(person), patience).toBe("AccountFrozen");
-    expect(performance.now() - sealed).toBeLessThan(FREEZES_WITHIN_MS);
-    expect(await problemOf(sign(person))).toMatchObject({ status: 403, error: "AccountFrozen" });
-    const alert = {
-      type: "chain.alert",
-      data: expect.objectContaining({ chainName, transactionId, type, frozen: true }),
-    };
-    await expect.poll(() => seen, patience).toContainEqual(expect.objectContaining(alert));
-    expect(await alertsOf(person)).toEqual([{ event_type: type, kind }]);
+  ])(
+    "%s: reported immediately, frozen, and signed for again after an operator's review",
+    async (_, type, kind, act) => {
+      const [person, other] = await Promise.all([signUpPerson(), signUpPerson()]);
+      expect(await signed(person)).toBe("signed");
+      const { seen, close } = eventsOf(person.client);
+      const transactionId = await act(person, other);
+      const sealed = performance.now();
+      await expect.poll(() => signed(person), pollOptions).toBe("AccountFrozen");
+      expect(performance.now() - sealed).toBeLessThan(FREEZES_WITHIN_MS);
+      expect(await problemOf(sign(person))).toMatchObject({ status: 403, error: "AccountFrozen" });
+      const alert = {
+        type: "chain.alert",
+        data: expect.objectContaining({ chainName, transactionId, type, frozen: true }),
+      };
+      await expect.poll(() => seen, pollOptions).toContainEqual(expect.objectContaining(alert));
+      expect(await alertsOf(person)).toEqual([{ event_type: type, kind }]);
 
-    // The person can neither lift it nor let anybody in.
-    const token = person.client.credentials!.accessToken;
-    const unfreeze = await call("POST", "/account/v1/unfreeze", { token });
-    expect(unfreeze).toMatchObject({ status: 403, body: { error: "AccountUnderReview" } });
-    const asks = newPhone().client.requestTwoFactor({ login: await logIn(person.email), chainName });
-    expect(await problemOf(asks)).toMatchObject({ status: 403, error: "AccountFrozen" });
-    expect(await signed(other)).toBe("signed");
+      // The person can neither lift it nor let anybody in.
+      const token = person.client.credentials!.accessToken;
+      const unfreeze = await call("POST", "/account/v1/unfreeze", { token });
+      expect(unfreeze).toMatchObject({ status: 403, body: { error: "AccountUnderReview" } });
+      const asks = newPhone().client.requestTwoFactor({ login: await logIn(person.email), chainName });
+      expect(await problemOf(asks)).toMatchObject({ status: 403, error: "AccountFrozen" });
+      expect(await signed(other)).toBe("signed");
 
-    expect(await lookAt(person, transactionId)).toEqual([expect.stringContaining(`${type} ${transactionId}`)]);
-    await expect.poll(() => signed(person), patience).toBe("signed");
-    expect(await holdsOf(person)).toEqual([]);
-    const [record] = await query(
-      "auth",
-      "SELECT lifted_by, lift_reason, lifted_at FROM account_hold WHERE account_id = $1",
-      [person.signedUp.account.id],
-    );
-    expect(record).toMatchObject({
-      lifted_by: "test",
-      lift_reason: "the test has done it",
-      lifted_at: expect.any(Date),
-    });
-    close();
-  });
+      expect(await lookAt(person, transactionId)).toEqual([expect.stringContaining(`${type} ${transactionId}`)]);
+      await expect.poll(() => signed(person), pollOptions).toBe("signed");
+      expect(await holdsOf(person)).toEqual([]);
+      const [record] = await query(
+        "auth",
+        "SELECT lifted_by, lift_reason, lifted_at FROM account_hold WHERE account_id = $1",
+        [person.signedUp.account.id],
+      );
+      expect(record).toMatchObject({
+        lifted_by: "test",
+        lift_reason: "the test has done it",
+        lifted_at: expect.any(Date),
+      });
+      close();
+    },
+  );
 
-  it("alerts on every event of the list, once each, for whoever acted", async () => {
+  it("alerts on every event of the list, once each, for the account that acted", async () => {
     const [person, other] = await Promise.all([signUpPerson(), signUpPerson()]);
     const to = cadenceAddress(other.address);
     const scripts: [string, ...CadenceValue[]][] = [
@@ -158,7 +161,7 @@ describe("what nobody of ours did", () => {
     const types = async (whose: Person) =>
       (await alertsOf(whose)).map(({ event_type }) => event_type.replace("flow.", "")).sort();
     await expect
-      .poll(() => types(person), patience)
+      .poll(() => types(person), pollOptions)
       .toEqual([
         "AccountCapabilityControllerDeleted",
         "AccountCapabilityControllerIssued",
@@ -171,7 +174,7 @@ describe("what nobody of ours did", () => {
         "InboxValuePublished",
         "InboxValueUnpublished",
       ]);
-    await expect.poll(() => types(other), patience).toEqual(["InboxValueClaimed"]);
+    await expect.poll(() => types(other), pollOptions).toEqual(["InboxValueClaimed"]);
   });
 });
 
@@ -206,10 +209,10 @@ describe("what is ours, or nobody's business", () => {
       a.capabilities.unpublish(/public/some)`;
     await byHand(person, by(vault));
 
-    // Whatever comes later has been read with all of this.
+    // A later event is read after all of these.
     const last = await signUpPerson();
     const id = await byHand(last, ADD_KEY());
-    await expect.poll(() => holdsOf(last), patience).toContainEqual(expect.stringContaining(id));
+    await expect.poll(() => holdsOf(last), pollOptions).toContainEqual(expect.stringContaining(id));
     expect(await alertsOf(person)).toEqual([]);
     expect(await alertsOf(parent)).toEqual([]);
     expect(await signed(person)).toBe("signed");

@@ -6,7 +6,8 @@ import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@co
 import { type Rehearsal, rehearse } from "@countersign/local-stack/compose/rehearse.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-// No container here: the files of the image, its production dependencies, and the commands of docker-compose.yml as processes.
+// Runs without containers: the image's files, its production dependencies, and the commands of
+// docker-compose.yml as processes.
 const directory = mkdtempSync(join(tmpdir(), "countersign-rehearsal-"));
 let rehearsal: Rehearsal;
 

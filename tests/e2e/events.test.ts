@@ -55,17 +55,17 @@ describe("the account's events", () => {
     }
     const session = (await client.sessions()).find(({ current }) => current)!;
     const all = await signUpPerson();
-    const stranger = listen(all.client);
+    const otherAccount = listen(all.client);
     const started = performance.now();
     await client.endSession(session.id);
     await expect.poll(() => other.text, { interval: 2, timeout: 2_000 }).toContain("session.ended");
     took.push(performance.now() - started);
     expect(other.text).toContain(`"sessionId":"${session.id}"`);
     expect(Math.max(...took), `milliseconds: ${took.map(Math.round)}`).toBeLessThan(300);
-    // Its own sign-up may still be told; nothing of another account ever is.
-    expect(stranger.types()).not.toContain("session.ended");
-    expect(JSON.stringify(stranger.seen)).not.toContain(session.id);
-    await stranger.stop();
+    // Events of its own sign-up may still come; events of another account never do.
+    expect(otherAccount.types()).not.toContain("session.ended");
+    expect(JSON.stringify(otherAccount.seen)).not.toContain(session.id);
+    await otherAccount.stop();
     other.close();
   });
 
@@ -78,19 +78,19 @@ describe("the account's events", () => {
       const login = await logIn(email);
       const started = performance.now();
       const { twoFactorAuth } = await newPhone().client.requestTwoFactor({ login, chainName });
-      const told = () => listening.seen.find(({ data }) => data.id === twoFactorAuth.id);
-      await expect.poll(told, { interval: 5, timeout: 3_000 }).toMatchObject({ type: "two-factor.requested" });
-      took.push(told()!.at - started);
+      const received = () => listening.seen.find(({ data }) => data.id === twoFactorAuth.id);
+      await expect.poll(received, { interval: 5, timeout: 3_000 }).toMatchObject({ type: "two-factor.requested" });
+      took.push(received()!.at - started);
     }
     await listening.stop();
-    // The login's check and the chain's answer are in it: one busy moment of the machine is not what is measured.
+    // The median, because the time includes the login's check and the chain's answer on a busy machine.
     const [, , median] = took.sort((a, b) => a - b);
     expect(median, `milliseconds: ${took.map(Math.round)}`).toBeLessThan(300);
   });
 
   it("miss nothing when a client comes again", async () => {
     const { client } = await signUpPerson();
-    // The sign-up's own events may still be told when the first listener comes.
+    // Events of the sign-up may still come when the first listener connects.
     const updates = ({ seen }: ReturnType<typeof listen>) => seen.filter(({ data }) => data.change === "changed");
     const first = listen(client);
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -107,7 +107,7 @@ describe("the account's events", () => {
     await second.stop();
   });
 
-  it("tell of the sign-up too, to whoever asks from the beginning", async () => {
+  it("include the sign-up for a client that reads from the beginning", async () => {
     const { client } = await signUpPerson();
     const { seen, stop } = listen(client, "0");
     await expect

@@ -10,7 +10,7 @@ import { loadTls } from "@countersign/runtime";
 import { vi } from "vitest";
 import { chain, type Person, stack } from "./person.ts";
 
-/** One more signer beside the stack's own: a test may kill it, and tell it other settings. */
+/** Starts one more signer beside the stack's own: a test may kill it and give it other settings. */
 export interface ExtraSigner {
   readonly child: Child;
   /** As the demonstration's backend. */
@@ -71,7 +71,7 @@ export async function startExtraSigner(changes: Record<string, string> = {}): Pr
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 
-/** A harmless transaction of a person, as the payload that the signer is asked for; another gas limit makes another message. */
+/** Returns the payload of a harmless transaction of a person; another gas limit makes another message. */
 export async function harmless({ address }: Person, gasLimit = 999n): Promise<Buffer> {
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
   const payload: TransactionPayload = {

@@ -14,7 +14,7 @@ import { chain, chainName, type Person, problemOf, secondPhone, signUpPerson, st
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const sequenceOf = async ({ address }: Person) => (await access.accountKey(address, 0)).sequenceNumber;
 
-/** A template with all of its signatures, kept instead of sent; `after`: how many numbers later it could run. */
+/** Signs a template completely and does not send it; it could run `after` sequence numbers later. */
 async function kept({ client, address }: Person, change: KeyChange, after: bigint): Promise<FlowTransaction> {
   return signTransaction(client, await keyChangePayload(stack, address, change, after), chainName, 1);
 }

@@ -7,20 +7,20 @@ import { call, chainName, logIn, newPhone, type Phone, problemOf, secondPhone, s
 const keyOf = async ({ client }: Phone, { publicKey }: { publicKey: string }): Promise<Key | undefined> =>
   (await client.keys({ includeRevoked: true })).find((key) => key.publicKey === publicKey);
 
-const patience = { timeout: 15_000, interval: 100 };
+const pollOptions = { timeout: 15_000, interval: 100 };
 
 describe("the list of keys follows the chain", () => {
-  it("a key that comes by another way is listed, told of, and does not sign in", async () => {
+  it("a key that was added without the service is listed and notified, and does not sign in", async () => {
     const person = await signUpPerson();
     const events: string[] = [];
     const abort = new AbortController();
     void (async () => {
       for await (const { type } of person.client.events({ signal: abort.signal })) events.push(type);
     })().catch(() => undefined);
-    const stranger = newPhone();
-    await change(person, { template: "add-user-key", newKey: plain(stranger.deviceKey) });
+    const unregistered = newPhone();
+    await change(person, { template: "add-user-key", newKey: plain(unregistered.deviceKey) });
     await expect
-      .poll(() => keyOf(person, stranger.deviceKey), patience)
+      .poll(() => keyOf(person, unregistered.deviceKey), pollOptions)
       .toMatchObject({
         type: "user-key",
         keyIndex: 2,
@@ -28,7 +28,9 @@ describe("the list of keys follows the chain", () => {
         revokedAt: "",
       });
     const login = await logIn(person.email);
-    expect(await problemOf(stranger.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
+    expect(await problemOf(unregistered.client.signIn({ login, chainName }))).toMatchObject({
+      error: "PleaseRegisterKey",
+    });
     await expect.poll(() => events, { timeout: 20_000 }).toContain("key.discovered");
     abort.abort();
   });
@@ -38,11 +40,11 @@ describe("the list of keys follows the chain", () => {
     const lost = await secondPhone(person);
     expect(await lost.client.keys()).toHaveLength(2);
     await change(person, { template: "revoke-user-key", oldKey: lost.deviceKey.publicKey });
-    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
+    await expect.poll(() => lost.client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
     const { deviceKey } = lost;
     expect(await keyOf(person, deviceKey)).toMatchObject({ keyIndex: 2, revokedAt: expect.stringMatching(/Z$/) });
     expect((await person.client.keys()).map(({ publicKey }) => publicKey)).toEqual([person.deviceKey.publicKey]);
-    await expect.poll(async () => (await person.client.devices()).length, patience).toBe(1);
+    await expect.poll(async () => (await person.client.devices()).length, pollOptions).toBe(1);
     const login = await logIn(person.email);
     expect(await problemOf(lost.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
     expect(await person.client.me()).toMatchObject({ id: person.signedUp.account.id });
@@ -50,33 +52,33 @@ describe("the list of keys follows the chain", () => {
 
   it("a revocation is reported with its transaction, and with no other", async () => {
     const person = await signUpPerson();
-    const stranger = generateDeviceKey();
-    const added = await change(person, { template: "add-user-key", newKey: plain(stranger) });
-    await expect.poll(() => keyOf(person, stranger), patience).toBeDefined();
+    const unregistered = generateDeviceKey();
+    const added = await change(person, { template: "add-user-key", newKey: plain(unregistered) });
+    await expect.poll(() => keyOf(person, unregistered), pollOptions).toBeDefined();
     const { client } = person;
-    const wrong = await problemOf(client.reportRevocation(stranger.publicKey, added.id));
+    const wrong = await problemOf(client.reportRevocation(unregistered.publicKey, added.id));
     expect(wrong).toMatchObject({ status: 422, error: "TransactionMismatch" });
-    const unknown = await problemOf(client.reportRevocation(stranger.publicKey, "ab".repeat(32)));
+    const unknown = await problemOf(client.reportRevocation(unregistered.publicKey, "ab".repeat(32)));
     expect(unknown).toMatchObject({ status: 409, error: "TransactionPending" });
     const nobodys = generateDeviceKey().publicKey;
     expect(await problemOf(client.reportRevocation(nobodys, added.id))).toMatchObject({ error: "KeyNotFound" });
     const token = client.credentials!.accessToken;
-    const bare = await call("DELETE", `/key/v1/keys/${stranger.publicKey}`, { token });
+    const bare = await call("DELETE", `/key/v1/keys/${unregistered.publicKey}`, { token });
     expect(bare).toMatchObject({ status: 400, body: { errors: [{ pointer: "/txId" }] } });
 
-    const revoked = await change(person, { template: "revoke-user-key", oldKey: stranger.publicKey });
-    await client.reportRevocation(stranger.publicKey, revoked.id);
-    await client.reportRevocation(stranger.publicKey, revoked.id);
-    expect(await keyOf(person, stranger)).toMatchObject({ revokedAt: expect.stringMatching(/Z$/) });
+    const revoked = await change(person, { template: "revoke-user-key", oldKey: unregistered.publicKey });
+    await client.reportRevocation(unregistered.publicKey, revoked.id);
+    await client.reportRevocation(unregistered.publicKey, revoked.id);
+    expect(await keyOf(person, unregistered)).toMatchObject({ revokedAt: expect.stringMatching(/Z$/) });
   });
 
-  it("a revoked key does not come back: not by a transaction, and not by being let in again", async () => {
+  it("a revoked key does not come back: neither by a transaction nor by another enrollment", async () => {
     const person = await signUpPerson();
     const lost = await secondPhone(person);
     const { deviceKey } = lost;
     await change(person, { template: "revoke-user-key", oldKey: deviceKey.publicKey });
     await expect
-      .poll(async () => (await keyOf(person, deviceKey))?.revokedAt, patience)
+      .poll(async () => (await keyOf(person, deviceKey))?.revokedAt, pollOptions)
       .toEqual(expect.stringMatching(/Z$/));
     const refused = { status: 403, error: "SigningRefused", reason: "BadTemplateArguments" };
     const back = change(person, { template: "add-user-key", newKey: plain(deviceKey) });

@@ -125,7 +125,7 @@ describe("a chain that does not answer", () => {
     for (const path of [dir, postgresHome(dir)]) rmSync(path, { recursive: true, force: true });
   });
 
-  async function newcomer(): Promise<CountersignClient> {
+  async function newClient(): Promise<CountersignClient> {
     const { gateway, identityProvider, chains } = running!.stack;
     const { issuer, clients } = identityProvider;
     const code = await loginAtDevelopmentProvider({ issuer, ...clients[0]!, email: newEmail() });
@@ -139,11 +139,11 @@ describe("a chain that does not answer", () => {
     (await client.me()).addresses.filter(({ chainType }) => chainType === "cadence").map((each) => each.domainName);
 
   it("delays neither a sign-up nor GET /account/v1/me by its names, which come with a later answer", async () => {
-    // A lookup gives up after 3 s, and the address is looked up again a minute later: on a stalled machine somebody else tries.
+    // A lookup times out after 3 s and is repeated only a minute later: after a stall, another account tries.
     const seen: unknown[] = [];
     for (let tries = 0; tries < 5; tries++) {
       proxy!.hang("FIND");
-      const client = await newcomer();
+      const client = await newClient();
       const early = await namesOf(client);
       const hung = proxy!.hanging();
       proxy!.letGo();
@@ -157,8 +157,8 @@ describe("a chain that does not answer", () => {
     expect(seen, "no answer came while the name service hung").toEqual([]);
   });
 
-  it("is told as ChainUnavailable by what cannot do without it", async () => {
-    const client = await newcomer();
+  it("is answered as ChainUnavailable by operations that need it", async () => {
+    const client = await newClient();
     const { publicKey, algorithm } = generateDeviceKey();
     proxy!.refuse();
     const away = { status: 503, error: "ChainUnavailable" };

@@ -12,7 +12,7 @@ interface Asked {
   ephemeral: string;
 }
 
-/** What a new phone of a person sends to be let in. */
+/** Returns the body of a 2FA request that a person's new phone sends. */
 async function askBody(person: Person, { deviceKey }: Phone) {
   const { publicKey, algorithm } = deviceKey;
   const device = { name: "New phone", type: "mobile" };
@@ -38,7 +38,7 @@ const finish = (token: string, id: string) =>
   call("POST", "/auth/v1/signin/2fa/finish", { token, body: { twoFactorAuthRequestId: id } });
 
 /** Asks as often as it may, for as long as nobody has decided and the chain has not sealed. */
-async function finishPatiently(token: string, id: string) {
+async function finishWithRetries(token: string, id: string) {
   for (;;) {
     const answer = await finish(token, id);
     if (answer.body.error !== "TwoFactorAuthPending" && answer.status !== 429) return answer;
@@ -54,7 +54,7 @@ async function approve(person: Person, { requestId, message }: Asked): Promise<v
 }
 
 describe("a new device", () => {
-  it("asks, waits, is let in, and signs in by challenge from then on", async () => {
+  it("requests enrollment, waits, is enrolled, and then signs in by challenge", async () => {
     const person = await signUpPerson();
     const asked = await ask(person);
     const early = await finish(asked.ephemeral, asked.requestId);
@@ -65,7 +65,7 @@ describe("a new device", () => {
     expect(tooSoon.headers.get("retry-after")).toBe("1");
 
     await approve(person, asked);
-    const { status, body } = await finishPatiently(asked.ephemeral, asked.requestId);
+    const { status, body } = await finishWithRetries(asked.ephemeral, asked.requestId);
     expect(status, JSON.stringify(body)).toBe(200);
     expect(body.account.id).toBe(person.signedUp.account.id);
     expect(body.transaction.id).not.toBe(person.signedUp.transaction.id);
@@ -85,7 +85,7 @@ describe("a new device", () => {
     expect(known).toMatchObject({ status: 409, body: { error: "KeyAlreadyRegistered" } });
   });
 
-  it("that never finishes is let in all the same, once the key is on chain", async () => {
+  it("that never finishes is enrolled nevertheless, once the key is on chain", async () => {
     const person = await signUpPerson();
     const asked = await ask(person);
     const login = await logIn(person.email);
@@ -111,8 +111,8 @@ describe("a new device", () => {
   it("finishes with its own request's token only, and not once it was rejected", async () => {
     const person = await signUpPerson();
     const [asked, other] = [await ask(person), await ask(person)];
-    const stranger = await signUpPerson();
-    const theirs = await ask(stranger);
+    const otherPerson = await signUpPerson();
+    const theirs = await ask(otherPerson);
     const full = person.client.credentials!.accessToken;
     const refused = { status: 403, body: { error: "InsufficientScope" } };
     expect(await finish(full, asked.id)).toMatchObject(refused);
@@ -138,7 +138,7 @@ describe("a new device", () => {
     expect(reused).toMatchObject({ status: 422, body: { error: "IdempotencyKeyReused" } });
   });
 
-  it("of somebody without an account is told to sign up", async () => {
+  it("of a person without an account is answered that a sign-up is needed", async () => {
     const person = { ...(await signUpPerson()), email: `nobody-${randomUUID()}@example.com` };
     const answer = await call("POST", "/auth/v1/signin/2fa", { body: await askBody(person, newPhone()) });
     expect(answer).toMatchObject({ status: 404, body: { error: "AccountNotFound" } });
@@ -149,7 +149,7 @@ it("a frozen account enrolls no device, until the device that froze it and anoth
   const person = await signUpPerson();
   const asked = await ask(person);
   await approve(person, asked);
-  const second = (await finishPatiently(asked.ephemeral, asked.id)).body.credentials.accessToken;
+  const second = (await finishWithRetries(asked.ephemeral, asked.id)).body.credentials.accessToken;
   const first = person.client.credentials!.accessToken;
   const waiting = await ask(person);
   expect((await call("POST", "/account/v1/freeze", { token: first })).status).toBe(204);

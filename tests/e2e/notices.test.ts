@@ -6,15 +6,15 @@ import { call, chainName, logIn, newPhone, secondPhone, signUpPerson } from "./p
 
 const deviceLog = () => readFileSync(join(stateDir, "log", "device.log"), "utf8");
 
-/** What the device service pushed or mailed from this place of its log on: the development stack's adapters write lines. */
-const toldSince = (start: number) =>
+/** Returns what the device service pushed or mailed, from its log after position `start`. */
+const noticesSince = (start: number) =>
   deviceLog()
     .slice(start)
     .split("\n")
     .filter((line) => /"msg":"(push|mail)"/.test(line))
     .map((line) => JSON.parse(line) as { msg: string; event: string; operation?: string });
 
-describe("people are told", () => {
+describe("people are notified", () => {
   it("of a freeze, by push and by mail, and no log has the address or the push token", async () => {
     const { client, email } = await signUpPerson();
     const pushToken = `token-of-${email}`;
@@ -23,7 +23,7 @@ describe("people are told", () => {
     const token = client.credentials!.accessToken;
     expect((await call("POST", "/account/v1/freeze", { token })).status).toBe(204);
     await expect
-      .poll(() => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
+      .poll(() => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
       .toEqual(expect.arrayContaining(["push: notice.frozen", "mail: Your account is frozen"]));
     expect(deviceLog()).not.toContain(email);
   });
@@ -35,7 +35,7 @@ describe("people are told", () => {
     const token = client.credentials!.accessToken;
     expect((await call("POST", "/account/v1/freeze", { token })).status).toBe(204);
     await expect
-      .poll(() => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
+      .poll(() => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`), { timeout: 5_000 })
       .toContain("mail: Ihr Konto ist gesperrt");
   });
 
@@ -49,7 +49,7 @@ describe("people are told", () => {
     })();
     await new Promise((resolve) => setTimeout(resolve, 500));
     const start = deviceLog().length;
-    // Whoever asks is shown the device that it asks, but not where that is pushed.
+    // The requester sees the device that is asked, but not its push token.
     const { deviceKey } = newPhone();
     const { publicKey, algorithm } = deviceKey;
     const userKey = { type: "device", publicKey, algorithm, device: { publicKey, algorithm, name: "New phone" } };
@@ -64,7 +64,7 @@ describe("people are told", () => {
     await expect.poll(requested, { interval: 5, timeout: 3_000 }).toMatchObject({ data: { id } });
     expect(requested()!.at - answered).toBeLessThan(300);
     await expect
-      .poll(() => toldSince(start), { timeout: 5_000 })
+      .poll(() => noticesSince(start), { timeout: 5_000 })
       .toContainEqual(expect.objectContaining({ msg: "push", event: "two-factor.requested", operation: id }));
 
     const token = client.credentials!.accessToken;
@@ -75,17 +75,17 @@ describe("people are told", () => {
     expect(deviceLog()).not.toContain(email);
   });
 
-  it("of a device that was let in, by push and by mail", async () => {
+  it("of an enrolled device, by push and by mail", async () => {
     const { client, email } = await signUpPerson();
     await client.updateDevice({ pushToken: `token-of-${email}` });
     const start = deviceLog().length;
     await secondPhone({ client, email });
-    const told = () => toldSince(start).map(({ msg, event }) => `${msg}: ${event}`);
+    const notices = () => noticesSince(start).map(({ msg, event }) => `${msg}: ${event}`);
     const news = ["push: notice.new-device", "mail: A new device was added to your account"];
     const expected = [...news, "push: two-factor.approved", "push: two-factor.finished"];
-    await expect.poll(told, { timeout: 5_000 }).toEqual(expect.arrayContaining(expected));
+    await expect.poll(notices, { timeout: 5_000 }).toEqual(expect.arrayContaining(expected));
     // The sign-in that came with it is no second piece of news.
-    expect(told().filter((line) => line.includes("sign-in"))).toEqual([]);
+    expect(notices().filter((line) => line.includes("sign-in"))).toEqual([]);
     expect(deviceLog()).not.toContain(email);
   });
 });

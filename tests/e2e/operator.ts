@@ -13,7 +13,7 @@ export async function holdsOf({ signedUp }: Person): Promise<string[]> {
   return lines;
 }
 
-/** Whether every alert of a transaction has its hold: a later one would freeze the account again, behind the operator's back. */
+/** Returns whether every alert of a transaction has its hold: a later hold would freeze the account again. */
 async function isAllHeld(person: Person, transactionId: string): Promise<boolean> {
   const sql = "SELECT id FROM chain_alert WHERE account_id = $1 AND transaction_id = $2 AND freezes";
   const alerts = await query("account", sql, [person.signedUp.account.id, transactionId]);
@@ -21,7 +21,7 @@ async function isAllHeld(person: Person, transactionId: string): Promise<boolean
   return holds.length > 0 && holds.length === alerts.length;
 }
 
-/** Waits for the holds that a transaction by hand brings, and lifts them as an operator does. Gives what the command prints. */
+/** Waits for the holds that a transaction causes and lifts them as an operator; returns the output. */
 export async function lookAt(person: Person, transactionId: string): Promise<string[]> {
   await expect.poll(() => isAllHeld(person, transactionId), { timeout: 20_000, interval: 50 }).toBe(true);
   const lines: string[] = [];

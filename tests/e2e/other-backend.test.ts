@@ -110,7 +110,7 @@ describe.skipIf(!hasPython())("a backend in Python, generated from the same prot
     });
   });
 
-  it("is told in a line where nobody answers, or the chain is none", async () => {
+  it("prints one line if no server answers, or the chain is unknown", async () => {
     const away = sign(person.address, { signer: "127.0.0.1:1" });
     await expect(away).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/^UNAVAILABLE .+\n$/) });
     const unknown = sign(person.address, { chain: "nowhere" });

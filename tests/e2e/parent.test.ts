@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runAsOwner } from "./chain-owner.ts";
 import { call, chainName, network, type Person, problemOf, signUpPerson } from "./person.ts";
 
-const patience = { timeout: 20_000, interval: 100 };
+const pollOptions = { timeout: 20_000, interval: 100 };
 const notLinked = { status: 409, error: "ParentNotLinked" };
 
 const addressOf = (person: Person) => ({
@@ -20,7 +20,7 @@ const claim = (parent: Person, child: Person) => acceptChild(parent.client, { ne
 const remove = (child: Person, parent: Person) => removeParent(child.client, { network, parent: parent.address });
 
 describe("a parent by the inbox link", () => {
-  it("is listed once both sides have it on chain, told of, and leaves with the next report", async () => {
+  it("is listed and notified once both sides have it on chain, and removed by the next report", async () => {
     const [child, parent] = [await signUpPerson(), await signUpPerson()];
     const events: unknown[] = [];
     const abort = new AbortController();
@@ -42,7 +42,7 @@ describe("a parent by the inbox link", () => {
     expect((await child.client.me()).parent).toEqual([addressOf(parent)]);
     expect(await problemOf(parent.client.linkParent())).toMatchObject(notLinked);
     await expect
-      .poll(() => events, patience)
+      .poll(() => events, pollOptions)
       .toContainEqual(
         expect.objectContaining({ type: "account.updated", data: expect.objectContaining({ change: "changed" }) }),
       );

@@ -22,8 +22,8 @@ describe("an assertion of a real browser does not sign in", () => {
 
   it("for another RP id", async () => {
     const page = await open("http://wallet.localhost:1234");
-    const wish = { rpId: "wallet.localhost", rpName: "Wallet", userName: "x", credentials: page.credentials() };
-    const passkey = await createBrowserPasskey(wish);
+    const options = { rpId: "wallet.localhost", rpName: "Wallet", userName: "x", credentials: page.credentials() };
+    const passkey = await createBrowserPasskey(options);
     await refuse((challenge) => passkey.assert(challenge), ada.email);
   });
 

@@ -38,8 +38,8 @@ export const open = async (origin = stack.gateway): Promise<BrowserPage> => {
 
 export async function newOwner(email = newEmail()): Promise<Owner> {
   const page = await open();
-  const wish = { rpId, rpName: "Wallet", userName: email, credentials: page.credentials() };
-  const passkey = await createBrowserPasskey(wish);
+  const options = { rpId, rpName: "Wallet", userName: email, credentials: page.credentials() };
+  const passkey = await createBrowserPasskey(options);
   return { page, passkey, email, client: new CountersignClient({ baseUrl: stack.gateway, deviceKey: passkey }) };
 }
 
@@ -70,7 +70,7 @@ export const newChallenge = async ({ client, email }: Owner, username?: string):
   return challengeData;
 };
 
-/** An answer of whatever somebody asserted. */
+/** Responds to a challenge with any assertion. */
 export const respond = (challengeData: string, { clientDataJSON, authenticatorData, signature }: Assertion) =>
   call("POST", "/auth/v1/signin/challenge/respond", {
     body: {

@@ -69,15 +69,15 @@ describe("a passkey of a real browser", () => {
     expect(sent.result).toMatchObject({ status: "Sealed", statusCode: 0, errorMessage: "" });
   });
 
-  it("is let in by a phone, and then signs in and signs", async () => {
+  it("is enrolled by a phone, and then signs in and signs", async () => {
     const phone = await signUpPerson();
     const { client, passkey } = await newOwner(phone.email);
-    const newcomer = await client.requestTwoFactor({ login: await logIn(phone.email), chainName, device: attributes });
-    await phone.client.approveTwoFactor(newcomer.twoFactorAuth.id, {
-      matchingCode: await client.matchingCode(newcomer),
+    const newDevice = await client.requestTwoFactor({ login: await logIn(phone.email), chainName, device: attributes });
+    await phone.client.approveTwoFactor(newDevice.twoFactorAuth.id, {
+      matchingCode: await client.matchingCode(newDevice),
     });
-    const letIn = await client.waitForTwoFactor(newcomer);
-    expect(letIn.account.id).toBe(phone.signedUp.account.id);
+    const enrolled = await client.waitForTwoFactor(newDevice);
+    expect(enrolled.account.id).toBe(phone.signedUp.account.id);
     const key = (await client.keys()).find(({ publicKey }) => publicKey === passkey.publicKey)!;
     expect(key.userKey?.type).toBe("passkey");
     expect(await access.accountKey(phone.address, key.keyIndex)).toMatchObject({
@@ -92,11 +92,11 @@ describe("a passkey of a real browser", () => {
 
   it("lets a phone in with its assertion", async () => {
     const phone = newPhone();
-    const newcomer = await phone.client.requestTwoFactor({ login: await logIn(ada.email), chainName });
-    await ada.client.approveTwoFactor(newcomer.twoFactorAuth.id, {
-      matchingCode: await phone.client.matchingCode(newcomer),
+    const newDevice = await phone.client.requestTwoFactor({ login: await logIn(ada.email), chainName });
+    await ada.client.approveTwoFactor(newDevice.twoFactorAuth.id, {
+      matchingCode: await phone.client.matchingCode(newDevice),
     });
-    expect((await phone.client.waitForTwoFactor(newcomer)).account.id).toBe(ada.signedUp.account.id);
+    expect((await phone.client.waitForTwoFactor(newDevice)).account.id).toBe(ada.signedUp.account.id);
     expect((await sendTransaction(phone.client, { network, cadence: NOTHING })).result.errorMessage).toBe("");
   });
 });
@@ -109,7 +109,8 @@ describe("signing in and signing transactions", () => {
     const message = payloadMessage(payload);
     const data = await newChallenge(ada);
 
-    // What signs a transaction signs nobody in: its challenge is a digest of 32 bytes, a login's are 16 bytes of ours.
+    // An assertion over a transaction is refused at sign-in: its challenge is a digest of 32 bytes, and the
+    // challenge of a sign-in has 16 bytes.
     const ofTransaction = await ada.passkey.assert(challengeOf({ transaction: message }));
     expect(data).toMatch(/^[0-9a-f]{32}$/);
     expect(await respond(data, ofTransaction)).toMatchObject(INVALID);
@@ -137,7 +138,7 @@ describe("signing in and signing transactions", () => {
     const id = await access.submit({ ...right, payloadSignatures }).catch((error: Error) => error);
     if (typeof id === "string") expect((await seal(id)).errorMessage).not.toBe("");
 
-    // Nor does it let a device in.
+    // It does not enroll a device either.
     const phone = newPhone();
     const { twoFactorAuth } = await phone.client.requestTwoFactor({ login: await logIn(ada.email), chainName });
     const { signature, clientDataJSON, authenticatorData } = ofLogin;

@@ -69,7 +69,7 @@ export async function signUpPerson(phone: Phone = newPhone()): Promise<Person> {
   return { ...phone, email, login, signedUp, address };
 }
 
-/** A second phone of a person, let in by the first. */
+/** Enrolls a second phone of a person, approved by the first. */
 export async function secondPhone({ email, client }: Pick<Person, "email" | "client">): Promise<Phone> {
   const phone = newPhone();
   const asked = await phone.client.requestTwoFactor({ login: await logIn(email), chainName });

@@ -55,26 +55,26 @@ async function outcome(): Promise<string> {
 }
 const refusedFiles = async () =>
   /^countersign_signer_policy_refused_total(?:\{.*\})? (\d+)$/m.exec(await signer.metrics())?.[1];
-const patience = { timeout: 20_000, interval: 200 };
+const pollOptions = { timeout: 20_000, interval: 200 };
 
-it("a policy file takes effect without a restart, stands in each record, and stays where the next one is none", async () => {
+it("a policy file takes effect without a restart, is named in each record, and stays if the next one is invalid", async () => {
   const { pid } = signer.child;
   expect(await outcome()).toBe("signed by first");
 
   policy("second", { switches: { authorizer: false, paymaster: true, creation: true } });
-  await expect.poll(outcome, patience).toBe("SwitchedOff");
+  await expect.poll(outcome, pollOptions).toBe("SwitchedOff");
 
   write('{ "version": "third", "switches": { "authorizer": true');
-  await expect.poll(refusedFiles, patience).toBe("1");
+  await expect.poll(refusedFiles, pollOptions).toBe("1");
   expect(await outcome()).toBe("SwitchedOff");
   expect(await signer.metrics()).toMatch(/^countersign_signer_policy\{[^}]*version="[^"]*\/second"[^}]*\} 1$/m);
 
   policy("fourth", { mode: "templates" });
-  await expect.poll(outcome, patience).toBe("ScriptNotListed");
+  await expect.poll(outcome, pollOptions).toBe("ScriptNotListed");
   policy("fifth", { caps: { gasLimit: 500 } });
-  await expect.poll(outcome, patience).toBe("GasLimit");
+  await expect.poll(outcome, pollOptions).toBe("GasLimit");
   policy("sixth");
-  await expect.poll(outcome, patience).toBe("signed by sixth");
+  await expect.poll(outcome, pollOptions).toBe("signed by sixth");
   expect(signer.child.running() && signer.child.pid).toBe(pid);
 
   const records = await query<{ verdict: string; policy_version: string }>(

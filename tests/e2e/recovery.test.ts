@@ -32,7 +32,7 @@ import {
 
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const NOTHING = "transaction { prepare(a: &Account) {} }";
-const patience = { timeout: 20_000, interval: 100 };
+const pollOptions = { timeout: 20_000, interval: 100 };
 const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
   deviceKey,
   client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
@@ -98,7 +98,7 @@ describe.concurrent("a recovery key", () => {
       mustWait: false,
     });
     await expect
-      .poll(() => recoveryKeysOf(person), patience)
+      .poll(() => recoveryKeysOf(person), pollOptions)
       .toMatchObject([{ pending: false, keyIndex: 2, weight: 999, revokedAt: "" }]);
     const second = generateDeviceKey();
     await expect(
@@ -154,16 +154,16 @@ describe.concurrent("a recovery key", () => {
       });
     const signedIn = await afterTimeLock(comeBack, { mustWait: true });
     expect(signedIn.account.id).toBe(lost.signedUp.account.id);
-    await expect.poll(() => events, patience).toContain("time-lock.started");
+    await expect.poll(() => events, pollOptions).toContain("time-lock.started");
     abort.abort();
     const { result } = await sendTransaction(fresh.client, { network, cadence: NOTHING });
     expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
 
     await change(fresh, { template: "revoke-user-key", oldKey: deviceKey });
-    await expect.poll(() => lost.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
+    await expect.poll(() => lost.client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
     const login = await logIn(lost.email);
     expect(await problemOf(lost.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
-    await expect.poll(async () => (await fresh.client.devices()).length, patience).toBe(1);
+    await expect.poll(async () => (await fresh.client.devices()).length, pollOptions).toBe(1);
   });
 
   it("lets nobody in whom an old device cancels", async ({ expect }) => {
@@ -178,8 +178,10 @@ describe.concurrent("a recovery key", () => {
     expect(timeLock).toMatchObject({ operation: "add-user-key", chainName, cancelledAt: "" });
     expect(await recovery.client.timeLocks()).toEqual([timeLock]);
     expect(await problemOf(recovery.client.cancelTimeLock(timeLock!.id))).toMatchObject({ error: "InsufficientScope" });
-    const stranger = await signUpPerson();
-    expect(await problemOf(stranger.client.cancelTimeLock(timeLock!.id))).toMatchObject({ error: "TimeLockNotFound" });
+    const otherPerson = await signUpPerson();
+    expect(await problemOf(otherPerson.client.cancelTimeLock(timeLock!.id))).toMatchObject({
+      error: "TimeLockNotFound",
+    });
     await person.client.cancelTimeLock(timeLock!.id);
     await person.client.cancelTimeLock(timeLock!.id);
     expect(await person.client.timeLocks()).toMatchObject([{ cancelledAt: expect.stringMatching(/Z$/) }]);
@@ -199,12 +201,12 @@ describe.concurrent("a recovery key", () => {
       mustWait: true,
     });
     await expect
-      .poll(() => recoveryKeysOf(person), patience)
+      .poll(() => recoveryKeysOf(person), pollOptions)
       .toMatchObject([
         { publicKey: backup.publicKey, revokedAt: expect.stringMatching(/Z$/) },
         { publicKey: next.publicKey, revokedAt: "", pending: false, keyIndex: 3 },
       ]);
-    await expect.poll(() => old.client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
+    await expect.poll(() => old.client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
     const login = await logIn(person.email);
     expect(await problemOf(old.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
     const now = clientOf(next);
@@ -227,7 +229,7 @@ describe.concurrent("a recovery key", () => {
       { mustWait: true },
     );
     await expect
-      .poll(() => sendTransaction(person.client, { network, cadence: NOTHING }).then(() => "", String), patience)
+      .poll(() => sendTransaction(person.client, { network, cadence: NOTHING }).then(() => "", String), pollOptions)
       .toBe("");
   });
 });
@@ -281,7 +283,7 @@ describe("the user's exit", () => {
     const result = await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) });
     expect(result.errorMessage).toBe("");
 
-    await expect.poll(() => client.me().catch(({ error }) => error), patience).toBe("SessionEnded");
+    await expect.poll(() => client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
     const login = await logIn(person.email);
     expect(await problemOf(client.signIn({ login, chainName }))).toMatchObject({ status: 403, error: "AccountLeft" });
   });

@@ -42,18 +42,18 @@ transaction(to: Address) {
 
 let person: Person;
 /** Whose account has what the emulator has not. */
-let house: Person;
+let contractOwner: Person;
 beforeAll(async () => {
-  [person, house] = await Promise.all([signUpPerson(), signUpPerson()]);
+  [person, contractOwner] = await Promise.all([signUpPerson(), signUpPerson()]);
   for (const { name, code } of contracts()) await service.run(DEPLOY, [cadenceString(name), cadenceString(code)]);
-  for (const { address } of [person, house]) await service.run(FUND, [cadenceAddress(address)]);
-  for (const { name, code } of fakeContracts(house.address)) {
-    const { result } = await runAsOwner(house, DEPLOY, [cadenceString(name), cadenceString(code)]);
+  for (const { address } of [person, contractOwner]) await service.run(FUND, [cadenceAddress(address)]);
+  for (const { name, code } of fakeContracts(contractOwner.address)) {
+    const { result } = await runAsOwner(contractOwner, DEPLOY, [cadenceString(name), cadenceString(code)]);
     expect(result.errorMessage, name).toBe("");
   }
 }, 180_000);
 
-/** "UFix64 0.01" or "[Address] $ADDRESS" as a value; the person stands for whoever gets something. */
+/** "UFix64 0.01" or "[Address] $ADDRESS" as a value; the person represents any recipient. */
 function argumentOf(argument: string): CadenceValue {
   const [, type = "", content = ""] = /^(\S+) (.*)$/s.exec(argument) ?? [];
   const text = content.replace("$ADDRESS", person.address);
@@ -69,7 +69,7 @@ describe("ordinary transactions are co-signed, sponsored and sealed", () => {
     async (_, __, { script, args }) => {
       const { result } = await sendTransaction(person.client, {
         network,
-        cadence: onEmulator(script, house.address),
+        cadence: onEmulator(script, contractOwner.address),
         args: args.map(argumentOf),
         gasLimit: 9999n,
       });

@@ -56,7 +56,7 @@ describe("sign-in by challenge", () => {
     });
   });
 
-  it("a key that is not the identity's is not registered, whoever else's it is", async () => {
+  it("a key of another identity counts as not registered", async () => {
     const [one, other] = await Promise.all([signUpPerson(), signUpPerson()]);
     expect(await problemOf(newPhone().client.requestChallenge({ login: one.login, chainName }))).toMatchObject({
       status: 400,

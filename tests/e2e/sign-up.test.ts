@@ -112,7 +112,7 @@ describe("sign-up", () => {
     expect(account.id).toBe(accounts[0]?.id);
   });
 
-  it("an identity that has an account is sent to 2FA, whatever key it brings", async () => {
+  it("an identity that has an account is sent to 2FA, with any key", async () => {
     const { email, client } = await signUpPerson();
     expect(await problemOf(newPhone().client.signUp({ login: await logIn(email), chainName }))).toMatchObject({
       status: 409,

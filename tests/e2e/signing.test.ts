@@ -18,9 +18,9 @@ const NOTHING = "transaction { prepare(a: &Account) {} }";
 const hex = bytesToHex;
 
 let person: Person;
-let stranger: Person;
+let otherPerson: Person;
 beforeAll(async () => {
-  [person, stranger] = await Promise.all([signUpPerson(), signUpPerson()]);
+  [person, otherPerson] = await Promise.all([signUpPerson(), signUpPerson()]);
 });
 
 async function payloadOf(change: Partial<TransactionPayload> = {}): Promise<TransactionPayload> {
@@ -80,12 +80,12 @@ describe("signing", () => {
     [
       "another account's",
       () => ({
-        authorizers: [stranger.address],
-        proposalKey: { address: stranger.address, keyId: 1, sequenceNumber: 0n },
+        authorizers: [otherPerson.address],
+        proposalKey: { address: otherPerson.address, keyId: 1, sequenceNumber: 0n },
       }),
       "NotYourAccount",
     ],
-    ["two authorizers", () => ({ authorizers: [person.address, stranger.address] }), "MoreThanOneAuthorizer"],
+    ["two authorizers", () => ({ authorizers: [person.address, otherPerson.address] }), "MoreThanOneAuthorizer"],
     [
       "the paymaster as second authorizer",
       () => ({ authorizers: [person.address, paymaster] }),
@@ -93,7 +93,7 @@ describe("signing", () => {
     ],
     [
       "a proposer of somebody else",
-      () => ({ proposalKey: { address: stranger.address, keyId: 1, sequenceNumber: 0n } }),
+      () => ({ proposalKey: { address: otherPerson.address, keyId: 1, sequenceNumber: 0n } }),
       "ProposerNotYours",
     ],
     [
@@ -101,7 +101,7 @@ describe("signing", () => {
       () => ({ proposalKey: { address: paymaster, keyId: 0, sequenceNumber: 0n } }),
       "ProposerNotYours",
     ],
-    ["a payer of somebody else", () => ({ payer: stranger.address }), "UnknownPayer"],
+    ["a payer of somebody else", () => ({ payer: otherPerson.address }), "UnknownPayer"],
     ["the creator as payer", () => ({ payer: creator }), "UnknownPayer"],
     ["a gas limit above the cap", () => ({ gasLimit: 10_000n }), "GasLimit"],
   ])("the authorizer refuses %s", async (_, change, reason) => {
@@ -129,7 +129,7 @@ describe("signing", () => {
       status: 403,
       reason: "UserSignatureMissing",
     });
-    const forged = hex(envelopeMessage({ ...payload, payloadSignatures: [await sign(payload, stranger)] }));
+    const forged = hex(envelopeMessage({ ...payload, payloadSignatures: [await sign(payload, otherPerson)] }));
     expect(await problemOf(person.client.signPaymaster(forged))).toMatchObject({
       status: 403,
       reason: "UserSignatureInvalid",

@@ -26,8 +26,8 @@ import { stateDir } from "../security/secrets.ts";
 import { chain } from "./person.ts";
 
 /**
- * The signer does not see the chain: what depends on an account's present keys stands in the templates' Cadence. Every condition meets here what it stops, signed with the
- * account's full weight.
+ * The signer does not see the chain: conditions on an account's present keys are in the templates' Cadence.
+ * Each condition is tested with a transaction that it stops, signed with the account's full weight.
  */
 const access = createAccessApi({ baseUrl: chain.accessNode });
 const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));

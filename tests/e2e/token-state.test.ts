@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ExtraSigner, harmless, startExtraSigner } from "./extra-signer.ts";
 import { chainName, type Person, signUpPerson, stack } from "./person.ts";
 
-/** What the signer knows of sessions and frozen accounts comes from auth; here through a pipe that can be cut. */
+/** The signer reads ended sessions and frozen accounts from auth, here through a proxy that can be cut. */
 const sockets = new Set<Socket>();
 let cut = false;
 const auth = /(?<=^|\0)CS_AUTH_ADDRESS=([^\0]+)/.exec(
@@ -47,7 +47,7 @@ const outcome = async () =>
       ({ reason }) => reason as string,
     );
 
-it("a signer that has not heard of auth for ten seconds signs nothing, until it hears again", {
+it("a signer that has received nothing from auth for ten seconds signs nothing, until it receives again", {
   timeout: 120_000,
 }, async () => {
   expect(await outcome()).toBe("signed");

@@ -4,9 +4,9 @@ import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
 import { call, chainName, logIn, network, newPhone } from "./person.ts";
-import { access, approve, ask, owner } from "./two-factor-newcomers.ts";
+import { access, approve, ask, owner } from "./two-factor-new-devices.ts";
 
-it("the asker is where the connection comes from, whatever it says of itself", async () => {
+it("the requester's address is the connection's, not the one in its headers", async () => {
   const { deviceKey } = newPhone();
   const body = {
     request: { ...(await logIn(owner.email)), chainName },
@@ -25,13 +25,13 @@ describe("a key that is somebody's already", () => {
     return call("POST", "/auth/v1/signin/2fa", { body });
   };
 
-  it("is not let in anew: the account's own, as account key or as identity", async () => {
+  it("is not enrolled again: the account's own, as account key or as identity", async () => {
     const known = { status: 409, body: { error: "KeyAlreadyRegistered" } };
     expect(await askWith(owner.deviceKey.publicKey)).toMatchObject(known);
     expect(await askWith(newPhone().deviceKey.publicKey, owner.deviceKey.publicKey)).toMatchObject(known);
   });
 
-  it("is not let in as a user key: the server's own", async () => {
+  it("is not enrolled as a user key: the server's own", async () => {
     const server = await access.accountKey(owner.address, 0);
     const asked = await askWith(server.publicKey);
     expect(asked.status).toBe(200);
@@ -65,24 +65,24 @@ describe("a message that is not the current one", () => {
   const renewed = { status: 409, body: { error: "MessageRenewed" } };
 
   it("is of no use once the server key's sequence number has moved, and renewed by being looked at", async () => {
-    const newcomer = await ask(owner);
-    const { id, request: before } = newcomer.asked.twoFactorAuth;
+    const newDevice = await ask(owner);
+    const { id, request: before } = newDevice.asked.twoFactorAuth;
     await sendKeyAddition(owner.client, { network, userKey: newPhone().deviceKey });
     expect(await approve(id, { signature: await sign(before.message) }), "not looked at yet").toMatchObject(renewed);
     const { request } = await owner.client.twoFactor(id);
     expect(request.id).not.toBe(before.id);
-    expect(readKeyAddition(request.message).publicKey).toBe(newcomer.deviceKey.publicKey);
+    expect(readKeyAddition(request.message).publicKey).toBe(newDevice.deviceKey.publicKey);
     expect(await approve(id, { signature: await sign(before.message) })).toMatchObject(renewed);
     expect(await approve(before.id, { signature: await sign(request.message) })).toMatchObject(renewed);
     expect((await approve(request.id, { signature: await sign(request.message) })).status).toBe(204);
     // The new device knows the first id only: it is good for finishing.
-    const twoFactorAuth = { ...newcomer.asked.twoFactorAuth, id: before.id };
-    await newcomer.client.waitForTwoFactor({ ...newcomer.asked, twoFactorAuth });
+    const twoFactorAuth = { ...newDevice.asked.twoFactorAuth, id: before.id };
+    await newDevice.client.waitForTwoFactor({ ...newDevice.asked, twoFactorAuth });
   });
 
   it("is of no use once the chain does not take its reference block any more, and renewed by being looked at", async () => {
-    const newcomer = await ask(owner);
-    const before = newcomer.asked.twoFactorAuth;
+    const newDevice = await ask(owner);
+    const before = newDevice.asked.twoFactorAuth;
     const { request } = before;
     // Making a block old takes the emulator a minute; one that no node knows is as old as can be.
     const current = decodeMessage(hexToBytes(request.message));
@@ -98,6 +98,6 @@ describe("a message that is not the current one", () => {
     expect(after).toMatchObject({ id: before.id, expiresAt: before.expiresAt });
     expect(await approve(before.id, { signature })).toMatchObject(renewed);
     expect((await approve(before.id, { signature: await sign(after.request.message) })).status).toBe(204);
-    await newcomer.client.waitForTwoFactor(newcomer.asked);
+    await newDevice.client.waitForTwoFactor(newDevice.asked);
   });
 });

@@ -2,39 +2,39 @@ import { sendKeyAddition, sendTransaction } from "@countersign/client";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, network, newPhone, problemOf } from "./person.ts";
-import { ask, codeOf, finish, idOf, letIn, NOTHING, owner, raw, stranger } from "./two-factor-newcomers.ts";
+import { ask, codeOf, enroll, finish, idOf, NOTHING, otherPerson, owner, raw } from "./two-factor-new-devices.ts";
 
 // A second phone, which may be asked instead.
 beforeAll(async () => {
-  await letIn(await ask(owner), owner);
+  await enroll(await ask(owner), owner);
 });
 
 describe("a request", () => {
   it("that is rejected stays rejected", async () => {
-    const newcomer = await ask(owner);
-    await owner.client.rejectTwoFactor(idOf(newcomer));
-    const work = owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
+    const newDevice = await ask(owner);
+    await owner.client.rejectTwoFactor(idOf(newDevice));
+    const work = owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
     expect(await problemOf(work)).toMatchObject({ status: 409, error: "TwoFactorAuthNotPending" });
     // Again by the same device: its first answer may have got lost.
-    await owner.client.rejectTwoFactor(idOf(newcomer));
-    expect(await problemOf(finish(newcomer))).toMatchObject({ status: 403, error: "TwoFactorAuthRejected" });
-    expect((await owner.client.twoFactor(idOf(newcomer))).status).toBe("rejected");
+    await owner.client.rejectTwoFactor(idOf(newDevice));
+    expect(await problemOf(finish(newDevice))).toMatchObject({ status: 403, error: "TwoFactorAuthRejected" });
+    expect((await owner.client.twoFactor(idOf(newDevice))).status).toBe("rejected");
     expect(await owner.client.pendingTwoFactor()).toEqual([]);
     await owner.client.reopenTwoFactor();
   });
 
   it("closes after three rejections, until a device reopens", async () => {
     for (let rejection = 0; rejection < 3; rejection++) {
-      await stranger.client.rejectTwoFactor(idOf(await ask(stranger)));
+      await otherPerson.client.rejectTwoFactor(idOf(await ask(otherPerson)));
     }
-    expect(await problemOf(ask(stranger))).toMatchObject({ status: 403, error: "TwoFactorAuthClosed" });
-    await stranger.client.reopenTwoFactor();
-    await stranger.client.rejectTwoFactor(idOf(await ask(stranger)));
+    expect(await problemOf(ask(otherPerson))).toMatchObject({ status: 403, error: "TwoFactorAuthClosed" });
+    await otherPerson.client.reopenTwoFactor();
+    await otherPerson.client.rejectTwoFactor(idOf(await ask(otherPerson)));
   });
 
   it("that is redirected has a new message, and the earlier one is of no use", async () => {
-    const newcomer = await ask(owner);
-    const before = newcomer.asked.twoFactorAuth;
+    const newDevice = await ask(owner);
+    const before = newDevice.asked.twoFactorAuth;
     const other = (await owner.client.devices()).find(({ publicKey }) => publicKey !== owner.deviceKey.publicKey)!;
     const redirected = await owner.client.redirectTwoFactor(before.id, other.id);
     expect(redirected.id).toBe(before.id);
@@ -52,7 +52,7 @@ describe("a request", () => {
     );
     expect(late).toMatchObject({ status: 409, body: { error: "MessageRenewed" } });
 
-    const theirs = (await stranger.client.devices())[0]!.id;
+    const theirs = (await otherPerson.client.devices())[0]!.id;
     for (const id of [theirs, before.id]) {
       expect(await problemOf(owner.client.redirectTwoFactor(before.id, id))).toMatchObject({
         status: 404,
@@ -64,12 +64,12 @@ describe("a request", () => {
   });
 
   it("is nothing to another account", async () => {
-    const newcomer = await ask(owner);
-    const { id, request } = newcomer.asked.twoFactorAuth;
-    expect(await stranger.client.pendingTwoFactor()).toEqual([]);
-    const own = (await stranger.client.devices())[0]!.id;
-    const token = stranger.client.credentials!.accessToken;
-    const signature = bytesToHex(await stranger.deviceKey.sign(hexToBytes(request.message)));
+    const newDevice = await ask(owner);
+    const { id, request } = newDevice.asked.twoFactorAuth;
+    expect(await otherPerson.client.pendingTwoFactor()).toEqual([]);
+    const own = (await otherPerson.client.devices())[0]!.id;
+    const token = otherPerson.client.credentials!.accessToken;
+    const signature = bytesToHex(await otherPerson.deviceKey.sign(hexToBytes(request.message)));
     for (const name of [id, request.id]) {
       const path = `/device/v1/2fa/${name}`;
       for (const answer of [
@@ -88,11 +88,11 @@ describe("a request", () => {
   });
 
   it("is approved by nothing but the right signature or transaction", async () => {
-    const newcomer = await ask(owner);
+    const newDevice = await ask(owner);
     const token = owner.client.credentials!.accessToken;
-    const path = `/device/v1/2fa/${idOf(newcomer)}/approve`;
-    const message = hexToBytes(newcomer.asked.twoFactorAuth.request.message);
-    const theirs = bytesToHex(await newcomer.deviceKey.sign(message));
+    const path = `/device/v1/2fa/${idOf(newDevice)}/approve`;
+    const message = hexToBytes(newDevice.asked.twoFactorAuth.request.message);
+    const theirs = bytesToHex(await newDevice.deviceKey.sign(message));
     expect(await raw(token, "POST", path, { signature: theirs })).toMatchObject({
       status: 401,
       body: { error: "InvalidSignature" },
@@ -106,21 +106,21 @@ describe("a request", () => {
         body: { error: "TransactionMismatch" },
       });
     }
-    const wrongCode = owner.client.approveTwoFactor(idOf(newcomer), {
-      matchingCode: await owner.client.matchingCode(newcomer.asked),
+    const wrongCode = owner.client.approveTwoFactor(idOf(newDevice), {
+      matchingCode: await owner.client.matchingCode(newDevice.asked),
     });
     await expect(wrongCode).rejects.toMatchObject({ name: "MatchingCodeError" });
-    expect((await owner.client.twoFactor(idOf(newcomer))).status).toBe("pending");
-    await owner.client.rejectTwoFactor(idOf(newcomer));
+    expect((await owner.client.twoFactor(idOf(newDevice))).status).toBe("pending");
+    await owner.client.rejectTwoFactor(idOf(newDevice));
     await owner.client.reopenTwoFactor();
   });
 });
 
 describe("the ephemeral token", () => {
   it("opens finishing its own request and signing its own message, and nothing else", async () => {
-    const newcomer = await ask(owner);
+    const newDevice = await ask(owner);
     const other = await ask(owner);
-    const { ephemeralAccessToken: token, twoFactorAuth } = newcomer.asked;
+    const { ephemeralAccessToken: token, twoFactorAuth } = newDevice.asked;
     const { body: document } = await call("GET", "/openapi.json");
     const operations = Object.entries(document.paths as Record<string, Record<string, { security: object[] }>>).flatMap(
       ([path, methods]) => Object.entries(methods).map(([method, { security }]) => ({ path, method, security })),
@@ -143,31 +143,31 @@ describe("the ephemeral token", () => {
       });
     }
     expect((await sign(twoFactorAuth.request.message)).status).toBe(200);
-    const elsewhere = newcomer.client.finishTwoFactor(idOf(other), token);
+    const elsewhere = newDevice.client.finishTwoFactor(idOf(other), token);
     expect(await problemOf(elsewhere)).toMatchObject({ status: 403, error: "InsufficientScope" });
-    const full = newcomer.client.finishTwoFactor(twoFactorAuth.id, owner.client.credentials!.accessToken);
+    const full = newDevice.client.finishTwoFactor(twoFactorAuth.id, owner.client.credentials!.accessToken);
     expect(await problemOf(full)).toMatchObject({ status: 403, error: "InsufficientScope" });
-    for (const each of [newcomer, other]) await owner.client.rejectTwoFactor(idOf(each));
+    for (const each of [newDevice, other]) await owner.client.rejectTwoFactor(idOf(each));
     await owner.client.reopenTwoFactor();
   });
 });
 
 describe("a frozen account", () => {
   it("signs nothing and enrolls nobody, until the device that froze it and another one agree", async () => {
-    const newcomer = await ask(owner);
-    await letIn(newcomer, owner);
+    const newDevice = await ask(owner);
+    await enroll(newDevice, owner);
     await owner.client.freeze();
     const frozen = expect.objectContaining({ status: 403, error: "AccountFrozen" });
     await expect
-      .poll(() => problemOf(sendTransaction(newcomer.client, { network, cadence: NOTHING })), { timeout: 5_000 })
+      .poll(() => problemOf(sendTransaction(newDevice.client, { network, cadence: NOTHING })), { timeout: 5_000 })
       .toEqual(frozen);
     expect(await problemOf(ask(owner))).toEqual(frozen);
     expect(await problemOf(owner.client.unfreeze())).toMatchObject({ status: 403, error: "TimeLockRequired" });
-    await newcomer.client.unfreeze();
+    await newDevice.client.unfreeze();
     await expect
       .poll(
         () =>
-          sendTransaction(newcomer.client, { network, cadence: NOTHING }).then(
+          sendTransaction(newDevice.client, { network, cadence: NOTHING }).then(
             () => "sealed",
             () => "refused",
           ),

@@ -12,19 +12,19 @@ import {
   ask,
   attributes,
   codeOf,
-  expectIn,
+  enroll,
+  expectEnrolled,
   finish,
   idOf,
-  letIn,
+  otherPerson,
   owner,
-  stranger,
-} from "./two-factor-newcomers.ts";
+} from "./two-factor-new-devices.ts";
 
 describe("a new device", () => {
-  it("is let in by the signature of an old one", async () => {
-    const newcomer = await ask(owner);
-    const { asked } = newcomer;
-    const shown = (await owner.client.pendingTwoFactor()).find(({ id }) => id === idOf(newcomer))!;
+  it("is enrolled by the signature of an old one", async () => {
+    const newDevice = await ask(owner);
+    const { asked } = newDevice;
+    const shown = (await owner.client.pendingTwoFactor()).find(({ id }) => id === idOf(newDevice))!;
     expect(shown).toEqual(asked.twoFactorAuth);
     expect(shown).toMatchObject({
       accountId: owner.signedUp.account.id,
@@ -34,65 +34,65 @@ describe("a new device", () => {
       request: {
         app: { appName: expect.any(String) },
         userOpInfo: { type: "sign-in", signIn: { email: owner.email, ip: "127.0.0.1", location: "" } },
-        srcDevice: { publicKey: newcomer.deviceKey.publicKey, ...attributes },
+        srcDevice: { publicKey: newDevice.deviceKey.publicKey, ...attributes },
         destDevice: { publicKey: owner.deviceKey.publicKey },
       },
     });
     expect(readKeyAddition(shown.request.message)).toMatchObject({
       address: `0x${owner.address}`,
-      publicKey: newcomer.deviceKey.publicKey,
+      publicKey: newDevice.deviceKey.publicKey,
       weight: 1,
     });
-    expect(sameMatchingCode(await matchingCodeOf(shown), (await codeOf(newcomer)).toLowerCase())).toBe(true);
+    expect(sameMatchingCode(await matchingCodeOf(shown), (await codeOf(newDevice)).toLowerCase())).toBe(true);
     expect(await describeKeyAddition(shown)).toContain(`0x${owner.address}`);
 
-    expect(await problemOf(finish(newcomer))).toMatchObject({ status: 409, error: "TwoFactorAuthPending" });
-    expect(await problemOf(finish(newcomer))).toMatchObject({ status: 429, error: "RateLimited" });
-    const signedIn = await letIn(newcomer, owner);
+    expect(await problemOf(finish(newDevice))).toMatchObject({ status: 409, error: "TwoFactorAuthPending" });
+    expect(await problemOf(finish(newDevice))).toMatchObject({ status: 429, error: "RateLimited" });
+    const signedIn = await enroll(newDevice, owner);
     const { status, result } = await owner.client.twoFactor(shown.request.id);
     expect({ status, txId: result.txId }).toEqual({ status: "finished", txId: signedIn.transaction.id });
-    await expectIn(newcomer, owner, result.txId);
+    await expectEnrolled(newDevice, owner, result.txId);
   });
 
-  it("is let in by a transaction that an old one sends itself", async () => {
-    const newcomer = await ask(owner);
-    const shown = await owner.client.twoFactor(idOf(newcomer));
-    expect(await matchingCodeOf(shown)).toBe(await codeOf(newcomer));
+  it("is enrolled by a transaction that an old one sends itself", async () => {
+    const newDevice = await ask(owner);
+    const shown = await owner.client.twoFactor(idOf(newDevice));
+    expect(await matchingCodeOf(shown)).toBe(await codeOf(newDevice));
     const userKey = readKeyAddition(shown.request.message);
     const { id } = await sendKeyAddition(owner.client, { network, userKey });
     await owner.client.approveTwoFactor(shown.id, { txId: id });
-    const signedIn = await newcomer.client.waitForTwoFactor(newcomer.asked);
+    const signedIn = await newDevice.client.waitForTwoFactor(newDevice.asked);
     expect(signedIn.transaction.id).toBe(id);
-    await expectIn(newcomer, owner, id);
+    await expectEnrolled(newDevice, owner, id);
   });
 
-  it("is not let in by a transaction that is older than its request", async () => {
+  it("is not enrolled by a transaction that is older than its request", async () => {
     const phone = newPhone();
-    const { id } = await sendKeyAddition(stranger.client, { network, userKey: phone.deviceKey });
-    const newcomer = await ask(stranger, phone);
-    expect(await problemOf(stranger.client.approveTwoFactor(idOf(newcomer), { txId: id }))).toMatchObject({
+    const { id } = await sendKeyAddition(otherPerson.client, { network, userKey: phone.deviceKey });
+    const newDevice = await ask(otherPerson, phone);
+    expect(await problemOf(otherPerson.client.approveTwoFactor(idOf(newDevice), { txId: id }))).toMatchObject({
       status: 422,
       error: "TransactionMismatch",
     });
-    await stranger.client.rejectTwoFactor(idOf(newcomer));
-    await stranger.client.reopenTwoFactor();
+    await otherPerson.client.rejectTwoFactor(idOf(newDevice));
+    await otherPerson.client.reopenTwoFactor();
   });
 
   it("with a key of secp256k1 too", async () => {
-    const newcomer = await ask(owner, newPhone("ES256K"));
-    const { transaction } = await letIn(newcomer, owner);
-    await expectIn(newcomer, owner, transaction.id);
+    const newDevice = await ask(owner, newPhone("ES256K"));
+    const { transaction } = await enroll(newDevice, owner);
+    await expectEnrolled(newDevice, owner, transaction.id);
   });
 
   it("opens one session, however often it finishes at once", async () => {
-    const newcomer = await ask(owner);
-    await owner.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
+    const newDevice = await ask(owner);
+    await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
     await expect.poll(async () => (await access.accountKeys(owner.address)).length, { timeout: 20_000 }).toBe(6);
     const before = (await owner.client.sessions()).length;
     let finished = 0;
     const errors = new Set<string>();
     for (let round = 0; round < 20 && !errors.has("TwoFactorAuthFinished"); round++) {
-      const answers = await Promise.allSettled(Array.from({ length: 4 }, () => finish(newcomer)));
+      const answers = await Promise.allSettled(Array.from({ length: 4 }, () => finish(newDevice)));
       finished += answers.filter((answer) => answer.status === "fulfilled").length;
       for (const answer of answers) if (answer.status === "rejected") errors.add(answer.reason.error);
       await new Promise((resolve) => setTimeout(resolve, 500));

@@ -7,7 +7,7 @@ import { application, chainName, newEmail, newPhone, type Phone, stack } from ".
 import { secret, secretKey, secretsInLogs } from "./secrets.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 
-/** Somebody who has signed up; everything secret of theirs is in the register. */
+/** A person who has signed up; all of the person's secrets are in the register. */
 export interface Victim extends Phone {
   email: string;
   idToken: string;
@@ -21,7 +21,7 @@ export interface Victim extends Phone {
 const victims: Victim[] = [];
 const gateway = new URL(stack.gateway);
 
-/** A login at the development provider as an ID token, with the provider's access token. */
+/** Logs in at the development provider; returns the ID token and the provider's access token. */
 export async function idTokenOf(
   email: string,
   nonce?: string,
@@ -36,7 +36,7 @@ export async function idTokenOf(
 
 type OpenIdClient = { clientId: string; redirectUri: string };
 
-/** A login at the development provider as an authorization code. */
+/** Logs in at the development provider; returns the authorization code. */
 export async function codeOf(email: string, nonce?: string, client: OpenIdClient = application) {
   const { issuer } = stack.identityProvider;
   const options = { issuer, ...client, email: secret("e-mail", email), ...(nonce !== undefined && { nonce }) };
@@ -46,7 +46,7 @@ export async function codeOf(email: string, nonce?: string, client: OpenIdClient
   return code;
 }
 
-/** Remembers both tokens of an answer. */
+/** Registers both tokens of an answer as secrets. */
 export function remember({ credentials }: Pick<SignedIn, "credentials">): void {
   for (const token of Object.values(credentials)) {
     secret("token", token);
@@ -54,14 +54,14 @@ export function remember({ credentials }: Pick<SignedIn, "credentials">): void {
   }
 }
 
-/** A phone whose private key is in the register. */
+/** Creates a phone whose private key is in the register. */
 export function attackerPhone(...algorithm: Parameters<typeof newPhone>): Phone {
   const phone = newPhone(...algorithm);
   secretKey(phone.deviceKey.toJwk());
   return phone;
 }
 
-/** Signs somebody up through the client package. */
+/** Signs a person up through the client package. */
 export async function newVictim(phone: Phone = attackerPhone()): Promise<Victim> {
   const email = newEmail();
   const { idToken, nonce } = await idTokenOf(email);
@@ -74,7 +74,7 @@ export async function newVictim(phone: Phone = attackerPhone()): Promise<Victim>
   return victim;
 }
 
-/** An answer as it came, with the time that it took. */
+/** An answer without any processing, and the time that it took. */
 export interface RawAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
@@ -96,7 +96,7 @@ export interface RawRequest {
   chunked?: boolean;
 }
 
-/** Sends a request without any of the help that fetch gives. */
+/** Sends a request as it is; `fetch` would correct or refuse some of them. */
 export function send({ method, path, token, body, headers = {}, chunked }: RawRequest): Promise<RawAnswer> {
   const bytes =
     body === undefined ? undefined : Buffer.isBuffer(body) || typeof body === "string" ? body : JSON.stringify(body);
@@ -147,7 +147,7 @@ export function send({ method, path, token, body, headers = {}, chunked }: RawRe
 
 const INTERNALS = /node_modules|\bat [\w.<>]+ \(|\.ts:\d|prisma|postgres|ECONN|grpc|127\.0\.0\.1|stack trace/i;
 
-/** That an answer is a whole problem document of this status and error, and gives nothing away. */
+/** Expects a complete problem document with this status and error that contains no secret. */
 export function expectProblem(answer: RawAnswer, status: number | number[], error?: string | string[]): void {
   const statuses = [status].flat();
   expect(statuses, answer.text).toContain(answer.status);
@@ -166,7 +166,7 @@ export function expectProblem(answer: RawAnswer, status: number | number[], erro
   }
   expect(answer.text).not.toMatch(INTERNALS);
   if (error !== undefined) expect([error].flat(), answer.text).toContain(answer.body.error);
-  // Only where the access token was the problem; SessionEnded may be about a refresh token.
+  // Only if the access token was the problem; SessionEnded may be about a refresh token.
   const aboutToken = ["Unauthenticated", "InvalidAccessToken", "AccessTokenExpired", "InsufficientScope"];
   const challenge = answer.headers["www-authenticate"];
   if (aboutToken.includes(answer.body.error)) expect(challenge).toMatch(/^Bearer realm="countersign"/);
@@ -174,10 +174,10 @@ export function expectProblem(answer: RawAnswer, status: number | number[], erro
   if (answer.status === 429) expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
 }
 
-/** A P-256 key pair of the attacker's. */
+/** Creates a P-256 key pair for the attacker. */
 export const attackerKeyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-/** Registers, as a file's last tests, that nothing has changed and nothing secret was written. */
+/** Adds a file's last tests: the attacks changed nothing, and no secret was logged. */
 export function afterwards({ expectedDevices = () => 1 }: { expectedDevices?: (victim: Victim) => number } = {}): void {
   describe("afterwards", () => {
     it("every account has its one device and its one key", async () => {
@@ -193,7 +193,7 @@ export function afterwards({ expectedDevices = () => 1 }: { expectedDevices?: (v
       }
     });
 
-    it("nothing is half done: every sign-up is complete, every event is out", async () => {
+    it("every sign-up is complete and every event is published", async () => {
       const open = async () => {
         const sagas = await query("auth", "SELECT account_id FROM sign_up WHERE completed_at IS NULL");
         const services = ["auth", "device", "key", "account", "signer"];
@@ -204,7 +204,7 @@ export function afterwards({ expectedDevices = () => 1 }: { expectedDevices?: (v
       await expect.poll(open, { timeout: 20_000, interval: 200 }).toEqual([]);
     });
 
-    it("the stack is whole: somebody signs up and signs in", async () => {
+    it("the stack still works: a person signs up and signs in", async () => {
       const { client, idToken, accountId } = await newVictim();
       const login = { method: "id_token_channel", token: idToken } as const;
       const signedIn = await client.signIn({ login, chainName });

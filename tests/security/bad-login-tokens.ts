@@ -10,7 +10,7 @@ import { idTokenOf, newVictim, type Victim } from "./attacker.ts";
 import { secret, stateDir } from "./secrets.ts";
 import { part, read } from "./token-forge.ts";
 
-/** The development provider's own key: an attack differs from a good ID token in one respect. */
+/** The development provider's key, so that an attack differs from a valid ID token in one respect only. */
 const [providerJwk] = JSON.parse(readFileSync(join(stateDir, "identity-provider", "keys.json"), "utf8")).jwks.keys;
 const providerKey = createPrivateKey({ key: providerJwk, format: "jwk" });
 const providerPublic = createPublicKey(providerKey);
@@ -19,11 +19,11 @@ const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 export let victim: Victim;
 export let good: { header: Record<string, unknown>; claims: Record<string, unknown> };
-/** Where an attacker would like us to fetch keys. */
+/** A URL from which an attacker wants the service to fetch keys. */
 let trap: Server;
 let trapUrl: string;
 export const fetched: string[] = [];
-/** A good access token of a client that is somebody else's. */
+/** Returns a valid access token that belongs to another client. */
 let foreignToken: string;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
     response.end(JSON.stringify({ keys: [{ ...rsa.publicKey.export({ format: "jwk" }), kid: "evil", alg: "RS256" }] }));
   });
   await new Promise<void>((resolve) => trap.listen(0, "127.0.0.1", resolve));
-  // A name and no address: an answer may quote the token's issuer, and no address of ours may be in one.
+  // A name and not an address: an answer may quote the token's issuer, and no internal address may be in one.
   trapUrl = `http://localhost:${(trap.address() as AddressInfo).port}`;
 });
 afterAll(() => void trap.close());

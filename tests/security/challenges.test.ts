@@ -55,7 +55,7 @@ const hex32 = (value: bigint) => value.toString(16).padStart(64, "0");
 const twin = (raw: string) => raw.slice(0, 64) + hex32(N - BigInt(`0x${raw.slice(64)}`));
 
 describe("a challenge succeeds once", () => {
-  it("replayed it is unknown, also in another spelling of challenge or signature", async () => {
+  it("a replay is unknown, also in a non-canonical encoding of challenge or signature", async () => {
     const data = await newChallenge();
     const signature = await signed(data);
     const first = await respond(data, signature);
@@ -73,7 +73,7 @@ describe("a challenge succeeds once", () => {
     }
   });
 
-  it("of twenty answers at once, in every spelling, exactly one wins", async () => {
+  it("exactly one of twenty concurrent answers wins, in every encoding", async () => {
     const data = await newChallenge();
     const before = await sessionCount(victim);
     const signature = await signed(data);
@@ -86,7 +86,7 @@ describe("a challenge succeeds once", () => {
     expect(await sessionCount(victim)).toBe(before + 1);
   });
 
-  it("five wrong answers end it, the sixth and right one does not count", async () => {
+  it("five wrong answers end it: the sixth, correct one is rejected", async () => {
     const data = await newChallenge();
     for (let i = 0; i < 5; i++) {
       expectProblem(await respond(data, await signed(data, attackerPhone().deviceKey)), 401, "InvalidSignature");
@@ -102,14 +102,14 @@ describe("a challenge succeeds once", () => {
     remember(answer.body);
   });
 
-  it("of fifty wrong answers at once five are looked at", async () => {
+  it("only five of fifty concurrent wrong answers are checked", async () => {
     const data = await newChallenge();
     const answers = await Promise.all(Array.from({ length: 50 }, () => respond(data, "ab".repeat(64))));
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
     expectProblem(await respond(data, await signed(data)), 400, "UnknownChallenge");
   });
 
-  it("late it has expired", async () => {
+  it("a late answer finds it expired", async () => {
     const data = await newChallenge();
     await query("auth", "UPDATE challenge SET expires_at = now() - interval '1 second' WHERE data = $1", [data]);
     expectProblem(await respond(data, await signed(data)), 400, ["ChallengeExpired", "UnknownChallenge"]);
@@ -163,7 +163,7 @@ describe("only the named key answers it", () => {
   ])("%s is refused", async (_, make) => {
     const data = await newChallenge();
     expectProblem(await respond(data, await make(data)), 401, "InvalidSignature");
-    // And spoils nothing: the owner still gets in.
+    // The attempts do not block the owner.
     const answer = await respond(data, await signed(data));
     expect(answer.status, answer.text).toBe(200);
     remember(answer.body);
@@ -182,11 +182,11 @@ describe("only the named key answers it", () => {
   });
 
   it.each(["00".repeat(15), "00".repeat(17), "00".repeat(32), "00".repeat(64), "00", "ff".repeat(16)])(
-    "a challenge of nobody is unknown: %s",
+    "a challenge that was never issued is unknown: %s",
     async (data) => expectProblem(await respond(data, "ab".repeat(64)), 400, "UnknownChallenge"),
   );
 
-  it("the token of one account does not open a challenge of another, nor tell whose a key is", async () => {
+  it("one account's token opens no challenge of another and does not reveal a key's owner", async () => {
     const ask = (whose: Victim, publicKey: string) =>
       send({
         method: "POST",

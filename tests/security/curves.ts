@@ -1,4 +1,4 @@
-/** Just enough of elliptic curves to write points down that no library would make. */
+/** Elliptic-curve arithmetic for points that no library would create. */
 export interface Curve {
   p: bigint;
   a: bigint;
@@ -28,7 +28,7 @@ function power(base: bigint, exponent: bigint, p: bigint): bigint {
   return result;
 }
 
-/** The y of a point with this x, where there is one. Both primes are 3 modulo 4. */
+/** Returns the y of a point with this x, if there is one. Both primes are 3 modulo 4. */
 export function yOf(x: bigint, { p, a, b }: Curve): bigint | undefined {
   const right = mod(x * x * x + a * x + b, p);
   const y = power(right, (p + 1n) / 4n, p);
@@ -38,18 +38,18 @@ export function yOf(x: bigint, { p, a, b }: Curve): bigint | undefined {
 /** 64 hex digits. */
 export const hex32 = (value: bigint): string => value.toString(16).padStart(64, "0");
 
-/** A key's coordinates, from 128 hex digits. */
+/** Returns a key's coordinates from 128 hex digits. */
 export const pointOf = (key: string): { x: bigint; y: bigint } => ({
   x: BigInt(`0x${key.slice(0, 64)}`),
   y: BigInt(`0x${key.slice(64)}`),
 });
 
-/** The other point of the same x. */
+/** Returns the other point with the same x. */
 export const negated = (key: string, { p }: Curve): string => key.slice(0, 64) + hex32(p - pointOf(key).y);
 
 export const compressed = (key: string): string => (pointOf(key).y & 1n ? "03" : "02") + key.slice(0, 64);
 
-/** The point of the smallest x from 1 on: small enough that x + p still has 256 bits. */
+/** Returns the point with the smallest positive x: x + p still has 256 bits. */
 export function smallPoint(curve: Curve): { x: bigint; y: bigint } {
   for (let x = 1n; ; x++) {
     const y = yOf(x, curve);
@@ -57,7 +57,7 @@ export function smallPoint(curve: Curve): { x: bigint; y: bigint } {
   }
 }
 
-/** An x without a point. */
+/** Returns an x that no point has. */
 export function noPoint(curve: Curve): bigint {
   for (let x = 1n; ; x++) if (yOf(x, curve) === undefined) return x;
 }

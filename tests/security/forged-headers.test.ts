@@ -7,7 +7,7 @@ import { query } from "./token-forge.ts";
 import { exchange } from "./wire.ts";
 import { auth, get, ME, token, victim } from "./wire-requests.ts";
 
-describe("headers that only our own machines may send", () => {
+describe("headers that only the operator's machines may send", () => {
   it("a forged client address is neither counted nor logged", async () => {
     const forged = "203.0.113.66";
     const headers = {
@@ -36,7 +36,7 @@ describe("headers that only our own machines may send", () => {
     }
   });
 
-  it("metadata of our gRPC is not passed on from HTTP", async () => {
+  it("gRPC metadata is not forwarded from HTTP", async () => {
     const headers = {
       "x-client-ip": "203.0.113.67",
       "grpc-timeout": "1n",
@@ -71,19 +71,19 @@ describe("headers that only our own machines may send", () => {
     expect(headers["set-cookie"]).toBeUndefined();
   });
 
-  it("two request ids are none; a broken trace is replaced", async () => {
+  it("two request ids count as none; an invalid trace is replaced", async () => {
     const twice = { "x-request-id": ["request-one", "request-two"], traceparent: "00-zz-zz-01" };
     const { status, headers } = await send({ method: "GET", path: ME, token, headers: twice });
     expect(status).toBe(200);
     expect(headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("a line break in a request id ends the header, and a good id is kept", async () => {
+  it("a line break in a request id ends the header, and a valid id is kept", async () => {
     const { answers } = await exchange(get(ME, "X-Request-Id: request-12\r\nX-Other: a", auth()));
     expect(answers[0]!.headers["x-request-id"]).toBe("request-12");
   });
 
-  it("no origin is allowed that nobody configured", async () => {
+  it("only configured origins are allowed", async () => {
     for (const origin of ["https://evil.example", "null", "http://localhost"]) {
       const { headers } = await send({ method: "GET", path: ME, token, headers: { origin } });
       expect(headers["access-control-allow-origin"]).toBeUndefined();
@@ -91,7 +91,7 @@ describe("headers that only our own machines may send", () => {
     }
   });
 
-  it("the pages take no token along", async () => {
+  it("pages send no token to other sites", async () => {
     const answer = await send({ method: "GET", path: "/.well-known/jwks.json", token, headers: { cookie: "a=b" } });
     expect(answer.status).toBe(200);
     expect(answer.headers["set-cookie"]).toBeUndefined();

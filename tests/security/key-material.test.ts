@@ -11,7 +11,7 @@ const keystoreFile = join(stack.stateDir, "keys/signer-keystore.json");
 const passphraseFile = join(stack.stateDir, "keys/signer-keystore.passphrase");
 const passphrase = readFileSync(passphraseFile, "utf8").trim();
 
-/** Every secret of the signer in every spelling that a careless line could have. */
+/** Returns every secret of the signer in every encoding that a careless log line could have. */
 const { rootSecret, audit = [], chains } = readKeystore(keystoreFile, passphrase);
 const scalars = [...audit, ...Object.values(chains).flatMap(({ creator, paymaster }) => [...creator, ...paymaster])];
 const secrets = [rootSecret, ...scalars.map(({ scalar }) => scalar)].flatMap((hex) => {
@@ -32,7 +32,7 @@ describe("the signer's key material", () => {
     for (const file of filesBelow(join(stack.stateDir, "log"))) expect(found(readFileSync(file, "utf8")), file).toBe(0);
   });
 
-  it("is in no process's environment or command line; keys and passphrase come by file", () => {
+  it("is in no process's environment or command line; keys and passphrase come from files", () => {
     for (const [name, { pid }] of Object.entries(stack.processes)) {
       for (const file of ["environ", "cmdline"]) {
         expect(found(readFileSync(`/proc/${pid}/${file}`, "latin1")), `${name} ${file}`).toBe(0);

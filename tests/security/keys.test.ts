@@ -16,11 +16,11 @@ import { mintAccessToken, query } from "./token-forge.ts";
 
 let victim: Victim;
 let token: string;
-/** A login of somebody who has no account, and gets none. */
-let stranger: { idToken: string; nonce: string };
-const strangerEmail = newEmail();
+/** A login of a person without an account, who also gets none. */
+let outsider: { idToken: string; nonce: string };
+const outsiderEmail = newEmail();
 beforeAll(async () => {
-  [victim, stranger] = await Promise.all([newVictim(), idTokenOf(strangerEmail)]);
+  [victim, outsider] = await Promise.all([newVictim(), idTokenOf(outsiderEmail)]);
   token = await mintAccessToken(victim);
 });
 
@@ -32,7 +32,7 @@ const smallK = smallPoint(SECP256K1);
 const off = honest.slice(0, 127) + (honest[127] === "0" ? "1" : "0");
 const zeros = "00".repeat(32);
 
-/** `[what, key, algorithm]`: none of them is anybody's key. */
+/** `[description, key, algorithm]`: none is a valid key. */
 const BAD_KEYS: [string, string, string?][] = [
   ["a point off the curve", off],
   ["a point off the curve, uncompressed", `04${off}`],
@@ -79,7 +79,7 @@ const BAD_KEYS: [string, string, string?][] = [
   ["Ed25519: no point", `02${"00".repeat(31)}`],
 ];
 
-const login = () => ({ method: "id_token_channel", token: stranger.idToken, chainName });
+const login = () => ({ method: "id_token_channel", token: outsider.idToken, chainName });
 const signUp = (userKey: Record<string, unknown>) =>
   send({
     method: "POST",
@@ -99,8 +99,8 @@ const challenge = (publicKey: string, algorithm?: string, idToken = victim.idTok
   });
 const BAD = ["InvalidPublicKey", "UnsupportedKey", "InvalidRequest"];
 
-describe("what is nobody's key", () => {
-  it.each(BAD_KEYS)("%s: not for sign-up, challenge or a device", async (_, publicKey, algorithm) => {
+describe("an invalid key", () => {
+  it.each(BAD_KEYS)("%s: refused at sign-up, by challenges and as a device", async (_, publicKey, algorithm) => {
     const named = algorithm === undefined ? {} : { algorithm };
     expectProblem(await signUp({ publicKey, ...named }), 400, BAD);
     expectProblem(await signUp({ publicKey: honest, device: { publicKey, ...named } }), 400, BAD);
@@ -111,31 +111,31 @@ describe("what is nobody's key", () => {
       ["DELETE", undefined],
     ] as const) {
       const answer = await send({ method, path, token, body });
-      // A path need not name the curve: what is a point of the other one is a key, and nobody's device.
+      // A path need not name the curve: a point of the other curve is a key, and no device has it.
       const otherCurve = algorithm === undefined && answer.status === 404;
       if (otherCurve) expect(publicKey === honestK || publicKey.length === 66).toBe(true);
       expectProblem(answer, otherCurve ? 404 : 400, otherCurve ? "DeviceNotFound" : BAD);
     }
   });
 
-  it("a good key of an algorithm that the chain cannot carry", async () => {
+  it("a valid key of an algorithm that the chain does not support", async () => {
     expectProblem(await signUp({ publicKey: honestEd }), 400, "UnsupportedKey");
     expectProblem(await signUp({ publicKey: honestEd, algorithm: "ES256" }), 400, "UnsupportedKey");
   });
 
-  it("a key of weird shape in the path", async () => {
+  it("a malformed key in the path", async () => {
     for (const key of ["..", "%2e%2e", "a%2fb", "%00", "x".repeat(257), "0".repeat(1_000)]) {
       const answer = await send({ method: "PUT", path: `/device/v1/devices/${key}`, token, body: { name: "x" } });
       expectProblem(answer, [400, 404], [...BAD, "RouteNotFound"]);
     }
   });
 
-  it("none of it made an account", async () => {
-    expect(await query("auth", "SELECT 1 FROM identity WHERE email = $1", [strangerEmail])).toEqual([]);
+  it("none of them created an account", async () => {
+    expect(await query("auth", "SELECT 1 FROM identity WHERE email = $1", [outsiderEmail])).toEqual([]);
   });
 });
 
-describe("other spellings of a key", () => {
+describe("the non-canonical encodings of a key", () => {
   const spellings = (key: string): [string, string][] => [
     ["upper case", key.toUpperCase()],
     ["0x", `0x${key}`],

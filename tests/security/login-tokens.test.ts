@@ -22,13 +22,13 @@ const byToken = (value: string, more: Record<string, unknown> = {}) => ({
 });
 
 describe("ID tokens", () => {
-  it("a good one made by the same means is believed", async () => {
+  it("a valid one that is made in the same way is accepted", async () => {
     expectProblem(await challenge(byToken(token())), 400, "PleaseRegisterKey");
     expect((await challenge(byToken(token()), victim.deviceKey.publicKey)).status).toBe(200);
     expectProblem(await signUp(byToken(token())), 409, "AccountExists");
   });
 
-  it.each(BAD_TOKENS)("%s: neither sign-up nor challenge", async (_, make) => {
+  it.each(BAD_TOKENS)("%s: refused at sign-up and for a challenge", async (_, make) => {
     for (const ask of [signUp, challenge]) {
       expectProblem(await ask(byToken(make())), 401, "InvalidLoginToken");
       expectProblem(await ask(byToken(make(), { provider: "dev" })), 401, "InvalidLoginToken");
@@ -46,7 +46,7 @@ describe("ID tokens", () => {
     expectProblem(await challenge(byToken(victim.idToken, more), victim.deviceKey.publicKey), status, error);
   });
 
-  it("who has the e-mail of somebody is not that person", async () => {
+  it("an identity with another person's e-mail address is not that person", async () => {
     const namesake = token({ sub: randomUUID(), email: victim.email, email_verified: true });
     expectProblem(await challenge(byToken(namesake), victim.deviceKey.publicKey), 400, "PleaseRegisterKey");
   });
@@ -67,7 +67,7 @@ describe("ID tokens", () => {
     expectProblem(await challenge(byToken(token(claims))), statuses, ["InvalidLoginToken", "PleaseRegisterKey"]);
   });
 
-  it("a profile that no database takes is signed up without it", async () => {
+  it("a profile that the database cannot store is left out of the sign-up", async () => {
     const fresh = attackerPhone();
     const claims = {
       sub: randomUUID(),
@@ -96,13 +96,13 @@ describe("ID tokens", () => {
     expectProblem(answer, 409, "AccountExists");
   });
 
-  it("the provider's own access token is believed without being written anywhere", async () => {
+  it("the provider's own access token is accepted and never stored", async () => {
     const { accessToken } = await idTokenOf(victim.email);
     expect((await challenge(byToken(accessToken), victim.deviceKey.publicKey)).status).toBe(200);
     expectProblem(await challenge(byToken(accessToken, { nonce: victim.nonce })), 401, "InvalidLoginToken");
   });
 
-  it("nothing is fetched from where a token says", () => {
+  it("nothing is fetched from a URL in a token", () => {
     expect(fetched).toEqual([]);
   });
 });
@@ -145,22 +145,22 @@ describe("codes", () => {
     expect((await challenge(own, victim.deviceKey.publicKey)).status).toBe(200);
     expect((await challenge(own, victim.deviceKey.publicKey)).status).toBe(200);
     expectProblem(await challenge(own), 401, "InvalidLoginToken");
-    // The mismatch has deleted it: whoever it was, nobody uses it any more.
+    // The mismatch has deleted it: the owner cannot use it either.
     expectProblem(await challenge(own, victim.deviceKey.publicKey), 401, "InvalidLoginToken");
   });
 
-  it("of twenty keys that bring one code at once, at most one is heard", async () => {
+  it("at most one of twenty keys that use one code concurrently is accepted", async () => {
     const code = await codeOf(newEmail());
     const own = byCode(code.code, code.codeVerifier);
     const phones = Array.from({ length: 20 }, () => attackerPhone());
     const answers = await Promise.all(phones.map(({ deviceKey }) => challenge(own, deviceKey.publicKey)));
-    const heard = answers.filter(({ status }) => status !== 401);
-    expect(heard.length).toBeLessThanOrEqual(1);
-    for (const answer of heard) expectProblem(answer, 400, "PleaseRegisterKey");
+    const accepted = answers.filter(({ status }) => status !== 401);
+    expect(accepted.length).toBeLessThanOrEqual(1);
+    for (const answer of accepted) expectProblem(answer, 400, "PleaseRegisterKey");
   });
 });
 
-it("no attack has made an account", async () => {
+it("no attack has created an account", async () => {
   const { publicKey } = phone.deviceKey;
   expect(await query("auth", "SELECT 1 FROM sign_up WHERE account_key = $1 OR device_key = $1", [publicKey])).toEqual(
     [],
@@ -168,8 +168,8 @@ it("no attack has made an account", async () => {
   expect(await query("auth", "SELECT 1 FROM identity WHERE issuer <> $1", [stack.identityProvider.issuer])).toEqual([]);
 });
 
-it("a login bound to another key is refused where binding is asked for", async () => {
-  // The development client does not require it; a nonce that is sent must be the token's nevertheless.
+it("a login that is bound to another key is refused", async () => {
+  // The development client does not require key binding, but a nonce that is sent must match the token's.
   const { idToken, nonce } = await idTokenOf(newEmail(), phone.client.loginNonce);
   expect(nonce).toBe(phone.client.loginNonce);
   expectProblem(

@@ -1,14 +1,14 @@
 import { TRANSACTION_TAG } from "@countersign/flow";
 import { chain } from "../e2e/person.ts";
 
-/** An RLP item; `raw` bytes are put in as they are, whatever they are. */
+/** An RLP item; `raw` bytes are inserted unchanged. */
 export type Item = Uint8Array | readonly Item[] | { raw: Uint8Array };
 
 export const bytes = (hex: string): Buffer => Buffer.from(hex, "hex");
 export const utf8 = (text: string): Buffer => Buffer.from(text, "utf8");
 export const raw = (hex: string): Item => ({ raw: bytes(hex) });
 
-/** Minimal big-endian bytes; zero has none. */
+/** Returns the minimal big-endian bytes of an integer: none for zero. */
 export function integer(value: bigint | number): Buffer {
   const hex = BigInt(value).toString(16);
   return value === 0 || value === 0n ? Buffer.alloc(0) : bytes(hex.length % 2 ? `0${hex}` : hex);
@@ -20,7 +20,7 @@ function header(length: number, offset: number): Buffer {
   return Buffer.concat([Buffer.of(offset + 55 + digits.length), digits]);
 }
 
-/** RLP, written here once more so that it can also be written wrongly. */
+/** Encodes an item in RLP. The tests have their own encoder so that they can also encode wrongly. */
 export function rlp(item: Item): Buffer {
   if (item instanceof Uint8Array) {
     if (item.length === 1 && item[0]! < 0x80) return Buffer.from(item);
@@ -49,7 +49,7 @@ export interface Fields {
 export const paymaster = bytes(chain.paymaster.replace("0x", ""));
 export const creator = bytes(chain.creator.replace("0x", ""));
 
-/** The fields in their order, all good but for what is changed. */
+/** Returns the fields in their order, all valid except the changed ones. */
 export function payload(account: string, block: string, change: Partial<Fields> = {}): Item[] {
   const fields: Fields = {
     script: utf8("transaction { prepare(a: &Account) {} }"),
@@ -66,15 +66,15 @@ export function payload(account: string, block: string, change: Partial<Fields> 
   return Object.values(fields);
 }
 
-/** Bytes in the long form of RLP, where the short one would do. */
+/** Encodes bytes in the long form of RLP where the short form is required. */
 export const longForm = (value: Uint8Array): Item => ({
   raw: Buffer.concat([Buffer.of(0xb8, value.length), value]),
 });
 
-/** Bytes with a length of two bytes, the first of them zero. */
+/** Encodes bytes with a length of two bytes whose first is zero. */
 export const paddedLength = (value: Uint8Array): Item => ({
   raw: Buffer.concat([Buffer.of(0xb9, 0, value.length), value]),
 });
 
-/** A domain tag, padded to 32 bytes. */
+/** Returns a domain tag, padded to 32 bytes. */
 export const tagOf = (text: string): Buffer => Buffer.concat([utf8(text), Buffer.alloc(Math.max(0, 32 - text.length))]);

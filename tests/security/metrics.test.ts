@@ -12,7 +12,7 @@ import { exchange, HOST } from "./wire.ts";
 
 const FORGED = "forged-label";
 
-/** Not fetch, which refuses some of the ports. */
+/** Reads a URL. `fetch` would refuse some of the ports. */
 const read = (url: string): Promise<string> =>
   new Promise((resolve, reject) => {
     httpGet(url, { agent: false }, async (response) => resolve((await response.toArray()).join(""))).on(
@@ -21,7 +21,7 @@ const read = (url: string): Promise<string> =>
     );
   });
 
-/** Every label of a process's own metrics with its values; `le` and those of Node itself are not ours. */
+/** Returns every label of a process's metrics with its values, except `le` and Node's own labels. */
 async function labelsOf(process: string): Promise<Map<string, Set<string>>> {
   const labels = new Map<string, Set<string>>();
   for (const line of (await read(stack.processes[process]!.metrics!)).split("\n")) {
@@ -33,7 +33,7 @@ async function labelsOf(process: string): Promise<Map<string, Set<string>>> {
   return labels;
 }
 
-/** What each label may say. A new label needs its closed set here. */
+/** The values that each label may have. A new label needs its closed set here. */
 async function closedSets(process: string): Promise<Record<string, (value: string) => boolean>> {
   const oneOf =
     (...values: string[]) =>
@@ -69,7 +69,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
   };
 }
 
-/** Calls by names that are no methods, over the stream that takes a method's name from the caller. */
+/** Calls methods that do not exist, over the stream that takes a method's name from the caller. */
 async function callByForgedNames(caller: string, service: string): Promise<void> {
   const tls = loadTls(tlsFiles(stack.stateDir, caller));
   const address = stack.processes[service]!.grpc!;
@@ -93,7 +93,7 @@ async function callByForgedNames(caller: string, service: string): Promise<void>
   }
 }
 
-it("no label of any process comes from what callers and clients send", async () => {
+it("no label of any process contains what callers and clients send", async () => {
   const services = ["auth", "device", "key", "account", "signer"];
   for (const service of services) {
     await callByForgedNames("gateway", service);

@@ -21,8 +21,8 @@ beforeAll(async () => {
 
 const TWENTY = Array.from({ length: 20 }, (_, index) => index);
 
-describe("many at once", () => {
-  it("of twenty keys of one identity one gets the account, and one account is deployed", async () => {
+describe("concurrent requests", () => {
+  it("one of twenty keys of one identity gets the account, and one account is deployed", async () => {
     const { idToken } = await idTokenOf(newEmail());
     const phones = TWENTY.map(() => attackerPhone());
     const answers = await Promise.all(
@@ -59,7 +59,7 @@ describe("many at once", () => {
     expect(onChain[1]!.publicKey).toBe(winner);
   });
 
-  it("twenty changes of a device leave one of them, whole", async () => {
+  it("twenty changes of a device leave exactly one of them, complete", async () => {
     const token = await mintAccessToken(victim);
     const path = `/device/v1/devices/${victim.deviceKey.publicKey}`;
     const answers = await Promise.all(
@@ -70,7 +70,7 @@ describe("many at once", () => {
     expect(device.name.replace("name ", "")).toBe(device.lang.replace("lang ", ""));
   });
 
-  it("sign-out and refresh at once leave no living session", async () => {
+  it("a concurrent sign-out and refresh leave no session", async () => {
     const login = { method: "id_token_channel", token: victim.idToken } as const;
     const signedIn = await victim.client.signIn({ login, chainName });
     remember(signedIn);
@@ -121,7 +121,7 @@ describe("ports that are not for clients", () => {
     "",
   ];
 
-  it.each(ports)("%s outlives garbage", async (_, port) => {
+  it.each(ports)("%s survives invalid bytes", async (_, port) => {
     await Promise.all(
       GARBAGE.map(
         (text) =>
@@ -135,7 +135,7 @@ describe("ports that are not for clients", () => {
     );
   });
 
-  it("metrics and health tell nothing secret, and take no other verb", async () => {
+  it("metrics and health contain no secret and accept no other verb", async () => {
     for (const [name, { metrics }] of Object.entries(stack.processes)) {
       if (!metrics) continue;
       const text = await (await fetch(metrics)).text();

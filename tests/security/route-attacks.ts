@@ -2,7 +2,7 @@ import { beforeAll } from "vitest";
 import { newVictim, send, type Victim } from "./attacker.ts";
 
 export let victim: Victim;
-/** Operations as the gateway describes them, made from the very table that it routes by. */
+/** The operations of the gateway's OpenAPI document, which is made from its route table. */
 export let described: Record<
   string,
   { responses: Record<string, { description: string }>; path: string; method: string }
@@ -36,7 +36,7 @@ beforeAll(async () => {
   security = Object.fromEntries(operations.map((operation) => [operation.operationId, operation.security]));
 });
 
-/** Every field of a document, by JSON pointer. */
+/** Returns every field of a document, by JSON pointer. */
 export function fieldsOf(value: unknown, pointer = ""): { pointer: string; value: unknown }[] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([name, inner]) => [
@@ -45,7 +45,7 @@ export function fieldsOf(value: unknown, pointer = ""): { pointer: string; value
   ]);
 }
 
-/** A copy of a document with one field replaced. */
+/** Returns a copy of a document with one field replaced. */
 export function replaced(document: unknown, pointer: string, value: unknown): unknown {
   const [, name, ...rest] = pointer.split("/");
   const entries = Object.entries(document as Record<string, unknown>);
@@ -59,7 +59,7 @@ export function replaced(document: unknown, pointer: string, value: unknown): un
 
 export const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 
-/** Of no string field, and of no object either. */
+/** Values that are valid for no string field and for no object. */
 export const WRONG_TYPES: [string, unknown][] = [
   ["null", null],
   ["a number", 1],
@@ -77,7 +77,7 @@ export const NEVER_TEXT: [string, unknown][] = [
   ["a lone surrogate inside", "a\udc00b"],
   ["NUL", "a\u0000b"],
 ];
-/** Text that is well-formed and yet meant to deceive: kept as it is, or refused for what the field is. */
+/** Well-formed text that could deceive a reader: stored unchanged, or refused by the field's rules. */
 export const DECEIVING_TEXT: [string, string][] = [
   ["an empty string", ""],
   ["right to left", "\u202egpj.exe"],

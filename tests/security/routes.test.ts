@@ -16,13 +16,13 @@ import {
 import { HOSTILE_ROUTES, type HostileRoute, type Sample } from "./routes.ts";
 import { mintAccessToken } from "./token-forge.ts";
 
-/** A token for a session that no database row stands for: signing it out harms nobody. */
+/** Returns a token for a session without a database row: signing it out affects no other test. */
 async function tokenFor({ token, asNobody }: HostileRoute): Promise<string | undefined> {
   if (token !== "required") return undefined;
   return mintAccessToken(asNobody ? { ...victim, accountId: randomUUID() } : victim);
 }
 
-/** Sends a sample with a change and checks whatever no answer may lack. */
+/** Sends a sample with a change and checks what every answer must have. */
 async function attack(
   route: HostileRoute,
   change: { sample?: Sample; body?: unknown; path?: string; headers?: Record<string, string>; chunked?: boolean } = {},
@@ -40,7 +40,7 @@ async function attack(
   return answer;
 }
 
-/** A success or a problem that the route's description names, and in time. */
+/** Expects a success or a problem that the route's description names, in time. */
 function expectDocumented(route: HostileRoute, answer: RawAnswer): void {
   const { responses } = described[route.operationId]!;
   expect(Object.keys(responses), `${route.operationId}: ${answer.status} ${answer.text}`).toContain(
@@ -70,7 +70,7 @@ it("the table has every route of the gateway, and no other", () => {
 });
 
 describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const))("%s", (_, route) => {
-  // What is not there yet reads no body; the day it is, all of this applies.
+  // A route that is not implemented reads no body; once it is, all of this applies.
   const hasBody = "body" in route.sample({ deviceKey: {}, signedUp: { credentials: {} } } as unknown as Victim);
 
   const bodyTest = (name: string, work: () => Promise<void>) => {
@@ -100,7 +100,7 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
           continue;
         }
         const what = `${pointer}: ${name}: ${answer.status} ${answer.text}`;
-        // Long hex is hex: what it means is judged further on.
+        // Long hex is valid hex: later rules refuse it.
         expect(answer.status, what).toBe(400);
         if (answer.body.error !== "InvalidRequest") {
           expect(name, what).toBe("a long string");
@@ -189,7 +189,7 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
     expectSampleAnswer(route, await attack(route, { body: padded(65_536) }));
     expectProblem(await send413(false), 413, "PayloadTooLarge");
     const chunked = await send413(true);
-    // Where no body is read, none is measured.
+    // A route without a body does not measure one.
     if (readsBody[route.operationId]) expectProblem(chunked, 413, "PayloadTooLarge");
     else expectSampleAnswer(route, chunked);
   });
@@ -215,7 +215,7 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
     );
   });
 
-  it("another verb is 405 and says which ones there are", async () => {
+  it("another verb is 405, and the answer names the allowed ones", async () => {
     const own = HOSTILE_ROUTES.filter(({ path }) => path === route.path).map(({ method }) => method as string);
     if (own.includes("GET")) own.push("HEAD");
     for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "PURGE"]) {
@@ -282,7 +282,7 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
     });
 
   if (route.token === "optional")
-    it("a token that is sent and bad changes nothing", async () => {
+    it("an invalid token changes nothing", async () => {
       const { path, body } = route.sample(victim);
       for (const authorization of ["Bearer a.b.c", "Bearer", "Basic YTpi", ["Bearer a", "Bearer b"]]) {
         const answer = await send({ method: route.method, path, body, headers: { authorization } });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chainName } from "../e2e/person.ts";
 import { attackerPhone, type Victim } from "./attacker.ts";
 
-/** A valid request of a route: everything but the token. */
+/** A valid request of a route, without the token. */
 export interface Sample {
   path: string;
   body?: Record<string, unknown>;
@@ -12,15 +12,15 @@ export interface Sample {
 export interface HostileRoute {
   operationId: string;
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** As in the route table: `/auth/v1/sessions/{id}`. */
+  /** The path as in the route table: `/auth/v1/sessions/{id}`. */
   path: string;
-  /** How the gateway asks for a token. */
+  /** Whether the gateway requires a token. */
   token: "none" | "optional" | "required";
-  /** A sample that is valid in every field and can be sent any number of times, since it changes nothing that matters. */
+  /** Returns a sample that is valid in every field and can be sent repeatedly without relevant effects. */
   sample(victim: Victim): Sample;
-  /** What the sample may answer: the success's status, or the error that refuses it at the very end. */
+  /** The answer to the sample: the status of success, or the error of the last rule. */
   answers: (200 | 204 | string)[];
-  /** Sent with the token of an account that is not there: it would harm one that is. */
+  /** Sent with the token of an account that does not exist, since it would affect a real one. */
   asNobody?: boolean;
 }
 
@@ -54,12 +54,12 @@ const userKey = (victim: Victim) => ({
   device: device(victim),
 });
 
-/** Nobody's device: a fresh key each time. */
+/** Returns the path of a device that does not exist, with a new key each time. */
 const nobodysDevice = () => `/device/v1/devices/${attackerPhone().deviceKey.publicKey}`;
 
 type Row = Pick<HostileRoute, "method" | "path" | "operationId" | "token">;
 
-/** What needs no body, or has none yet; or needs a state that no sample has: it says so, whatever else it is sent. */
+/** Describes a route without a body, or one whose answer to any body is the same in the samples' state. */
 function plain(row: Row, answers: HostileRoute["answers"], body?: Record<string, unknown>): HostileRoute {
   const path = row.path.replace("{id}", randomUUID()).replace("{publicKey}", "ab".repeat(64));
   return { ...row, answers, sample: () => ({ path, ...(body && { body }) }) };
@@ -72,7 +72,7 @@ const row = (
   token: HostileRoute["token"] = "required",
 ): Row => ({ method, path, operationId, token });
 
-/** Every route, with a valid request. A test compares the list with the gateway's own. */
+/** Every route, with a valid request. A test compares the list with the gateway's routes. */
 export const HOSTILE_ROUTES: readonly HostileRoute[] = [
   {
     ...row("POST", "/auth/v1/signup", "signUp", "optional"),

@@ -4,17 +4,17 @@ import "@countersign/local-stack/testing/provided.ts";
 import { inject } from "vitest";
 import { stack } from "../e2e/person.ts";
 
-/** Everything secret that this file's tests have made or seen, with what it is. */
+/** Every secret that this file's tests have created or received, with its kind. */
 const secrets = new Map<string, string>();
 
-/** Remembers a secret, so that `secretsInLogs` looks for it; gives it back. */
+/** Registers a secret, so that `secretsInLogs` looks for it; returns it. */
 export function secret(kind: string, value: string): string {
-  // What is shorter stands in any log by chance.
+  // A shorter value may be in a log by chance.
   if (value.length >= 12) secrets.set(value, kind);
   return value;
 }
 
-/** A private key, in every spelling that a log could have. */
+/** Registers a private key in every encoding that a log could have. */
 export function secretKey(jwk: { d?: string | undefined }): void {
   const d = jwk.d ?? "";
   secret("private key", d);
@@ -24,10 +24,10 @@ export function secretKey(jwk: { d?: string | undefined }): void {
 /** The stack's state directory, absolute. */
 export const stateDir = resolve(inject("stackDir"), stack.stateDir);
 
-/** The logs of our own services; the development provider's and the chain's are not ours. */
+/** The processes whose logs are checked; the development provider's and the chain's logs are not. */
 const OURS = ["gateway", "auth", "device", "key", "account", "signer"];
 
-/** What the processes themselves are told and must not repeat: keys in files, passwords in connection strings. */
+/** Registers the secrets in the processes' settings: keys in files, passwords in connection strings. */
 function secretsOfTheStack(): void {
   for (const file of ["auth-token-key-encryption.key", "signer-keystore.passphrase"]) {
     secret(file, readFileSync(join(stateDir, "keys", file), "utf8").trim());
@@ -35,7 +35,7 @@ function secretsOfTheStack(): void {
   for (const url of Object.values(stack.databases)) secret("database password", new URL(url).password);
 }
 
-/** Which secrets stand in which log, by kind; and how many were looked for. */
+/** Returns which kinds of secrets are in which log, and how many secrets were looked for. */
 export function secretsInLogs(): { looked: number; found: string[] } {
   secretsOfTheStack();
   const directory = join(stateDir, "log");

@@ -15,7 +15,7 @@ beforeAll(async () => {
 const refresh = (refreshToken: string, proof?: string) =>
   send({ method: "POST", path: "/auth/v1/token/refresh", body: { refreshToken, ...(proof && { proof }) } });
 
-/** A new session; gives its tokens. */
+/** Opens a session; returns its tokens. */
 async function newSession(whose: Victim) {
   const login = { method: "id_token_channel", token: whose.idToken } as const;
   const signedIn = await whose.client.signIn({ login, chainName });
@@ -33,7 +33,7 @@ async function next(refreshToken: string, proof?: string) {
 const meStatus = async (token: string) => (await send({ method: "GET", path: "/account/v1/me", token })).status;
 
 describe("refresh tokens", () => {
-  it("twenty at once get one successor", async () => {
+  it("twenty concurrent uses get one successor", async () => {
     const { refreshToken } = await newSession(victim);
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(refreshToken)));
     for (const answer of answers) expect(answer.status, answer.text).toBe(200);
@@ -41,7 +41,7 @@ describe("refresh tokens", () => {
     expect(new Set(answers.map(({ body }) => read(body.credentials.refreshToken).claims.jti)).size).toBe(1);
   });
 
-  it("one that was used before ends the whole session, its access tokens within two seconds", async () => {
+  it("a reused one ends the whole session, and its access tokens within two seconds", async () => {
     const first = await newSession(victim);
     const second = await next(first.refreshToken);
     const third = await next(second.refreshToken);
@@ -55,7 +55,7 @@ describe("refresh tokens", () => {
     }
   });
 
-  it("an old and the new one at once: either order, never two lines of tokens", async () => {
+  it("a concurrent use of the old and the new one never leaves two valid successors", async () => {
     const first = await newSession(victim);
     const second = await next(first.refreshToken);
     await next(second.refreshToken);
@@ -76,7 +76,7 @@ describe("refresh tokens", () => {
     expectProblem(await refresh(mine.refreshToken), 401, "SessionEnded");
   });
 
-  it("one session's does not touch another's", async () => {
+  it("one session's does not affect another session", async () => {
     const person = await signUpPerson();
     const phone = await secondPhone(person);
     const [one, two] = [person, phone].map(({ client }) => client.credentials!) as [Credentials, Credentials];
@@ -150,7 +150,7 @@ async function resigned(good: string, header: Record<string, unknown>, claims: R
   return signJwt({ ...known.header, ...header }, { ...known.claims, ...claims }, privateKey);
 }
 
-describe("what is another account's", () => {
+describe("resources of another account", () => {
   const snapshot = async () => {
     const token = await mintAccessToken(other);
     const read = async (path: string) => (await send({ method: "GET", path, token })).body;
@@ -209,7 +209,7 @@ describe("what is another account's", () => {
     expect(await snapshot()).toEqual(before);
   });
 
-  it("the own device cannot take another one's id", async () => {
+  it("a device cannot take another device's id", async () => {
     const { devices } = await snapshot();
     const path = `/device/v1/devices/${victim.deviceKey.publicKey}`;
     const body = { id: devices.devices[0].id, name: "mine" };
@@ -220,14 +220,14 @@ describe("what is another account's", () => {
     );
   });
 
-  it("ending all other sessions ends none of theirs", async () => {
+  it("ending all other sessions ends none of another account", async () => {
     const before = await snapshot();
     const mine = await newSession(victim);
     expect((await send({ method: "DELETE", path: "/auth/v1/sessions", token: mine.accessToken })).status).toBe(204);
     expect(await snapshot()).toEqual(before);
   });
 
-  it("sessions and devices of others are not listed", async () => {
+  it("sessions and devices of other accounts are not listed", async () => {
     const token = await mintAccessToken(victim);
     for (const path of ["/auth/v1/sessions", "/device/v1/devices", "/key/v1/keys", "/account/v1/me"]) {
       const { status, text } = await send({ method: "GET", path, token });

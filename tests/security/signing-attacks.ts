@@ -7,11 +7,11 @@ import { bytes, type Fields, type Item, integer, payload, tagged } from "./messa
 import { mintAccessToken, query } from "./token-forge.ts";
 
 export let victim: Victim;
-export let stranger: Victim;
+export let otherPerson: Victim;
 export let token: string;
 export let block: string;
 beforeAll(async () => {
-  [victim, stranger] = await Promise.all([newVictim(), newVictim()]);
+  [victim, otherPerson] = await Promise.all([newVictim(), newVictim()]);
   token = await mintAccessToken(victim);
   block = (await createAccessApi({ baseUrl: chain.accessNode }).latestSealedBlock()).id;
 });
@@ -30,7 +30,7 @@ export const signedRecords = (message: Uint8Array) =>
     createHash("sha256").update(message).digest("hex"),
   ]);
 
-/** That an operation refuses a message, with this error or reason, and has not signed it. */
+/** Expects that an operation refuses a message with this error or reason and has not signed it. */
 export async function refused(operation: Operation, message: Uint8Array, expected: string[]): Promise<void> {
   const answer = await ask(operation, message);
   expectProblem(answer, [400, 403, 413], ["InvalidMessage", "SigningRefused", "PayloadTooLarge"]);
@@ -41,7 +41,7 @@ export async function refused(operation: Operation, message: Uint8Array, expecte
 
 export const fields = (change: Partial<Fields> = {}) => payload(victim.address, block, change);
 export const own = () => bytes(victim.address);
-/** A payload's signature by a phone: `[signer index, key index, signature]`. */
+/** Signs a payload with a phone's key: `[signer index, key index, signature]`. */
 export async function signature(
   items: Item[],
   { by = victim.deviceKey, index = 0, key = 1 }: { by?: Victim["deviceKey"]; index?: number; key?: number } = {},
@@ -49,7 +49,7 @@ export async function signature(
   return [integer(index), integer(key), await by.sign(tagged(items))];
 }
 
-/** An envelope with the victim's good signature, or others. */
+/** Returns an envelope with the victim's valid signature, or with other signatures. */
 export async function envelope(
   change: Partial<Fields> = {},
   signatures?: (items: Item[]) => Promise<Item>,

@@ -19,7 +19,7 @@ function derSignature(items: Item[]): Buffer {
   return signBytes("sha256", tagged(items), key);
 }
 
-it("the good payload and the good envelope are signed, and recorded", async () => {
+it("the valid payload and the valid envelope are signed and recorded", async () => {
   for (const [operation, message] of [
     ["transaction", tagged(fields())],
     ["paymaster", await envelope()],
@@ -31,7 +31,7 @@ it("the good payload and the good envelope are signed, and recorded", async () =
   }
 });
 
-describe("a message with another spelling, or none, is no message", () => {
+describe("a message in a non-canonical encoding, or in none, is refused", () => {
   it.each<[string, () => Item]>([
     ["a gas limit with a leading zero", () => fields({ gas: bytes("0003e7") })],
     ["a gas limit of a zero byte", () => fields({ gas: raw("00") })],

@@ -9,18 +9,18 @@ import {
   block,
   envelope,
   fields,
+  otherPerson,
   own,
   refused,
   signature,
   signedRecords,
-  stranger,
   victim,
 } from "./signing-attacks.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 
-const theirs = () => bytes(stranger.address);
+const theirs = () => bytes(otherPerson.address);
 
-/** What both operations refuse, each at its own kind of message. */
+/** Headers that both operations refuse, each for its own kind of message. */
 const BAD_HEADERS: [string, () => Partial<Fields>, string[]][] = [
   ["another account as authorizer", () => ({ authorizers: [theirs()] }), ["NotYourAccount"]],
   ["no authorizer", () => ({ authorizers: [] }), ["NotYourAccount"]],
@@ -68,17 +68,17 @@ describe("the rules of the header", () => {
     await refused("paymaster", await envelope(change()), reasons);
   });
 
-  it("a payload is not the paymaster's, an envelope is not the authorizer's", async () => {
+  it("the paymaster signs no payload, the authorizer no envelope", async () => {
     await refused("paymaster", tagged(fields({ sequence: integer(9) })), ["WrongMessageKind"]);
     await refused("transaction", await envelope({ sequence: integer(9) }), ["WrongMessageKind"]);
     await refused("paymaster", tagged(fields({ payer: own() })), ["WrongMessageKind"]);
   });
 
-  it("the paymaster does not sign where the account pays itself", async () => {
+  it("the paymaster does not sign if the account itself pays", async () => {
     await refused("paymaster", await envelope({ payer: own() }), ["UnknownPayer"]);
   });
 
-  it("a script of 60 KiB is more than a body may carry", async () => {
+  it("a script of 60 KiB exceeds the limit of a body", async () => {
     const script = utf8(`transaction {} ${"/".repeat(60 * 1024)}`);
     await refused("transaction", tagged(fields({ script })), ["PayloadTooLarge"]);
   });
@@ -99,7 +99,7 @@ describe("the rules of the header", () => {
   );
 });
 
-describe("the paymaster wants the session device's signature", () => {
+describe("the paymaster requires the session device's signature", () => {
   const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
   const hash = (items: Item[]) => createHash("sha256").update(tagged(items)).digest();
 
@@ -108,7 +108,7 @@ describe("the paymaster wants the session device's signature", () => {
     ["the server key's place only", async (items) => [await signature(items, { key: 0 })], "UserSignatureMissing"],
     [
       "another account's",
-      async (items) => [await signature(items, { by: stranger.deviceKey })],
+      async (items) => [await signature(items, { by: otherPerson.deviceKey })],
       "UserSignatureInvalid",
     ],
     [
@@ -155,7 +155,7 @@ describe("the paymaster wants the session device's signature", () => {
     ],
     [
       "a good one and a forged one",
-      async (items) => [await signature(items), await signature(items, { by: stranger.deviceKey, key: 2 })],
+      async (items) => [await signature(items), await signature(items, { by: otherPerson.deviceKey, key: 2 })],
       "UserSignatureInvalid",
     ],
     [
@@ -167,7 +167,7 @@ describe("the paymaster wants the session device's signature", () => {
     await refused("paymaster", await envelope({}, signatures), [reason]);
   });
 
-  it("the n-s twin is the device's signature as well: hardware makes either", async () => {
+  it("the signature with n-s is also valid: hardware may produce either", async () => {
     const message = await envelope({ sequence: integer(5) }, async (items) => {
       const [index, key, value] = (await signature(items)) as [Buffer, Buffer, Uint8Array];
       const s = N - BigInt(`0x${Buffer.from(value.subarray(32)).toString("hex")}`);
@@ -177,11 +177,11 @@ describe("the paymaster wants the session device's signature", () => {
   });
 });
 
-describe("whose token it is", () => {
+describe("the token", () => {
   const never = async (message: Uint8Array) => expect(await signedRecords(message)).toEqual([]);
 
-  it("another account's opens neither operation", async () => {
-    const bearer = await mintAccessToken(stranger);
+  it("of another account is refused by both operations", async () => {
+    const bearer = await mintAccessToken(otherPerson);
     const payer = await envelope({ sequence: integer(11) });
     const plain = tagged(fields({ sequence: integer(11) }));
     for (const [operation, message] of [
@@ -195,7 +195,7 @@ describe("whose token it is", () => {
     }
   });
 
-  it.each(["sign", "recover"])("one of scope %s does not sign this", async (scope) => {
+  it.each(["sign", "recover"])("of scope %s does not sign this", async (scope) => {
     const bearer = await mintAccessToken(victim, { scope });
     const message = tagged(fields({ sequence: integer(12) }));
     const answer = await ask("transaction", message, {}, bearer);
@@ -203,7 +203,7 @@ describe("whose token it is", () => {
     await never(message);
   });
 
-  it("one of an account that stands on no chain is told so", async () => {
+  it("of an account that is on no chain is answered AccountNotReady", async () => {
     const bearer = await mintAccessToken({ ...victim, accountId: randomUUID() });
     const message = tagged(fields({ sequence: integer(13) }));
     expectProblem(await ask("transaction", message, {}, bearer), 409, "AccountNotReady");
@@ -211,10 +211,10 @@ describe("whose token it is", () => {
   });
 });
 
-it("scripts that are hard to read, from one account, stop no new script of another", async () => {
+it("one account's expensive scripts do not block another account's new script", async () => {
   const thief = await newVictim();
   const bearer = await mintAccessToken(thief);
-  // Each name is bound to one that is declared after it: 6 KB took the signer more than a second once.
+  // Each name is bound to one that is declared after it: expensive to check for its size.
   const names = Array.from({ length: 300 }, (_, i) => `let n${300 - i} = n${299 - i};`).join(" ");
   const hard = (i: number) =>
     `transaction { prepare(a: auth(GetStorageCapabilityController) &Account) { let x${i} = ${i}; ${names}
@@ -226,7 +226,7 @@ it("scripts that are hard to read, from one account, stop no new script of anoth
     const script = utf8(`transaction { prepare(a: &Account) { log(${i}) } }`);
     expect((await ask("transaction", tagged(fields({ script, sequence: integer(30 + i) })))).status).toBe(200);
   }
-  // Four of its new scripts wait at a time; the others are rejected at once.
+  // At most four new scripts of an account wait at a time; the others are rejected immediately.
   expect((await flood).map(({ status }) => status)).toContain(429);
 });
 
@@ -248,12 +248,12 @@ it("transactions that are signed and never sent hold only a small part of the ap
   });
   // 5 FLOW at 0.40006 FLOW each, of the app's 5000 FLOW an hour.
   expect(signed).toBe(12);
-  // What is signed already is signed again; other accounts of the app notice nothing.
+  // Signed messages can be signed again; other accounts of the app are not affected.
   expect((await ask("paymaster", await bigEnvelope(0), {}, bearer)).status).toBe(200);
   expect((await ask("paymaster", await envelope({ sequence: integer(21) }))).status).toBe(200);
 });
 
-it("the audit chains are whole after all of it", async () => {
+it("the audit chains are complete after all attacks", async () => {
   const heads = await query<{ id: string; head_sequence: string; head_hash: string }>(
     "signer",
     "SELECT * FROM audit_chain",

@@ -16,13 +16,13 @@ const POST = `POST /auth/v1/token/refresh HTTP/1.1\r\n${HOST}\r\nContent-Type: a
 interface Slow {
   name: string;
   count: number;
-  /** What is sent at once. */
+  /** Bytes that are sent immediately. */
   start: string;
-  /** What follows, one piece per 500 ms. */
+  /** The pieces that follow, one per 500 ms. */
   drip: string;
-  /** Seconds after which the server must have given up. */
+  /** Seconds after which the server must have closed the connection. */
   within: number;
-  /** Whether the answer is owed: to nothing at all, none is. */
+  /** Whether the server must answer; without a request it need not. */
   status: number[];
 }
 
@@ -63,7 +63,7 @@ const ATTACKS: Slow[] = [
   },
 ];
 
-/** Plays one slow client; gives what it was answered and when it was cut off. */
+/** Plays one slow client; returns the answer and the time at which the connection was closed. */
 function play({ start, drip, within }: Slow): Promise<{ received: string; seconds: number; socket: Socket }> {
   const socket = open();
   const started = performance.now();
@@ -87,7 +87,7 @@ function play({ start, drip, within }: Slow): Promise<{ received: string; second
   });
 }
 
-it("slow clients are cut off in time, and others do not notice them", async () => {
+it("slow clients are disconnected in time, and others are not affected", async () => {
   const slow = ATTACKS.map((attack) => Promise.all(Array.from({ length: attack.count }, () => play(attack))));
   const times: number[] = [];
   const watched = Promise.all(slow).then(() => undefined);
@@ -116,7 +116,7 @@ it("slow clients are cut off in time, and others do not notice them", async () =
   }
 }, 40_000);
 
-it("a client that asks much and reads nothing costs no memory to speak of", async () => {
+it("a client that sends many requests and reads no answers costs little memory", async () => {
   const socket = open();
   socket.pause();
   const request = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n\r\n`;

@@ -16,7 +16,10 @@ export async function query<Row>(service: string, text: string, values: unknown[
   }
 }
 
-/** The key that signs tokens now, taken from where auth keeps it, so that a forged token differs from a good one in one respect only. */
+/**
+ * Returns the key that signs tokens now, from auth's database, so that a forged token differs from a valid
+ * one in one respect only.
+ */
 export interface TokenKey {
   kid: string;
   privateKey: KeyObject;
@@ -45,27 +48,27 @@ export function realTokenKey(): Promise<TokenKey> {
 export const part = (value: unknown): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** Header and claims of a JWT, unverified. */
+/** Returns header and claims of a JWT without verifying it. */
 export function read(token: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
   const [header, claims] = token.split(".");
   const json = (text = "") => JSON.parse(Buffer.from(text, "base64url").toString());
   return { header: json(header), claims: json(claims) };
 }
 
-/** A JWT with exactly this header and these claims, signed by ES256 with `key`. */
+/** Creates a JWT with exactly this header and these claims, signed by ES256 with `key`. */
 export function signJwt(header: unknown, claims: unknown, key: KeyObject): string {
   const input = `${part(header)}.${part(claims)}`;
   const signature = sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" });
   return secret("token", `${input}.${signature.toString("base64url")}`);
 }
 
-/** Whose token it is to be. */
+/** The account and session of a token. */
 export interface Subject {
   accountId: string;
   deviceKey: { algorithm: string; publicKey: string };
 }
 
-/** The claims of a good access token for somebody, in a session that has not ended. */
+/** Returns the claims of a valid access token, in a session that has not ended. */
 export function goodClaims({ accountId, deviceKey }: Subject): Record<string, unknown> {
   const now = Math.floor(Date.now() / 1000);
   const key = { alg: deviceKey.algorithm, key: deviceKey.publicKey };
@@ -85,14 +88,14 @@ export function goodClaims({ accountId, deviceKey }: Subject): Record<string, un
   };
 }
 
-/** A good access token for somebody, with these claims changed and these header members added. */
+/** Creates a valid access token with these claims changed and these header members added. */
 export async function mintAccessToken(
   subject: Subject,
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
 ): Promise<string> {
   const { kid, privateKey } = await realTokenKey();
-  // An ephemeral token names the request that it is for.
+  // An ephemeral token names its 2FA request.
   const request = claims.scope === "sign" ? { two_factor: randomUUID() } : {};
   const all = { ...goodClaims(subject), ...request, ...claims };
   return signJwt({ alg: "ES256", typ: "at+jwt", kid, ...header }, all, privateKey);

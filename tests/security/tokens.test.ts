@@ -15,7 +15,7 @@ beforeAll(async () => {
 const now = () => Math.floor(Date.now() / 1000);
 const claims = (changes: Record<string, unknown> = {}) => ({ ...goodClaims(victim), ...changes });
 const header = (changes: Record<string, unknown> = {}) => ({ alg: "ES256", typ: "at+jwt", kid: real.kid, ...changes });
-/** A token that the real key has signed. */
+/** Creates a token that the real key has signed. */
 const signed = (claimChanges: Record<string, unknown> = {}, headerChanges: Record<string, unknown> = {}) =>
   signJwt(header(headerChanges), claims(claimChanges), real.privateKey);
 const without = (name: string) => {
@@ -30,10 +30,10 @@ const hmac = (secret: string | Buffer, alg = "HS256") => {
 };
 const attacker = attackerKeyPair();
 const attackerJwk = attacker.publicKey.export({ format: "jwk" });
-/** Signed by the attacker, whose key the header brings along. */
+/** Creates a token that the attacker signed, with the attacker's key in its header. */
 const own = (headerChanges: Record<string, unknown>) => signJwt(header(headerChanges), claims(), attacker.privateKey);
 
-/** Each differs from a good token in one respect. */
+/** Each differs from a valid token in one respect. */
 const BAD_TOKENS: [string, () => string][] = [
   ["another issuer", () => signed({ iss: "https://evil.example" })],
   ["an issuer with a slash more", () => signed({ iss: `${stack.gateway}/` })],
@@ -64,7 +64,7 @@ const BAD_TOKENS: [string, () => string][] = [
   ["two scopes", () => signed({ scope: "sign full" })],
   ["a list of scopes", () => signed({ scope: ["full"] })],
   ["no account key", () => without("account_key")],
-  ["an account key in another spelling", () => signed({ account_key: { alg: "ES256", key: "AB".repeat(64) } })],
+  ["an account key in a non-canonical encoding", () => signed({ account_key: { alg: "ES256", key: "AB".repeat(64) } })],
   ["a session key of another algorithm", () => signed({ session_key: { alg: "HS256", key: "ab".repeat(64) } })],
   ["an unknown key id", () => signed({}, { kid: randomUUID() })],
   ["a key id of Object", () => signed({}, { kid: "__proto__" })],
@@ -146,7 +146,7 @@ function derSigned(): string {
   return `${text}.${sign("sha256", Buffer.from(text), real.privateKey).toString("base64url")}`;
 }
 
-/** A good token whose payload was changed after it was signed. */
+/** Returns a valid token whose payload was changed after it was signed. */
 function swapped(changes: Record<string, unknown>): string {
   const token = signed();
   const [head, , signature] = token.split(".");
@@ -163,13 +163,13 @@ describe.each(guarded.map((route) => [route.operationId, route] as const))("%s",
 
   const whose = () => (route.asNobody ? { sub: randomUUID() } : {});
 
-  it("the good token opens it", async () => {
+  it("a valid token is accepted", async () => {
     const answer = await ask(signed(whose()));
     expect(answer.status, answer.text).not.toBe(401);
     expect(route.answers).toContain(answer.status < 300 ? answer.status : answer.body.error);
   });
 
-  it(`${BAD_TOKENS.length} bad tokens do not`, async () => {
+  it(`${BAD_TOKENS.length} bad tokens are refused`, async () => {
     const opened: string[] = [];
     for (const [name, token] of BAD_TOKENS) {
       const answer = await ask(token());
@@ -183,11 +183,11 @@ describe.each(guarded.map((route) => [route.operationId, route] as const))("%s",
     expect(opened).toEqual([]);
   });
 
-  it("an expired one is told so", async () => {
+  it("an expired one is answered as expired", async () => {
     expectProblem(await ask(signed({ iat: now() - 901, exp: now() - 1 })), 401, "AccessTokenExpired");
   });
 
-  it("narrower scopes open what they are for", async () => {
+  it("narrower scopes are accepted only by their operations", async () => {
     const signing = route.path.startsWith("/sign/v1/") || route.operationId === "finishTwoFactor";
     const asSign = await ask(await mintAccessToken(victim, { ...whose(), scope: "sign" }));
     if (!signing) expectProblem(asSign, 403, "InsufficientScope");
@@ -209,7 +209,7 @@ it(`${BAD_TOKENS.length} bad tokens change nothing about a sign-up`, async () =>
   }
 });
 
-it("a token of an ended session opens nothing", async () => {
+it("a token of an ended session is refused everywhere", async () => {
   const { client, idToken } = await newVictim();
   const { accessToken: token } = client.credentials!;
   const me = () => send({ method: "GET", path: "/account/v1/me", token });

@@ -6,12 +6,12 @@ import { auth, get, lines, ME } from "./wire-requests.ts";
 
 const REFRESH = "/auth/v1/token/refresh";
 const BODY = '{"refreshToken":"x"}';
-/** What an attacker would like to have answered as somebody's next request. */
+/** A request that an attacker wants to smuggle in as another client's next request. */
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n\r\n`;
 
 const post = (headers: string[], body: string) =>
   lines(`POST ${REFRESH} HTTP/1.1`, HOST, "Content-Type: application/json", ...headers) + body;
-describe("framing that two readers could read in two ways is refused, and nothing after it is read", () => {
+describe("ambiguous framing is refused, and nothing after it is read", () => {
   it.each<[string, () => string]>([
     ["length and chunks", () => post(["Content-Length: 5", "Transfer-Encoding: chunked"], `0\r\n\r\n${SMUGGLED}`)],
     ["chunks and length", () => post(["Transfer-Encoding: chunked", "Content-Length: 5"], `0\r\n\r\n${SMUGGLED}`)],
@@ -86,7 +86,7 @@ describe("framing that two readers could read in two ways is refused, and nothin
   });
 });
 
-describe("a body behind a request for the keys is nobody's request", () => {
+describe("a body after a request for the keys is not read as a request", () => {
   const KEYS = "/.well-known/jwks.json";
   // Its last header would swallow the first line of the next request on the same connection to auth.
   const open = "GET /smuggled HTTP/1.1\r\nHost: x\r\nX: ";
@@ -104,7 +104,7 @@ describe("a body behind a request for the keys is nobody's request", () => {
   });
 });
 
-describe("unusual and yet good HTTP is answered as it should be", () => {
+describe("unusual but valid HTTP is answered correctly", () => {
   it.each<[string, () => string, number[]]>([
     ["an absolute target", () => get(`http://evil.example${ME}`, auth()), [200]],
     ["an absolute target for the keys", () => get("http://evil.example/.well-known/jwks.json"), [200]],
@@ -146,20 +146,20 @@ describe("unusual and yet good HTTP is answered as it should be", () => {
     }
   });
 
-  it("Expect: 100-continue is told to go on, and then answered", async () => {
+  it("Expect: 100-continue gets a 100, and then the answer", async () => {
     const { answers } = await exchange(post(["Expect: 100-continue", "Content-Length: 20"], BODY));
     expect(answers.map(({ status }) => status)).toEqual([100, 401]);
     expectProblem(answers[1]!, 401, "InvalidRefreshToken");
   });
 
-  it("a header that goes on in the next line smuggles nothing", async () => {
+  it("a header that continues on the next line smuggles nothing", async () => {
     const { answers } = await exchange(get(ME, "X-Request-Id: request-1\r\n Set-Cookie: a=b", auth()));
     expect(answers).toHaveLength(1);
     expect(answers[0]!.headers["set-cookie"]).toBeUndefined();
     expect(answers[0]!.headers["x-request-id"]).toMatch(/^[\w.-]{8,64}$/);
   });
 
-  it("a client that closes its half has gone away, and gets a whole answer or none", async () => {
+  it("a client that closes its half of the connection gets a complete answer or none", async () => {
     const { answers, closed } = await exchange(get(ME, auth()), { half: true });
     expect(closed).toBe(true);
     for (const answer of answers) expect(answer.status).toBe(200);
@@ -175,7 +175,7 @@ describe("unusual and yet good HTTP is answered as it should be", () => {
     for (const answer of answers) expectProblem(answer, 400, "InvalidRequest");
   });
 
-  it("what is broken behind a request under way is not answered in that one's place", async () => {
+  it("an invalid request after a running one is not answered in its place", async () => {
     const email = newEmail();
     const { deviceKey } = attackerPhone();
     const { idToken } = await idTokenOf(email);
@@ -189,13 +189,13 @@ describe("unusual and yet good HTTP is answered as it should be", () => {
     );
     const { answers } = await exchange(`${signUp}${body}NONSENSE\r\n\r\n`, { quietMs: 15_000, limitMs: 15_000 });
     for (const answer of answers) expect(answer.status).toBe(200);
-    // Whether it was answered or cut off: the same request again finishes what was begun.
+    // In either case, answered or disconnected, the same request again completes the operation.
     await expect
       .poll(async () => (await send({ method: "POST", path: "/auth/v1/signup", body })).status, { timeout: 20_000 })
       .toSatisfy((status) => status === 200 || status === 409);
   });
 
-  it("a body that was refused and goes on is cut off, without a second answer", async () => {
+  it("a refused body that continues is disconnected, without a second answer", async () => {
     const bytes = post(["Transfer-Encoding: chunked", "Content-Encoding: gzip"], "5\r\nabcde\r\nZZ\r\n");
     const { answers, closed } = await exchange(bytes);
     expect(answers).toHaveLength(1);

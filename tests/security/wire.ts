@@ -4,19 +4,19 @@ import type { RawAnswer } from "./attacker.ts";
 
 const { port, host } = new URL(stack.gateway);
 
-/** `Host: …`, as a request of ours must have it. */
+/** The `Host` header that requests to the gateway need. */
 export const HOST = `Host: ${host}`;
 
 export interface WireOptions {
-  /** Closes our half after the last bytes. */
+  /** Closes the client's half after the last bytes. */
   half?: boolean;
-  /** Milliseconds without a byte from the server after which we stop listening. */
+  /** Milliseconds without a byte from the server after which reading stops. */
   quietMs?: number;
-  /** Milliseconds after which we stop whatever happens. */
+  /** Milliseconds after which reading stops in any case. */
   limitMs?: number;
 }
 
-/** What came back, and whether the server ended the connection. */
+/** The bytes that were received, and whether the server closed the connection. */
 export interface Wire {
   bytes: string;
   answers: RawAnswer[];
@@ -30,7 +30,7 @@ export function open(): Socket {
   return socket;
 }
 
-/** Writes bytes as they are and listens until the server closes, or is quiet. */
+/** Writes bytes unchanged and reads until the server closes the connection or sends nothing for a while. */
 export function exchange(bytes: string | Buffer, options: WireOptions = {}): Promise<Wire> {
   const { half = false, quietMs = 400, limitMs = 5_000 } = options;
   const socket = open();
@@ -66,7 +66,7 @@ export function exchange(bytes: string | Buffer, options: WireOptions = {}): Pro
   });
 }
 
-/** The answers in what a server sent, one after the other. */
+/** Parses the answers that a server sent, one after the other. */
 export function parseAnswers(received: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = received;

@@ -5,7 +5,7 @@ import { startSigner } from "../../../services/signer/src/start-signer.ts";
 const NO_RECORDS = { records: [], signature: new Uint8Array() };
 
 /**
- * Commits the counts and reservations of a batch, but none of its records; with BENCH_STORE=nothing it commits
+ * Commits the counts and reservations of a batch and none of its records; with BENCH_STORE=nothing it commits
  * nothing. Only for measuring what records cost.
  */
 const withoutRecords = (store: AuditStore): AuditStore => ({

@@ -7,32 +7,33 @@ export const access = createAccessApi({ baseUrl: chain.accessNode });
 export const NOTHING = "transaction { prepare(a: &Account) {} }";
 export const attributes = { name: "New phone", osName: "iOS", type: "mobile" } as const;
 
-/** A phone that waits to be let in. */
-export interface Newcomer extends Phone {
+/** A phone with a pending 2FA request. */
+export interface NewDevice extends Phone {
   asked: TwoFactorRequested;
 }
 
 export let owner: Person;
-export let stranger: Person;
+export let otherPerson: Person;
 beforeAll(async () => {
-  [owner, stranger] = await Promise.all([signUpPerson(), signUpPerson()]);
+  [owner, otherPerson] = await Promise.all([signUpPerson(), signUpPerson()]);
 });
 
-export async function ask(of: Person, phone: Phone = newPhone()): Promise<Newcomer> {
+/** Requests the enrollment of a new phone for a person's account. */
+export async function ask(of: Person, phone: Phone = newPhone()): Promise<NewDevice> {
   const login = await logIn(of.email);
   return { ...phone, asked: await phone.client.requestTwoFactor({ login, chainName, device: attributes }) };
 }
 
 /** The code that the new phone shows. */
-export const codeOf = ({ client, asked }: Newcomer): Promise<string> => client.matchingCode(asked);
-export const idOf = ({ asked }: Newcomer): string => asked.twoFactorAuth.id;
-export const finish = ({ client, asked }: Newcomer) =>
+export const codeOf = ({ client, asked }: NewDevice): Promise<string> => client.matchingCode(asked);
+export const idOf = ({ asked }: NewDevice): string => asked.twoFactorAuth.id;
+export const finish = ({ client, asked }: NewDevice) =>
   client.finishTwoFactor(asked.twoFactorAuth.id, asked.ephemeralAccessToken);
-export const letIn = async (newcomer: Newcomer, by: Person) => {
-  await by.client.approveTwoFactor(idOf(newcomer), { matchingCode: await codeOf(newcomer) });
-  return newcomer.client.waitForTwoFactor(newcomer.asked);
+export const enroll = async (newDevice: NewDevice, by: Person) => {
+  await by.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
+  return newDevice.client.waitForTwoFactor(newDevice.asked);
 };
-/** Tries anew while the services have not heard yet that the operator lifted the chain watch's freeze. */
+/** Tries again until the services have received that the operator lifted the chain watch's freeze. */
 export async function approve(id: string, body: object, by = owner) {
   for (let round = 0; ; round++) {
     const token = by.client.credentials!.accessToken;
@@ -44,8 +45,12 @@ export async function approve(id: string, body: object, by = owner) {
 export const raw = (token: string | undefined, method: string, path: string, body?: unknown) =>
   call(method, path, { token, ...(body !== undefined && { body }) });
 
-/** That a device is let in for good: session, registration, chain, challenge, and a transaction of its own. */
-export async function expectIn({ client, deviceKey }: Newcomer, of: Person, transactionId: string): Promise<void> {
+/** Expects that a device is enrolled: session, registration, key on chain, challenge, own transaction. */
+export async function expectEnrolled(
+  { client, deviceKey }: NewDevice,
+  of: Person,
+  transactionId: string,
+): Promise<void> {
   const { publicKey } = deviceKey;
   const account = await client.me();
   expect(account.id).toBe(of.signedUp.account.id);
