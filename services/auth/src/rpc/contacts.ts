@@ -1,7 +1,7 @@
 import { AppError, isUuid } from "@countersign/core";
 import type { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import type { Handlers } from "@countersign/rpc";
-import type { ContactStore } from "../domain/identities.ts";
+import type { ContactStore } from "../domain/login.ts";
 
 /** auth.v1.Contacts */
 export const contactsHandlers = (contacts: ContactStore): Handlers<ContactsService> => ({

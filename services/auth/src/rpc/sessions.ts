@@ -3,7 +3,7 @@ import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
 import { endOtherSessions, endSession, signOut } from "../domain/sessions/end-session.ts";
 import { type RefreshTokenOptions, refreshToken } from "../domain/sessions/refresh-token.ts";
-import type { SessionStore } from "../domain/sessions/session-store.ts";
+import type { SessionStore } from "../domain/sessions/session.ts";
 import type { Limit } from "./limits.ts";
 
 const MAX_TOKEN_CHARS = 8192;

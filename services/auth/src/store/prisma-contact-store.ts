@@ -1,4 +1,4 @@
-import type { ContactStore } from "../domain/identities.ts";
+import type { ContactStore } from "../domain/login.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
 /** Contacts in Postgres, from the profile of the sign-up. */

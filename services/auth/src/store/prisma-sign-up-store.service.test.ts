@@ -2,7 +2,7 @@ import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
-import type { ClaimSignUp } from "../domain/sign-up/ports.ts";
+import type { ClaimSignUp } from "../domain/sign-up/sign-up-saga.ts";
 import { SIGN_UP_STEPS } from "../domain/sign-up/sign-up-steps.ts";
 import { app, clock, device, eventsOf, now, person, prisma, times } from "../testing/store-fixture.ts";
 import { prismaSignUpStore } from "./prisma-sign-up-store.ts";

@@ -1,8 +1,7 @@
 import { samePublicKey } from "@countersign/keys";
-import type { IdentityStore } from "../domain/identities.ts";
-import type { ClaimSignUp, SignUpClaim, SignUpStore } from "../domain/sign-up/ports.ts";
+import type { IdentityStore } from "../domain/login.ts";
 import { isOwnFurtherChain } from "../domain/sign-up/sign-up.ts";
-import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
+import type { ClaimSignUp, SignUpClaim, SignUpSaga, SignUpStore } from "../domain/sign-up/sign-up-saga.ts";
 import type { SignUpStep } from "../domain/sign-up/sign-up-steps.ts";
 import { signUpCompletedRow } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";

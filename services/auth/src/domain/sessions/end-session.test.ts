@@ -1,7 +1,7 @@
 import { FixedClock, type VerifiedToken } from "@countersign/core";
 import { expect, it } from "vitest";
 import { endOtherSessions, endSession, signOut } from "./end-session.ts";
-import type { SessionStore } from "./session-store.ts";
+import type { SessionStore } from "./session.ts";
 
 const clock = new FixedClock("2026-11-21T10:00:00Z");
 const token = { accountId: "account", sessionId: "own", scope: "full" } as VerifiedToken;

@@ -1,5 +1,5 @@
 import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
-import type { SessionStore } from "./session-store.ts";
+import type { SessionStore } from "./session.ts";
 
 interface EndSessionOptions {
   readonly sessions: SessionStore;

@@ -1,7 +1,7 @@
 import { AppError, type Clock, uuidv4 } from "@countersign/core";
 import { verifySignature } from "@countersign/keys/node";
+import type { SessionStore } from "./session.ts";
 import { type Credentials, judgeRefresh, rotate, type Session } from "./session.ts";
-import type { SessionStore } from "./session-store.ts";
 
 export interface RefreshTokenIds {
   readonly sessionId: string;

@@ -2,9 +2,8 @@ import { AppError, FixedClock, type Reason, systemClock, type VerifiedToken } fr
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../sessions/session.ts";
-import type { ClaimSignUp, SignUpClaim } from "./ports.ts";
 import { isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
-import type { Deployed } from "./sign-up-saga.ts";
+import type { ClaimSignUp, Deployed, SignUpClaim } from "./sign-up-saga.ts";
 
 const key = { algorithm: "ES256" as const, publicKey: "ab".repeat(64) };
 const session = { accountId: "account", accountKey: key, sessionKey: key } as unknown as VerifiedToken;

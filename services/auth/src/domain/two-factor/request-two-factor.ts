@@ -3,8 +3,7 @@ import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersig
 import { faultPoint } from "../../fault-points.ts";
 import { requireChainAndKey } from "../chains.ts";
 import { idempotencyOf } from "../idempotency.ts";
-import type { IdentityStore } from "../identities.ts";
-import type { Login, VerifyLogin } from "../login.ts";
+import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
 import { requireUsablePasskey } from "../sign-in/passkeys.ts";
 import type { FindSignInKey } from "../sign-in/ports.ts";
 import type { DeviceAttributes } from "../sign-up/sign-up-saga.ts";
