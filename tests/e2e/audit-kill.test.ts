@@ -24,7 +24,7 @@ interface Answer {
   readonly hash: string;
 }
 
-/** Asks without a pause until the signer is gone; what it answers goes to `answers`. */
+/** Requests signatures without a pause until the signer has ended; collects the answers in `answers`. */
 async function askUntilDeath(
   { signing, child }: ExtraSigner,
   person: Person,
@@ -48,7 +48,9 @@ async function askUntilDeath(
   await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
 
-it("killed at any moment, no signature has left without its durable record", { timeout: 240_000 }, async () => {
+it("when the signer is killed at any moment, every returned signature has a durable record", {
+  timeout: 240_000,
+}, async () => {
   const person = await signUpPerson();
   const base = await Promise.all(Array.from({ length: 64 }, (_, i) => harmless(person, BigInt(100 + i))));
   let next = 0;

@@ -75,7 +75,7 @@ afterAll(() => {
 });
 
 describe("the audit log of a running signer", () => {
-  it("proves a signature to somebody who has the audit key's public half only", async () => {
+  it("proves a signature to a reader who has only the audit key's public half", async () => {
     const args = ["--proof", place("proof.json"), "--public-key", place("public.json")];
     const { code, stdout } = await signer("audit", "verify-proof", ...args, "--message", place("message"));
     expect(JSON.parse(stdout)).toMatchObject({ verdict: "signed" });
@@ -87,7 +87,7 @@ describe("the audit log of a running signer", () => {
     expect(await signer("audit", "verify-proof", ...args)).toMatchObject({ code: 1 });
   });
 
-  it("proves no receipt of anybody's invention", async () => {
+  it("proves no invented receipt", async () => {
     const [, chainId] = JSON.parse(proof.record.toString()) as string[];
     const invented = { chainId: chainId!, sequence: 1n, recordHash: Buffer.alloc(32) };
     await expect(information.getAuditProof({ receipt: invented })).rejects.toMatchObject({ reason: "InvalidRequest" });
@@ -109,7 +109,7 @@ describe("the audit log of a running signer", () => {
     await database.end();
   });
 
-  it("is whole when it is exported and held against the signer's file of checkpoints", async () => {
+  it("is complete when its export is compared with the signer's file of checkpoints", async () => {
     copyFileSync(checkpointFile, place("checkpoints"));
     expect(await signer("audit", "export", "--out", place("export"))).toMatchObject({ code: 0 });
     const kept = ["--checkpoints", place("checkpoints")];
@@ -129,7 +129,7 @@ describe("the audit log of a running signer", () => {
     expect(again.code).toBe(1);
   });
 
-  it("takes no records that somebody else wrote to its database, and the export shows them", async () => {
+  it("accepts no records that another process wrote to its database, and the export shows them", async () => {
     const database = new pg.Client({ connectionString: stack.databases.signer });
     await database.connect();
     const chainId = randomUUID();

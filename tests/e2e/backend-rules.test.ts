@@ -13,7 +13,7 @@ const directory = mkdtempSync(join(tmpdir(), "countersign-peers-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const table = JSON.parse(readFileSync("deploy/peers.json", "utf8"));
 
-/** A signer to whom the demonstration's backend is registered like this. */
+/** Starts a signer with this entry for the demonstration's backend. */
 async function knowing(
   backend: object,
   change: (rpcs: Record<string, { callers: string[] }>) => void = () => undefined,
@@ -39,7 +39,7 @@ const reasonOf = (work: Promise<unknown>) =>
 const sign = async ({ signing }: ExtraSigner, person: Person) =>
   reasonOf(signing.signTransaction({ message: await harmless(person), chainName }, { token: tokenOf(person) }));
 
-/** All answers of one stream, by the requests' ids. */
+/** Returns all answers of one stream, by the requests' ids. */
 async function stream({ signing }: ExtraSigner, requests: SignRequest[]): Promise<Map<number, SignAnswer>> {
   const found = new Map<number, SignAnswer>();
   let enough = () => {};

@@ -10,7 +10,7 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
-/** What the page runs; bytes cross over as arrays of numbers. */
+/** The code that the page runs; bytes are passed as arrays of numbers. */
 const CREATE = `async (options) => {
   const bytes = (list) => Uint8Array.from(list);
   const created = await navigator.credentials.create({ publicKey: {
@@ -44,7 +44,7 @@ interface ExportedCredential {
   signCount: number;
 }
 
-/** How an authenticator misbehaves; what is left out is as it should be. */
+/** How an authenticator misbehaves; members that are absent are correct. */
 export interface Misbehaviour {
   isBogusSignature?: boolean;
   isBadUV?: boolean;
@@ -53,7 +53,7 @@ export interface Misbehaviour {
 
 const BEHAVING: Misbehaviour = { isBogusSignature: false, isBadUV: false, isBadUP: false };
 
-/** Gives a page an authenticator that recognises its person, and nobody has to touch. */
+/** Adds an authenticator to a page that verifies its person without a touch. */
 export async function addAuthenticator(context: BrowserContext, page: Page) {
   const devTools = await context.newCDPSession(page);
   await devTools.send("WebAuthn.enable", { enableUI: false });

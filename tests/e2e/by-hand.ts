@@ -18,7 +18,7 @@ import { deriveServerScalar } from "../../services/signer/src/vault/server-key.t
 
 const SEAL_MS = 20_000;
 
-/** A stack whose keys are ours to take. */
+/** A stack whose keys the tests can read. */
 export interface OpenStack {
   readonly chainName: string;
   readonly accessNode: string;
@@ -49,7 +49,7 @@ function serverKeyOf(stack: OpenStack, { accountId, address }: Owner): ChainSign
   return { address, keyId: 0, privateKey: p256PrivateKey(scalar), hash: "sha3-256" };
 }
 
-/** The emulator's service account, which pays for what is not the product's to pay. */
+/** The emulator's service account, which pays for transactions that the product does not pay. */
 const service = (stack: OpenStack): ChainSigner => ({
   address: serviceAddress,
   keyId: 0,

@@ -7,11 +7,11 @@ export interface ChainProxy {
   readonly address: string;
   /** Requests that hang and whose clients still wait. */
   hanging(): number;
-  /** Lets scripts hang in which this text stands; everything else goes through. */
+  /** Holds scripts that contain this text; forwards all other requests. */
   hang(text: string): void;
   /** Forwards all held requests to the node. */
   letGo(): void;
-  /** Breaks every connection off. */
+  /** Closes every connection. */
   refuse(): void;
   close(): Promise<void>;
 }

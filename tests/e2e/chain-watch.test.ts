@@ -24,7 +24,7 @@ const pollOptions = { timeout: 20_000, interval: 50 };
 const FREEZES_WITHIN_MS = 5_000;
 const newKey = () => generateKeyPair().publicKey;
 
-/** Asks for a signature of something harmless. */
+/** Requests a signature of a harmless transaction. */
 async function sign({ client, address }: Person) {
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
   const message = payloadMessage({
@@ -83,7 +83,7 @@ async function byHand(person: Person, script: string, ...args: CadenceValue[]): 
   return id;
 }
 
-describe("what nobody of ours did", () => {
+describe("a change on chain without the service", () => {
   it.each<[string, string, string, (person: Person, other: Person) => Promise<string>]>([
     ["adds a key", "flow.AccountKeyAdded", "keys", (person) => byHand(person, ADD_KEY())],
     ["deploys a contract", "flow.AccountContractAdded", "contracts", (person) => byHand(person, DEPLOY)],
@@ -117,7 +117,7 @@ describe("what nobody of ours did", () => {
       await expect.poll(() => seen, pollOptions).toContainEqual(expect.objectContaining(alert));
       expect(await alertsOf(person)).toEqual([{ event_type: type, kind }]);
 
-      // The person can neither lift it nor let anybody in.
+      // The person can neither lift it nor enroll a device.
       const token = person.client.credentials!.accessToken;
       const unfreeze = await call("POST", "/account/v1/unfreeze", { token });
       expect(unfreeze).toMatchObject({ status: 403, body: { error: "AccountUnderReview" } });
@@ -190,8 +190,8 @@ async function change({ client }: Person, wanted: WantedKeyChange): Promise<void
   }
 }
 
-describe("what is ours, or nobody's business", () => {
-  it("sign-up, a new device, every template, and ordinary transactions alert nobody", async () => {
+describe("the service's own and ordinary transactions", () => {
+  it("sign-up, a new device, every template and ordinary transactions cause no alert", async () => {
     const [person, parent] = await Promise.all([signUpPerson(), signUpPerson()]);
     const [added, recovery, second] = [newKey(), newKey(), newKey()];
     await change(person, { template: "add-recovery-key", newKey: recovery });

@@ -60,7 +60,7 @@ function newPasskey(): Passkey {
 const countOf = async ({ address }: { address: string }) =>
   Number(await access.executeScript(READ_COUNT, [encodeCadence(cadenceAddress(address))]));
 
-describe("a client whose session was ended from elsewhere", () => {
+describe("a client whose session was ended by another session", () => {
   it("drops its tokens, signs out without an error, and opens another session", async () => {
     const { client, login } = await signUpPerson();
     const [session] = await client.sessions();
@@ -81,7 +81,7 @@ describe("a client whose session was ended from elsewhere", () => {
   });
 });
 
-describe("transactions that one account sends at once", () => {
+describe("transactions that one account sends concurrently", () => {
   it("are all sealed: of its own, and of the service's templates", async () => {
     const person = await signUpPerson();
     const { client } = person;
@@ -211,7 +211,7 @@ describe("revoking a device", () => {
     });
   });
 
-  it("goes on where a crash between the two left it", async () => {
+  it("continues after a crash between the two steps", async () => {
     const person = await signUpPerson();
     const lost = await secondPhone(person);
     await person.client.removeDevice(lost.deviceKey.publicKey);

@@ -23,7 +23,7 @@ const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
 const removeOwn = ({ client, deviceKey }: Phone) => client.removeDevice(deviceKey.publicKey);
 const lastDevice = { status: 409, error: "LastDevice" };
 
-/** That the phone signs in with its key and has a transaction sealed. */
+/** Expects that the phone signs in with its key and has a transaction sealed. */
 async function expectAtHome({ client }: Phone, { email }: Person): Promise<void> {
   await client.signIn({ login: await logIn(email), chainName });
   await expect

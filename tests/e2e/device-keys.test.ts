@@ -69,7 +69,7 @@ describe("a thief's device that its owner has approved by mistake", () => {
     expect((await access.accountKeys(owner.address)).map(({ revoked }) => revoked)).toEqual([false, false, true]);
   });
 
-  it("finds no way round it: the paymaster, an envelope that the account pays itself, a request that was cancelled", async () => {
+  it("cannot circumvent it: the paymaster, an envelope that the account pays itself, a request that was cancelled", async () => {
     const { owner, thief, lockOut } = await robbed();
     const payload = await keyChangePayload(stack, owner.address, lockOut, 0n);
     const own: TransactionPayload = { ...payload, payer: owner.address };

@@ -88,7 +88,7 @@ describe("the account's events", () => {
     expect(median, `milliseconds: ${took.map(Math.round)}`).toBeLessThan(300);
   });
 
-  it("miss nothing when a client comes again", async () => {
+  it("are complete when a client reconnects", async () => {
     const { client } = await signUpPerson();
     // Events of the sign-up may still come when the first listener connects.
     const updates = ({ seen }: ReturnType<typeof listen>) => seen.filter(({ data }) => data.change === "changed");

@@ -51,7 +51,7 @@ async function afterTimeLock(work: () => Promise<void>): Promise<void> {
 }
 
 describe("a stolen phone", () => {
-  it("lifts no freeze of the owner's at once, learns that it has to wait, and waits in vain where the owner freezes again", async () => {
+  it("cannot lift the owner's freeze at once, and its time lock ends without effect if the owner freezes again", async () => {
     const owner = await signUpPerson();
     const stolen = await secondPhone(owner);
     const events: string[] = [];

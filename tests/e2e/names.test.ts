@@ -168,7 +168,7 @@ describe("a chain that does not answer", () => {
     );
     const revocation = client.reportRevocation(client.deviceKey.publicKey, "ab".repeat(32));
     expect(await problemOf(revocation)).toMatchObject(away);
-    // What the database knows is answered all the same.
+    // Data in the database is answered nevertheless.
     expect((await client.me()).addresses).toHaveLength(2);
   });
 });

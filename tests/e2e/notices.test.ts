@@ -84,7 +84,7 @@ describe("people are notified", () => {
     const news = ["push: notice.new-device", "mail: A new device was added to your account"];
     const expected = [...news, "push: two-factor.approved", "push: two-factor.finished"];
     await expect.poll(notices, { timeout: 5_000 }).toEqual(expect.arrayContaining(expected));
-    // The sign-in that came with it is no second piece of news.
+    // The sign-in that belongs to it causes no second notice.
     expect(notices().filter((line) => line.includes("sign-in"))).toEqual([]);
     expect(deviceLog()).not.toContain(email);
   });

@@ -15,7 +15,7 @@ import { call, chainName, logIn, newEmail, stack } from "./person.ts";
 export const rpId = "localhost";
 export const attributes = { name: "Browser", type: "browser" } as const;
 
-/** Somebody who has a passkey in a browser of their own. */
+/** A person with a passkey in a browser of their own. */
 interface Owner {
   page: BrowserPage;
   passkey: BrowserPasskey;

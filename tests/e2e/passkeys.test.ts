@@ -90,7 +90,7 @@ describe("a passkey of a real browser", () => {
     expect((await sendTransaction(client, { network, cadence: NOTHING })).result.errorMessage).toBe("");
   });
 
-  it("lets a phone in with its assertion", async () => {
+  it("enrolls a phone with its assertion", async () => {
     const phone = newPhone();
     const newDevice = await phone.client.requestTwoFactor({ login: await logIn(ada.email), chainName });
     await ada.client.approveTwoFactor(newDevice.twoFactorAuth.id, {
@@ -102,7 +102,7 @@ describe("a passkey of a real browser", () => {
 });
 
 describe("signing in and signing transactions", () => {
-  it("cannot be passed off as each other", async () => {
+  it("cannot be used for each other", async () => {
     await ada.client.signIn({ login: await logIn(ada.email), chainName });
     const token = ada.client.credentials!.accessToken;
     const payload = await nothing(ada);

@@ -52,7 +52,7 @@ export function newPhone(algorithm: KeyAlgorithm = "ES256"): Phone {
   return { deviceKey, client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }) };
 }
 
-/** Somebody who has signed up. */
+/** A person who has signed up. */
 export interface Person extends Phone {
   email: string;
   login: Login;
@@ -97,7 +97,7 @@ export async function call(
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-/** What a rejected call of the client was refused with. */
+/** Returns the problem with which a call of the client was refused. */
 export async function problemOf(work: Promise<unknown>): Promise<{ status: number; error: string; reason: string }> {
   try {
     await work;

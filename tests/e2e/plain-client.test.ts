@@ -30,7 +30,7 @@ async function run(client: PlainClient, make: () => Promise<string>): Promise<vo
 const activeKeys = async (client: PlainClient) =>
   (await client.keys()).filter(({ revoked }) => !revoked).map((key) => key.public_key.replace(/^0x/, ""));
 
-describe("a client that imports nothing of ours", { timeout: 120_000 }, () => {
+describe("a client that imports nothing of this project", { timeout: 120_000 }, () => {
   let [ada, bob]: Person[] = [];
   let [a, b]: PlainClient[] = [];
   let templates: Map<string, PlainTemplate>;

@@ -1,5 +1,5 @@
 /*
- * A client as somebody would write it in Swift or Kotlin: it knows the HTTP API, the REST API of Flow's
+ * A client as a developer would write it in Swift or Kotlin: it knows the HTTP API, the REST API of Flow's
  * access nodes, RLP and JSON-Cadence, and imports nothing of this project.
  */
 

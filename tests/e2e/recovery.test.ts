@@ -124,7 +124,9 @@ describe.concurrent("a recovery key", () => {
     await afterTimeLock(add, { mustWait: false });
   });
 
-  it("brings somebody back who lost every device: after a time lock, and the lost ones are out", async ({ expect }) => {
+  it("restores a person who lost every device: after a time lock, and the lost ones are removed", async ({
+    expect,
+  }) => {
     const { person: lost, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, lost.email);
