@@ -53,10 +53,10 @@ async function afterTimeLock<T>(work: () => Promise<T>, { mustWait }: { mustWait
   }
 }
 
-/** Signs a person in again, with a login of now. */
+/** Signs a person in again, with a fresh login. */
 const freshly = async ({ client }: Phone, email: string) => client.signIn({ login: await logIn(email), chainName });
 
-/** Somebody with a recovery key on chain and reported. */
+/** Creates a person whose recovery key is on chain and reported. */
 async function withRecoveryKey(): Promise<{ person: Person; backup: NodeDeviceKey }> {
   const person = await signUpPerson();
   const backup = generateDeviceKey();
@@ -74,7 +74,7 @@ const grownUp = ({ signedUp }: Person) =>
 const recoveryKeysOf = async ({ client }: Phone) =>
   (await client.keys({ includeRevoked: true })).filter(({ type }) => type === "recover-key");
 
-// Most of the time each waits for a time lock: together they wait once.
+// Each test mostly waits for a time lock; run concurrently, they wait at the same time.
 describe.concurrent("a recovery key", () => {
   it("is reported before the chain shows it, and listed with what the chain says then", async ({ expect }) => {
     const person = await signUpPerson();
@@ -168,7 +168,7 @@ describe.concurrent("a recovery key", () => {
     await expect.poll(async () => (await fresh.client.devices()).length, pollOptions).toBe(1);
   });
 
-  it("lets nobody in whom an old device cancels", async ({ expect }) => {
+  it("enrolls no device after an old device has cancelled the time lock", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const recovery = clientOf(backup);
     await freshly(recovery, person.email);
@@ -191,7 +191,7 @@ describe.concurrent("a recovery key", () => {
     expect(await person.client.keys()).toHaveLength(2);
   });
 
-  it("is replaced after a time lock, with a login of now; the old one is out then", async ({ expect }) => {
+  it("is replaced after a time lock, with a fresh login; the old one is revoked", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
     const old = clientOf(backup);
     await freshly(old, person.email);

@@ -39,7 +39,7 @@ const asked: Record<string, (token: string) => Promise<string>> = {
   device: (token) => outcome(device.listDevices({}, { token })),
   key: (token) => outcome(key.listKeys({ includeRevoked: false }, { token })),
   account: (token) => outcome(account.getMe({}, { token })),
-  // Judged after the token: what is no message says that the token was taken.
+  // The message is checked after the token: InvalidMessage means that the token was accepted.
   signer: async (token) => {
     const answer = await outcome(signer.signTransaction({ message: Buffer.alloc(40), chainName }, { token }));
     return answer === "InvalidMessage" ? "taken" : answer;

@@ -41,7 +41,7 @@ transaction(to: Address) {
 }`;
 
 let person: Person;
-/** Whose account has what the emulator has not. */
+/** The person whose account has the contracts that the emulator does not have. */
 let contractOwner: Person;
 beforeAll(async () => {
   [person, contractOwner] = await Promise.all([signUpPerson(), signUpPerson()]);
@@ -77,7 +77,7 @@ describe("ordinary transactions are co-signed, sponsored and sealed", () => {
     },
   );
 
-  it("and are signed as the real networks have them, too", async () => {
+  it("are also signed with the addresses of the real networks", async () => {
     for (const { script } of collection) await sign(script);
   });
 });

@@ -21,7 +21,7 @@ describe("sign-in by challenge", () => {
     await expect.poll(me, { timeout: 2_000, interval: 50 }).toBe("SessionEnded");
   });
 
-  it("many times at once leaves one session of the device, and those of other devices alone", async () => {
+  it("many concurrent times leaves one session of the device, and does not affect other devices", async () => {
     const person = await signUpPerson();
     const { client, login } = person;
     const other = await secondPhone(person);
@@ -172,7 +172,7 @@ describe("devices", () => {
     });
   });
 
-  it("a removed device is out at once: its session, its refresh token, its key for sign-in and for co-signing", async () => {
+  it("a removed device is refused at once: its session, its refresh token, its key for sign-in and for co-signing", async () => {
     const person = await signUpPerson();
     const { client, deviceKey, login } = person;
     await secondPhone(person);

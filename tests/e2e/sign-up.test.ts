@@ -86,7 +86,7 @@ describe("sign-up", () => {
     expect(key).toMatchObject({ publicKey: person.deviceKey.publicKey, weight: 1 });
   });
 
-  it("a key that Flow cannot carry is refused with the ones that it can", async () => {
+  it("a key that Flow does not support is refused, with the supported algorithms", async () => {
     const login = await logIn(newEmail());
     const refused = newPhone("EdDSA").client.signUp({ login, chainName });
     expect(await problemOf(refused)).toMatchObject({ status: 400, error: "UnsupportedKey" });

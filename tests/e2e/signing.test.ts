@@ -113,7 +113,7 @@ describe("signing", () => {
     });
   });
 
-  it("the authorizer wants a payload, the paymaster an envelope", async () => {
+  it("the authorizer requires a payload, the paymaster an envelope", async () => {
     const payload = await payloadOf();
     const envelope = hex(envelopeMessage({ ...payload, payloadSignatures: [await sign(payload)] }));
     expect(await problemOf(person.client.signTransaction(envelope))).toMatchObject({ reason: "WrongMessageKind" });

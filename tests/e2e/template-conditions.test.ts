@@ -62,7 +62,7 @@ interface Odd {
   readonly keys: readonly Held[];
 }
 
-/** An account with any keys, also such as the service never makes. */
+/** Creates an account with any keys, also with keys that the service never creates. */
 async function holding(...keys: Held[]): Promise<Odd> {
   const list = (of: (key: Held) => CadenceValue) => cadenceArray(keys.map(of));
   const events = await service.run(CREATE, [
@@ -75,7 +75,7 @@ async function holding(...keys: Held[]): Promise<Odd> {
   return { address: String(made.fields.address).replace("0x", ""), keys };
 }
 
-/** Runs a template with the first two keys' signatures; gives what the chain says against it. */
+/** Runs a template with the first two keys' signatures; returns the chain's error. */
 async function run({ address, keys }: Odd, change: KeyChange, by = [0, 1]): Promise<string> {
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, by[0]!)]);
   const unsigned: FlowTransaction = {
@@ -124,7 +124,7 @@ const ALREADY = "key is on the account already";
 const HEAVY = "another heavy key is active";
 
 describe("on the chain", { timeout: 180_000 }, () => {
-  it("a user key weighs 1 with SHA2-256, is on no account twice, in no spelling, and is at most the hundredth", async () => {
+  it("a user key weighs 1 with SHA2-256, is on no account twice, in any encoding, and is at most the hundredth", async () => {
     const secp = user(generateKeyPair("ES256K"));
     const account = await holding(server(), user(), recovery(), secp);
     const [own, device, backup] = account.keys as [Held, Held, Held, Held];

@@ -33,7 +33,7 @@ describe("the signer, as another backend sees it", () => {
     await expect(asked).rejects.toMatchObject({ reason: "CallerNotAllowed" });
   });
 
-  it("wants the user's own token for a signature", async () => {
+  it("requires the user's own token for a signature", async () => {
     const request = { message: Buffer.alloc(40), chainName };
     await expect(signing.signTransaction(request)).rejects.toMatchObject({ reason: "Unauthenticated" });
     const token = "eyJhbGciOiJub25lIn0.e30.AA";
@@ -47,7 +47,7 @@ describe("the signer, as another backend sees it", () => {
     });
   });
 
-  it("does not talk to somebody without a certificate", async () => {
+  it("refuses connections without a certificate", async () => {
     const anonymous = new Client(address, credentials.createSsl(tls.ca), {
       "grpc.ssl_target_name_override": "signer.countersign.internal",
     });

@@ -136,7 +136,7 @@ describe("a transaction that is named as the approval", () => {
     const answer = await report("ab".repeat(32));
     expect(answer).toMatchObject({ status: 409, body: { error: "TransactionPending" } });
     expect(answer.headers.get("retry-after")).toBe("1");
-    // However often: nobody is counted wrong for a slow chain.
+    // Repeated reports do not count as wrong: the chain may be slow.
     for (let again = 0; again < 6; again++) expect((await report("ab".repeat(32))).status).toBe(409);
     await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
     await newDevice.client.waitForTwoFactor(newDevice.asked);

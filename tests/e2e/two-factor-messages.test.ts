@@ -18,7 +18,7 @@ it("the requester's address is the connection's, not the one in its headers", as
   expect(asked.twoFactorAuth.request.userOpInfo.signIn).toMatchObject({ ip: "127.0.0.1", location: "" });
 });
 
-describe("a key that is somebody's already", () => {
+describe("a key that is already registered", () => {
   const askWith = async (publicKey: string, identity = newPhone().deviceKey.publicKey) => {
     const userKey = { type: "device", publicKey, device: { publicKey: identity, name: "Sly" } };
     const body = { request: { ...(await logIn(owner.email)), chainName }, userKey };
@@ -42,7 +42,7 @@ describe("a key that is somebody's already", () => {
   });
 
   it("is refused by the chain in the disguise of its negation, and the request has failed", async () => {
-    // The approver's own would be refused by the signer already.
+    // The signer itself would refuse the approver's own key.
     const { deviceKey } = newPhone();
     await sendKeyAddition(owner.client, { network, userKey: deviceKey });
     const { publicKey } = deviceKey;
@@ -64,7 +64,7 @@ describe("a message that is not the current one", () => {
   const sign = async (message: string) => bytesToHex(await owner.deviceKey.sign(hexToBytes(message)));
   const renewed = { status: 409, body: { error: "MessageRenewed" } };
 
-  it("is of no use once the server key's sequence number has moved, and renewed by being looked at", async () => {
+  it("is of no use once the server key's sequence number has moved, and is renewed when it is read", async () => {
     const newDevice = await ask(owner);
     const { id, request: before } = newDevice.asked.twoFactorAuth;
     await sendKeyAddition(owner.client, { network, userKey: newPhone().deviceKey });
@@ -80,7 +80,7 @@ describe("a message that is not the current one", () => {
     await newDevice.client.waitForTwoFactor({ ...newDevice.asked, twoFactorAuth });
   });
 
-  it("is of no use once the chain does not take its reference block any more, and renewed by being looked at", async () => {
+  it("is of no use once the chain does not take its reference block any more, and is renewed when it is read", async () => {
     const newDevice = await ask(owner);
     const before = newDevice.asked.twoFactorAuth;
     const { request } = before;

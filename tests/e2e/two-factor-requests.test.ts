@@ -63,7 +63,7 @@ describe("a request", () => {
     await owner.client.reopenTwoFactor();
   });
 
-  it("is nothing to another account", async () => {
+  it("is not found by another account", async () => {
     const newDevice = await ask(owner);
     const { id, request } = newDevice.asked.twoFactorAuth;
     expect(await otherPerson.client.pendingTwoFactor()).toEqual([]);
@@ -87,7 +87,7 @@ describe("a request", () => {
     await owner.client.reopenTwoFactor();
   });
 
-  it("is approved by nothing but the right signature or transaction", async () => {
+  it("is approved only by the right signature or transaction", async () => {
     const newDevice = await ask(owner);
     const token = owner.client.credentials!.accessToken;
     const path = `/device/v1/2fa/${idOf(newDevice)}/approve`;
