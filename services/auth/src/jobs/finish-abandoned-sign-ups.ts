@@ -1,7 +1,12 @@
 import { type Clock, isAppError, type Logger, uuidv4 } from "@countersign/core";
 import { SAGA_LEASE_MS } from "../domain/sign-up/sign-up.ts";
-import type { SignUpStore } from "../domain/sign-up/sign-up-saga.ts";
-import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
+import {
+  type Deployed,
+  driveSignUp,
+  type SignUpSaga,
+  type SignUpSteps,
+  type SignUpStore,
+} from "../domain/sign-up/sign-up-saga.ts";
 
 export interface AbandonedSignUpsOptions {
   readonly store: SignUpStore;

@@ -1,7 +1,12 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import type { SessionStore } from "../domain/sessions/session.ts";
-import { ACCESS_TOKEN_MS, type EndCause, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
+import {
+  ACCESS_TOKEN_MS,
+  type EndCause,
+  REFRESH_RETRY_MS,
+  type Session,
+  type SessionStore,
+} from "../domain/sessions/session.ts";
 import { publishSessionEnded, sessionCreatedRow, sessionReplacedRow } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { toSession, toSessionRow } from "./rows.ts";

@@ -2,8 +2,7 @@ import { FixedClock } from "@countersign/core";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { refreshProofMessage, refreshToken } from "./refresh-token.ts";
-import type { SessionStore } from "./session.ts";
-import { beginSession, DAY_MS, type EndCause, type Session } from "./session.ts";
+import { beginSession, DAY_MS, type EndCause, type Session, type SessionStore } from "./session.ts";
 
 const device = generateKeyPair();
 const other = generateKeyPair();

@@ -1,7 +1,6 @@
 import { AppError, type Clock, uuidv4 } from "@countersign/core";
 import { verifySignature } from "@countersign/keys/node";
-import type { SessionStore } from "./session.ts";
-import { type Credentials, judgeRefresh, rotate, type Session } from "./session.ts";
+import { type Credentials, judgeRefresh, rotate, type Session, type SessionStore } from "./session.ts";
 
 export interface RefreshTokenIds {
   readonly sessionId: string;

@@ -4,11 +4,15 @@ import { faultPoint } from "../../fault-points.ts";
 import { requireChainAndKey } from "../chains.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
-import type { SessionStore } from "../sessions/session.ts";
-import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
+import { beginSession, type Credentials, type Session, type SessionStore } from "../sessions/session.ts";
 import { requireUsablePasskey } from "../sign-in/passkeys.ts";
-import type { SignUpStore } from "./sign-up-saga.ts";
-import { type Deployed, type DeviceAttributes, driveSignUp, type SignUpSteps } from "./sign-up-saga.ts";
+import {
+  type Deployed,
+  type DeviceAttributes,
+  driveSignUp,
+  type SignUpSteps,
+  type SignUpStore,
+} from "./sign-up-saga.ts";
 
 export interface SignUp {
   readonly login: Login;

@@ -5,8 +5,7 @@ import { type MemoryDeviceStore, memoryDeviceStore } from "../../testing/memory-
 import { someRegistration } from "../../testing/samples.ts";
 import type { Device } from "./device.ts";
 import { registerDevice } from "./register-device.ts";
-import type { ChainAccess } from "./remove-device.ts";
-import { removeDevice, YOUNG_DEVICE_MS } from "./remove-device.ts";
+import { type ChainAccess, removeDevice, YOUNG_DEVICE_MS } from "./remove-device.ts";
 
 describe("removeDevice", () => {
   let clock: FixedClock;
