@@ -1,5 +1,5 @@
--- For a service's migration: the trigger that Prisma's schema cannot say, and the index for what waits.
--- The table itself comes from the schema's model Outbox:
+-- For a service's migration: the trigger that Prisma's schema cannot express, and the index of unpublished
+-- rows. The table itself comes from the schema's model Outbox:
 --   model Outbox {
 --     id          String    @id @db.Uuid
 --     subject     String
@@ -12,7 +12,7 @@ CREATE INDEX "outbox_waiting" ON "outbox" ("created_at") WHERE "published_at" IS
 
 CREATE FUNCTION "notify_outbox"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- Heard when the transaction commits, once per transaction.
+  -- Delivered when the transaction commits, once per transaction.
   PERFORM pg_notify('outbox', '');
   RETURN NULL;
 END

@@ -14,7 +14,7 @@ let nats: TestNats;
 let operator: NatsConnection;
 const closers: (() => Promise<void>)[] = [];
 
-/** Events of one subject, published at once. Gives their ids. */
+/** Publishes events of one subject at once. Returns their ids. */
 async function publish(service: string, name: string, count: number): Promise<string[]> {
   const connection = await nats.connectAs(service);
   const ids = Array.from({ length: count }, () => uuidv4());
@@ -27,7 +27,7 @@ async function publish(service: string, name: string, count: number): Promise<st
   return ids;
 }
 
-/** A way to NATS on which what a client says arrives late, and answers come at once. */
+/** A proxy to NATS that delays the client's messages and passes answers on at once. */
 async function slowWay(delayMs: number): Promise<string> {
   const server = createServer((client) => {
     const upstream = connect(nats.port, "127.0.0.1");
@@ -61,7 +61,7 @@ describe("durable consumers", () => {
 
   afterAll(() => nats?.end());
 
-  it("are given each alert once, however slow they are, and no more than they begin", { timeout: 60_000 }, async () => {
+  it("receive each alert once, however slow they are, and no more than they begin", { timeout: 60_000 }, async () => {
     const ids = await publish("account", "chain-alert", 18);
     const attempts: number[] = [];
     const seen: string[] = [];
@@ -81,7 +81,7 @@ describe("durable consumers", () => {
     });
     await expect.poll(() => new Set(seen).size, { timeout: 40_000 }).toBe(ids.length);
     expect(most).toBe(3);
-    // What lay with the process while others were handled would come again after five seconds.
+    // Events that were prefetched while others were handled would be delivered again after five seconds.
     expect(attempts).toEqual(ids.map(() => 1));
     const manager = await operator.jetstreamManager();
     const left = async () => {
@@ -100,7 +100,7 @@ describe("durable consumers", () => {
     consume("account", { durable: "account-account-frozen", handler: async ({ event }) => void seen.push(event.id) });
     const ids = await publish("auth", "account-frozen", 30);
     try {
-      // At most one of them went to the first one, before it knew that it is busy.
+      // At most one of them reached the first one, before it knew that it was busy.
       await expect.poll(() => ids.filter((id) => seen.includes(id)).length, { timeout: 4_000 }).toBe(ids.length);
       expect(seen).not.toContain(stuck);
     } finally {
@@ -108,7 +108,7 @@ describe("durable consumers", () => {
     }
   });
 
-  it("leave nothing behind when they close, even where NATS hears of it late", { timeout: 30_000 }, async () => {
+  it("leave nothing behind when they close, even where NATS learns of it late", { timeout: 30_000 }, async () => {
     const durable = "key-account-keys-changed";
     const manager = await operator.jetstreamManager();
     const leaving = startConsumer({
@@ -124,7 +124,7 @@ describe("durable consumers", () => {
     const ids = await publish("account", "account-keys-changed", 1);
     const seen: string[] = [];
     consume("key", { durable, handler: async ({ event }) => void seen.push(event.id) });
-    // What went to the one that had left would come again after 30 s.
+    // An event that was delivered to the closed one would come again after 30 s.
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual(ids);
   });
 
@@ -138,7 +138,7 @@ describe("durable consumers", () => {
     expect(performance.now() - started).toBeLessThan(10_000);
   });
 
-  it("go on where NATS was away, without a delivery that nobody took", { timeout: 60_000 }, async () => {
+  it("continue after NATS was away, without a delivery that nobody took", { timeout: 60_000 }, async () => {
     const seen = new Map<string, number>();
     consume("device", {
       durable: "device-key-revoked",
@@ -149,7 +149,7 @@ describe("durable consumers", () => {
     await expect.poll(() => seen.size, { timeout: 10_000 }).toBe(3);
     await operator.close();
     await nats.stop();
-    // Longer than a question is open.
+    // Longer than a fetch request stays open.
     await sleep(12_000);
     await nats.start();
     operator = await nats.connectAs("operator");

@@ -13,12 +13,14 @@ export interface DeliveredEvent {
 }
 
 export interface ConsumerOptions extends Omit<NatsOptions, "name"> {
-  /** Shared by the replicas of a service: each event goes to one of them. The operator's set-up has made it. */
+  /**
+   * Shared by the replicas of a service: each event goes to one of them. The operator's set-up creates it.
+   */
   durable: Durable;
-  /** Must bear the same event twice. What it throws lets the event come again later. */
+  /** Handles an event; must be idempotent. If it throws, the event is delivered again later. */
   handler: (delivered: DeliveredEvent) => Promise<void>;
   logger: Logger;
-  /** Events that are handled at once; more than one gives up their order. Default 1. */
+  /** The number of events that are handled at once; more than one gives up their order. Default 1. */
   concurrency?: number;
 }
 
@@ -28,12 +30,12 @@ export interface EventConsumer {
 
 const DELAYS_MS = [500, 1_000, 2_000, 5_000, 15_000, 60_000, 300_000];
 
-/** Milliseconds until an event comes again after its n-th delivery. */
+/** Returns the milliseconds until an event is delivered again after its n-th delivery. */
 function delayMs(attempt: number): number {
   return DELAYS_MS[Math.min(attempt, DELAYS_MS.length) - 1] ?? 500;
 }
 
-/** Consumes events durably with explicit acknowledgement, for as long as it takes; events that came while it was away come first. */
+/** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
   const { durable, handler } = options;
   const concurrency = options.concurrency ?? 1;
@@ -54,7 +56,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       message.term("not an event");
       return;
     }
-    // Handlers that wait for a lock must not be given the same event a second time meanwhile.
+    // A handler that waits for a lock must not get the same event a second time meanwhile.
     const working = setInterval(() => message.working(), ackWaitMs / 3);
     try {
       await handler({ subject, attempt, event });
@@ -63,7 +65,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       const last = attempt >= maxDeliver;
       logger[last ? "error" : "warn"](
         { err, subject, eventId: event.id, attempt },
-        last ? "gave an event up" : "event failed",
+        last ? "event failed for the last time and is dropped" : "event failed; will be delivered again",
       );
       if (last) message.term("too many deliveries");
       else message.nak(delayMs(attempt));
@@ -75,10 +77,11 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
   const consume = async (connection: NatsConnection): Promise<void> => {
     const consumer = await connection.jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, durable);
     const running = new Set<Promise<void>>();
-    // What is asked while NATS is away would be asked all at once later, for inboxes that are no more.
+    // Fetch requests made while NATS is away would all be sent later, for inboxes that no longer exist.
     while (!stop.signal.aborted && nats.current() === connection) {
       if (running.size >= concurrency) await Promise.race(running);
-      // No more than is begun at once: what waits here would be delivered to another process meanwhile, again and again.
+      // No more than can be handled at once: events that wait here would be delivered again and again to
+      // other processes.
       messages = await consumer.fetch({
         max_messages: concurrency - running.size,
         expires: 10_000,
@@ -88,7 +91,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       for await (const message of messages) {
         const work = handle(message).finally(() => running.delete(work));
         running.add(work);
-        // After a loss of NATS more may come than was asked for.
+        // After NATS was lost, more events may come than were requested.
         if (running.size >= concurrency) await Promise.race(running);
       }
     }
@@ -102,7 +105,7 @@ export function startConsumer(options: ConsumerOptions): EventConsumer {
       try {
         await consume(connection);
       } catch (err) {
-        if (!stop.signal.aborted) logger.warn({ err }, "cannot consume events");
+        if (!stop.signal.aborted) logger.warn({ err }, "cannot consume events; will retry");
       }
       await sleepUntil(1_000, [stop.signal]);
     }

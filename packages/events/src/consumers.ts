@@ -1,24 +1,29 @@
 export interface DurableSettings {
-  /** Subjects of the events that it is given. */
+  /** Subjects of the events that it receives. */
   readonly filter: readonly string[];
-  /** Deliveries before an event is given up, loudly. Default 30, about two hours. */
+  /** Deliveries before an event is dropped, with an error in the log. Default 30, about two hours. */
   readonly maxDeliver?: number;
-  /** After this time what a process that died had in hand is delivered again, in milliseconds. Default 30,000. */
+  /**
+   * Milliseconds after which the unacknowledged events of a dead process are delivered again. Default 30,000.
+   */
   readonly ackWaitMs?: number;
 }
 
 /**
- * Durable consumers, by the service that they belong to. The operator's set-up makes them, and NATS lets each service fetch from its own and acknowledge to them, and at
- * nothing else: whoever could change another service's would take freezes and revocations out of its hands.
+ * Durable consumers, by the service that they belong to. The operator's set-up creates them, and NATS lets
+ * each service fetch from and acknowledge to its own consumers only: a service that could change another
+ * one's could suppress its freezes and revocations.
  */
 export const DURABLES = {
   auth: {
-    // One delivery in five minutes is a week, for which the stream keeps it: an alert is never given up.
-    // And soon another one's when who had it died: until then the account signs for the thief.
+    // One delivery in five minutes lasts a week, as long as the stream keeps the event: an alert is never
+    // dropped. After a process died another one gets its alerts soon: until then, the account signs for the
+    // thief.
     "auth-chain-alerts": { filter: ["cs.v1.account.*.chain-alert"], maxDeliver: 2_100, ackWaitMs: 5_000 },
     "auth-device-removed": { filter: ["cs.v1.device.*.device-removed"] },
     "auth-key-events": { filter: ["cs.v1.key.*.key-revoked", "cs.v1.key.*.account-left"] },
-    // With five minutes between the last ones about a day: a frozen account is not let in, and may be thawed.
+    // With five minutes between the last ones about a day: a frozen account enrolls no device, and may be
+    // unfrozen.
     "auth-two-factor-changed": { filter: ["cs.v1.device.*.two-factor-changed"], maxDeliver: 300 },
   },
   device: {
@@ -46,7 +51,7 @@ export const DURABLES = {
     "key-session-created": { filter: ["cs.v1.auth.*.session-created"] },
   },
   account: {
-    // What a process that died was voiding is another one's soon: a thief may be faster.
+    // Another process soon continues the voiding of one that died: a thief may be faster otherwise.
     "account-account-frozen": { filter: ["cs.v1.auth.*.account-frozen"], ackWaitMs: 5_000 },
   },
   signer: {},
@@ -57,11 +62,14 @@ export type Durable = { [Service in keyof Tables]: keyof Tables[Service] }[keyof
 
 const tables: readonly Record<string, DurableSettings>[] = Object.values(DURABLES);
 
-/** All of them with their settings. */
+/** All durable consumers with their settings. */
 export const DURABLE_SETTINGS: ReadonlyMap<string, DurableSettings> = new Map(tables.flatMap(Object.entries));
 
-/** What stands for $JS.API with a service, whose account at NATS has no JetStream of its own: what it may ask for is let in from the events' account. */
+/**
+ * Replaces $JS.API for a service, whose account at NATS has no JetStream of its own: its permitted requests
+ * are imported from the events' account under this prefix.
+ */
 export const API_PREFIX = "cs.api";
 
-/** Below this NATS publishes again whatever the stream has stored, with its place in the stream. */
+/** Below this subject NATS publishes every stored event again, with its sequence in the stream. */
 export const FED_SUBJECTS = "cs.feed.>";

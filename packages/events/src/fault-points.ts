@@ -2,7 +2,7 @@ import { defineFaultPoints } from "@countersign/core";
 
 const published = ["published"] as const;
 
-/** Every place of the publisher at which a fault test may kill. */
+/** Every point of the publisher at which a fault test may kill the process. */
 export const OUTBOX_FAULT_POINTS = {
   signUp: published,
   enrollmentBySignature: published,

@@ -83,14 +83,14 @@ describe("the feed of all events", () => {
     await expect.poll(sequences).toEqual(expected);
     await nats.stop();
     await nats.start();
-    // The test's own connection has its own way back.
+    // The test's own connection reconnects in its own time.
     await publisher.close();
     publisher = await nats.connectAs("device", LASTING);
     for (let count = 0; count < 20; count += 1) expected.push(await publish());
     await expect.poll(sequences, { timeout: 15_000 }).toEqual(expected);
   });
 
-  test("goes on without a gap where what NATS publishes again is lost", async () => {
+  test("continues without a gap where a republished message is lost", async () => {
     const { sequences } = await startFeed();
     const expected = [await publish()];
     await expect.poll(sequences).toEqual(expected);
@@ -99,7 +99,7 @@ describe("the feed of all events", () => {
     const { republish, ...silent } = config;
     await manager.streams.update(EVENTS_STREAM, silent);
     expected.push(await publish(), await publish());
-    // The stream is asked now and then whether something came that was not heard.
+    // The feed asks the stream periodically for events that it has not received.
     await expect.poll(sequences, { timeout: 15_000 }).toEqual(expected);
     expected.push(await publish());
     await manager.streams.update(EVENTS_STREAM, { ...silent, ...(republish === undefined ? {} : { republish }) });
@@ -123,7 +123,7 @@ describe("the feed of all events", () => {
     expect(await feed.bounds()).toMatchObject({ first: 1, last: second });
   });
 
-  describe("a broken-in service", () => {
+  describe("a compromised service", () => {
     const victims = `cs.v1.auth.${other}.session-ended`;
     const forged: [string, Record<string, string>][] = [
       ["subject", { "Nats-Subject": victims }],
@@ -145,7 +145,7 @@ describe("the feed of all events", () => {
       expect(breaks).toEqual([]);
     });
 
-    /** Publishes bytes as they are, below any client library. */
+    /** Publishes raw bytes, below any client library. */
     async function publishRaw(head: string, body: string): Promise<void> {
       const { ca, cert, key } = nats.tlsOf("device");
       const plain = connectTcp({ port: nats.port, host: "127.0.0.1" });
@@ -158,12 +158,12 @@ describe("the feed of all events", () => {
         `HPUB ${subject} ${head.length} ${head.length + body.length}\r\n${head}${body}\r\nPING\r\n`,
         "latin1",
       );
-      let heard = "";
+      let received = "";
       for await (const chunk of socket) {
-        heard += String(chunk);
-        if (heard.includes("PONG")) break;
+        received += String(chunk);
+        if (received.includes("PONG")) break;
       }
-      expect(heard).not.toContain("-ERR");
+      expect(received).not.toContain("-ERR");
       socket.destroy();
     }
 
@@ -189,7 +189,7 @@ describe("the feed of all events", () => {
       expect(seen.at(-1)!.decode().accountId).toBe(account);
     });
 
-    test("stops nobody's reading of the past by bytes that are no event", async () => {
+    test("cannot stop the reading of the past with bytes that are no event", async () => {
       const { feed } = await startFeed();
       const first = await publish();
       const { seq } = await publisher.jetstream().publish(`cs.v1.device.${account}.device-updated`, "\xff\xff");
@@ -197,7 +197,7 @@ describe("the feed of all events", () => {
     });
   });
 
-  test("is not begun anew where the stream grows while it is asked for its end", async () => {
+  test("does not restart where the stream grows while it is asked for its end", async () => {
     const prototype = Object.getPrototypeOf(publisher) as NatsConnection;
     const subscribed = vi.spyOn(prototype, "subscribe");
     const { request } = prototype;
@@ -219,7 +219,7 @@ describe("the feed of all events", () => {
     }
   });
 
-  test("tells where the stream began anew", async () => {
+  test("reports that the stream started again", async () => {
     const { feed, breaks, sequences } = await startFeed();
     const manager = await operator.jetstreamManager();
     const { config } = await manager.streams.info(EVENTS_STREAM);

@@ -7,16 +7,16 @@ import { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";
 
 /** An event at its place in the stream. */
 export interface StoredEvent {
-  /** The stream's own number: rises with every event, never twice the same. */
+  /** The stream's own number: increases with every event and is never used twice. */
   sequence: number;
   subject: string;
-  /** When NATS stored it. */
+  /** The time at which NATS stored it. */
   storedAt: Date;
-  /** Empty, of no account, where what is stored is no event. */
+  /** Empty, without an account, if the stored bytes are no event. */
   event: Event;
 }
 
-/** A new event that is not decoded yet: most processes want few of all. */
+/** A new event that is not decoded yet: most processes need few of all events. */
 export interface FedEvent {
   sequence: number;
   /** cs.v1.<service>.<account id>.<event>. */
@@ -25,18 +25,21 @@ export interface FedEvent {
 }
 
 export interface FeedOptions extends NatsOptions {
-  /** Every event from the feed's start on, in order and without a gap. Must not throw. */
+  /** Called with every event from the feed's start on, in order and without a gap. Must not throw. */
   onEvent(event: FedEvent): void;
-  /** The stream began anew: what was between is unknown. */
+  /** Called when the stream started again: the events in between are unknown. */
   onBreak(): void;
 }
 
 export interface EventFeed {
-  /** All events up to this sequence were handed out; undefined until NATS answered for the first time. */
+  /** The sequence up to which all events were passed on; undefined until NATS answered for the first time. */
   position(): number | undefined;
-  /** The first and the last sequence that the stream keeps, asked now. Errors: Unavailable. */
+  /** Asks for the first and the last sequence that the stream keeps. Errors: Unavailable. */
   bounds(): Promise<{ first: number; last: number }>;
-  /** The first event of a subject (with wildcards) from a sequence or a time on; undefined where there is none. Errors: Unavailable. */
+  /**
+   * Reads the first event of a subject (with wildcards) from a sequence or a time on; undefined if there is
+   * none. Errors: Unavailable.
+   */
   next(subject: string, from: number | Date): Promise<StoredEvent | undefined>;
   close(): Promise<void>;
 }
@@ -44,10 +47,13 @@ export interface EventFeed {
 const REQUEST_MS = 2_000;
 // JetStream API error: no message found.
 const NO_MESSAGE = 10037;
-/** How often the stream is asked whether something came that was not heard. */
-const LOOK_MS = 2_000;
-/** More events than this are not read one by one after a loss of NATS: whoever follows is told that some are missing. */
-const MOST_MISSED = 10_000;
+/** How often the stream is asked for events that were not received. */
+const CHECK_MS = 2_000;
+/**
+ * If more events than this are missing after NATS was lost, they are not read one by one: followers get
+ * `onBreak`.
+ */
+const MAX_MISSED_EVENTS = 10_000;
 
 interface MessageAnswer {
   error?: { err_code: number; description: string };
@@ -58,8 +64,9 @@ const FED_PREFIX = FED_SUBJECTS.slice(0, -1);
 const EVENTS_PREFIX = EVENTS_SUBJECTS.slice(0, -1);
 
 /**
- * The place of an event that NATS publishes again. Its headers begin with those that the publisher wrote, whatever they pretend: NATS appends its own, so the last number counts, and
- * the subject is the one of the delivery. Undefined where the publisher's headers are none: such an event is read from the stream.
+ * Returns the place of an event that NATS publishes again. Its headers begin with those of the publisher,
+ * which may be forged. NATS appends its own, so the last number counts, and the subject is that of the
+ * delivery. Undefined where the publisher's headers are malformed: such an event is read from the stream.
  */
 function placeOf(message: Msg): { sequence: number; subject: string } | undefined {
   let sequence: number;
@@ -72,7 +79,10 @@ function placeOf(message: Msg): { sequence: number; subject: string } | undefine
   return { sequence, subject: EVENTS_PREFIX + message.subject.slice(FED_PREFIX.length) };
 }
 
-/** Bytes that are no event tell nothing, and stop nobody from reading what comes behind them. */
+/**
+ * Decodes stored bytes; bytes that are no event become an empty one, so that the events after them can be
+ * read.
+ */
 function decodeStored(data: Uint8Array): Event {
   try {
     return Event.decode(data);
@@ -82,8 +92,9 @@ function decodeStored(data: Uint8Array): Event {
 }
 
 /**
- * Follows the whole stream from now on, in order and without a gap, by what NATS publishes again once it is stored: that needs no consumer, and so no right to make one. What is missing,
- * after a loss of NATS or by a number that was left out, is read one by one, as older events are.
+ * Follows the whole stream from now on, in order and without a gap. It uses the messages that NATS publishes
+ * again after storing them: this needs no consumer, and so no right to create one. Missing events (after NATS
+ * was lost, or where a number was left out) are read one by one, like older events.
  */
 export function startEventFeed(options: FeedOptions): EventFeed {
   const logger = options.logger.child({ component: "event-feed" });
@@ -97,9 +108,9 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     options.onEvent({ sequence, subject, decode });
   };
 
-  /** Hands out what stands behind the position, up to a sequence, which counts as handed out then. */
+  /** Passes on the events after the position, up to and including a sequence. */
   const catchUp = async (last: number): Promise<void> => {
-    if (position === undefined || position > last || last - position > MOST_MISSED) {
+    if (position === undefined || position > last || last - position > MAX_MISSED_EVENTS) {
       if (position !== undefined) options.onBreak();
       position = last;
     }
@@ -110,13 +121,16 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     }
   };
 
-  /** Ends a subscription that has not heard of what the stream had a while ago, or had of a stream that is no more. */
+  /**
+   * Ends a subscription that missed an event which the stream has had for a while, or that belongs to an
+   * older stream.
+   */
   const lookAfter = async (followed: Subscription): Promise<void> => {
     let before = position ?? 0;
     for (;;) {
-      await sleepUntil(LOOK_MS, [stop.signal]);
+      await sleepUntil(CHECK_MS, [stop.signal]);
       if (followed.isClosed()) return;
-      // The feed may go on beyond the answer while that is under way.
+      // The feed may move beyond the answer while the request is under way.
       const asked = position ?? 0;
       const last = await bounds().then(
         (answer) => answer.last,
@@ -137,15 +151,19 @@ export function startEventFeed(options: FeedOptions): EventFeed {
     void lookAfter(followed);
     for await (const message of followed) {
       const place = placeOf(message);
-      // What was stored before the stream was asked for its end was handed out above. What tells no place is read before the next one, or when the end is looked after.
+      // Events stored before the stream was asked for its end were passed on above. A message without a place
+      // is read before the next one, or by the periodic check of the end.
       if (place === undefined || place.sequence <= started) continue;
-      if (place.sequence <= (position ?? 0)) throw new Error("the stream began anew");
+      if (place.sequence <= (position ?? 0)) throw new Error("the stream started again with lower sequences");
       await catchUp(place.sequence - 1);
       handOut(place.sequence, place.subject, () => Event.decode(message.data));
     }
   };
 
-  /** What was under way when the connection broke is lost to this subscription: the next one begins behind what arrived. */
+  /**
+   * Ends the subscription when the connection breaks: messages in transit are lost, and the next one starts
+   * after those that arrived.
+   */
   const endOnDisconnect = async (connection: NatsConnection, ended: AbortSignal): Promise<void> => {
     for await (const { type } of connection.status()) {
       if (ended.aborted) return;
@@ -162,7 +180,7 @@ export function startEventFeed(options: FeedOptions): EventFeed {
       try {
         await follow(connection);
       } catch (err) {
-        if (!stop.signal.aborted) logger.warn({ err }, "cannot follow events");
+        if (!stop.signal.aborted) logger.warn({ err }, "cannot follow events; will retry");
       }
       ended.abort();
       subscription?.unsubscribe();

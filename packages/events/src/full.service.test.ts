@@ -9,7 +9,10 @@ import { API_PREFIX } from "./consumers.ts";
 import { EVENTS_STREAM } from "./index.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
-/** What docs/transport.md says of a service that fills the stream: everybody waits, the operator purges that service's subjects, nothing of the others is lost. */
+/**
+ * What docs/transport.md says of a service that fills the stream: all services wait, the operator purges that
+ * service's subjects, and no event of the others is lost.
+ */
 const account = "019a0000-0000-7000-8000-000000000001";
 const alerts = "auth-chain-alerts";
 const MAX_FILE = 8 * 1024 * 1024;
@@ -30,12 +33,12 @@ describe("a full stream", () => {
 
   afterAll(() => nats?.end());
 
-  it("refuses what is new, gives out and keeps what it has, and takes again once the thief's subjects are purged", {
+  it("rejects new events, delivers and keeps what it has, and accepts again once the thief's subjects are purged", {
     timeout: 60_000,
   }, async () => {
-    const teller = (await nats.connectAs("account")).jetstream();
+    const emitter = (await nats.connectAs("account")).jetstream();
     const alert = () =>
-      teller.publish(
+      emitter.publish(
         `cs.v1.account.${account}.chain-alert`,
         Event.encode(Event.fromPartial({ id: uuidv4(), accountId: account })).finish(),
       );

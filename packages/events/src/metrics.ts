@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** The publisher's metrics, in the process's registry where there is one. */
+/** Creates the publisher's metrics, in the process's registry if there is one. */
 export function createOutboxMetrics(metrics: { registry: Registry } | undefined) {
   const registers = metrics === undefined ? [] : [metrics.registry];
   return {

@@ -10,10 +10,10 @@ interface TlsFiles {
   key: string;
 }
 
-/** NATS' account that the stream is in, with the operator and nobody else. */
+/** The NATS account that the stream is in; only the operator connects to it. */
 const eventsAccount = "EVENTS";
 
-/** As nats-server shortens an account's name: bytes of its SHA-256, each as a digit of 62. */
+/** Shortens an account's name as nats-server does: bytes of its SHA-256, each as a digit of base 62. */
 function accountHash(account: string): string {
   const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const hash = createHash("sha256").update(account).digest().subarray(0, 8);
@@ -22,14 +22,17 @@ function accountHash(account: string): string {
 
 /** Subjects of the events' account that a service reaches. */
 interface Rights {
-  /** Questions with one answer, or none. */
+  /** Requests with one answer, or none. */
   ask: string[];
-  /** Questions with several answers. */
+  /** Requests with several answers. */
   fetch: string[];
-  hear: string[];
+  follow: string[];
 }
 
-/** What is between a service and the events: its own subjects, its own durable consumers to fetch from and acknowledge to, in both of NATS' forms. */
+/**
+ * Returns the rights of a service: its own subjects, and its own durable consumers to fetch from and
+ * acknowledge to, in both of NATS' forms.
+ */
 function rightsOf(service: keyof typeof DURABLES): Rights {
   const durables = Object.keys(DURABLES[service]);
   const feeds = service === "device";
@@ -41,47 +44,48 @@ function rightsOf(service: keyof typeof DURABLES): Rights {
         `$JS.ACK.${EVENTS_STREAM}.${durable}.>`,
         `$JS.ACK._.${accountHash(eventsAccount)}.${EVENTS_STREAM}.${durable}.>`,
       ]),
-      // Follows the stream, and reads an account's past one by one, for streams that resume.
+      // Follows the stream, and reads one account's past events for streams that resume.
       ...(feeds ? [`$JS.API.STREAM.INFO.${EVENTS_STREAM}`, `$JS.API.STREAM.MSG.GET.${EVENTS_STREAM}`] : []),
     ],
     fetch: durables.map((durable) => `$JS.API.CONSUMER.MSG.NEXT.${EVENTS_STREAM}.${durable}`),
-    hear: feeds ? [FED_SUBJECTS] : [],
+    follow: feeds ? [FED_SUBJECTS] : [],
   };
 }
 
-/** The subject by which a service names it in its own account, which has no JetStream. */
+/** Returns the name of a subject in a service's own account, which has no JetStream. */
 const localName = (subject: string): string => subject.replace(/^\$JS\.API\./, `${API_PREFIX}.`);
 
 /**
- * Who may do what, by the DNS name of the certificate. Each service has an account of its own and reaches what is let in from the events' account: so NATS' answers stay with whoever asked,
- * and cannot be led to what others may ask. The gateway has no business here.
+ * Returns the accounts of NATS, with users by the DNS name of their certificate. Each service has its own
+ * account and imports its rights from the events' account. NATS' answers therefore reach only the requester,
+ * and cannot be redirected to a subject that another service may request. The gateway has no account.
  */
 export function natsAccounts(): Record<string, object> {
   const accounts: Record<string, object> = {};
   const exported: object[] = [];
   for (const service of Object.keys(DURABLES) as (keyof typeof DURABLES)[]) {
     const name = service.toUpperCase();
-    const { ask, fetch, hear } = rightsOf(service);
+    const { ask, fetch, follow } = rightsOf(service);
     exported.push(
       ...ask.map((subject) => ({ service: subject, accounts: [name] })),
       ...fetch.map((subject) => ({ service: subject, response_type: "stream", accounts: [name] })),
-      ...hear.map((subject) => ({ stream: subject, accounts: [name] })),
+      ...follow.map((subject) => ({ stream: subject, accounts: [name] })),
     );
     const from = (subject: string) => ({ account: eventsAccount, subject });
     accounts[name] = {
       users: [
         {
           user: internalName(service),
-          permissions: { publish: [...ask, ...fetch].map(localName), subscribe: ["_INBOX.>", ...hear] },
+          permissions: { publish: [...ask, ...fetch].map(localName), subscribe: ["_INBOX.>", ...follow] },
         },
       ],
       imports: [
         ...[...ask, ...fetch].map((subject) => ({ service: from(subject), to: localName(subject) })),
-        ...hear.map((subject) => ({ stream: from(subject) })),
+        ...follow.map((subject) => ({ stream: from(subject) })),
       ],
     };
   }
-  // Sets the stream and its consumers up and looks into them, and is nobody's at run time.
+  // The operator creates and inspects the stream and its consumers; no process uses this account at run time.
   const permissions = { publish: ["$JS.API.>", "$JS.ACK.>"], subscribe: ["cs.v1.>", "_INBOX.>"] };
   accounts[eventsAccount] = {
     jetstream: "enabled",
@@ -97,11 +101,13 @@ export interface NatsPlaces {
   tls: TlsFiles;
   /** Where JetStream keeps its messages. */
   storeDir: string;
-  /** host:port of its health over HTTP; absent: none. */
+  /** host:port of its health check over HTTP; absent: none. */
   monitor?: string;
 }
 
-/** The configuration of nats-server: JetStream on disk, mutual TLS with the certificate as the user. */
+/**
+ * Returns the configuration of nats-server: JetStream on disk, mutual TLS with the certificate as the user.
+ */
 export function natsConfig({ listen, tls, storeDir, monitor }: NatsPlaces): string {
   // NATS' own format takes JSON for values.
   return [

@@ -2,7 +2,7 @@ import { type Logger, sleepUntil, type TlsMaterial } from "@countersign/core";
 import { connect, Events, type NatsConnection } from "nats";
 
 export interface NatsOptions {
-  /** For example "tls://127.0.0.1:4222"; several with commas. */
+  /** For example "tls://127.0.0.1:4222"; several are separated by commas. */
   natsUrl: string;
   /** The client's certificate; its name decides what may be published. Without it: plain TCP, for tests. */
   tls?: TlsMaterial | undefined;
@@ -23,7 +23,7 @@ const RETRY_MS = 1_000;
 const FLUSH_MS = 500;
 const CLOSE_MS = 4_000;
 
-/** Whether the work ended in time, well or not; where it did not, it goes on. */
+/** Returns whether the work ended in time, successfully or not; otherwise it continues. */
 async function inTime(work: Promise<unknown> | undefined, milliseconds: number): Promise<boolean> {
   const over = new AbortController();
   const ended = Promise.resolve(work).then(
@@ -34,7 +34,7 @@ async function inTime(work: Promise<unknown> | undefined, milliseconds: number):
   return Promise.race([ended, late]).finally(() => over.abort());
 }
 
-/** Keeps a connection to NATS for as long as it takes; NATS being away is normal. */
+/** Keeps a connection to NATS until it is closed; it is normal that NATS is away at times. */
 export function linkNats(options: NatsOptions): NatsLink {
   const { logger, tls } = options;
   const stop = new AbortController();
@@ -58,32 +58,32 @@ export function linkNats(options: NatsOptions): NatsLink {
   const follow = async (made: NatsConnection): Promise<void> => {
     for await (const { type } of made.status()) {
       if (type === Events.Disconnect) {
-        if (up) logger.warn("lost NATS");
+        if (up) logger.warn("NATS connection lost; will reconnect");
         up = false;
       } else if (type === Events.Reconnect) {
         up = true;
-        logger.info("found NATS again");
+        logger.info("NATS reconnected");
       }
     }
   };
 
   const run = async (): Promise<void> => {
-    let told = false;
+    let isReported = false;
     while (!stop.signal.aborted) {
       try {
         const made = await open();
         connection = made;
         up = true;
-        told = false;
+        isReported = false;
         if (stop.signal.aborted) return;
-        // Not waited for: the iterator of a connection's states does not end when it is closed.
+        // Not awaited: the iterator of a connection's states does not end when the connection is closed.
         void follow(made).catch(() => undefined);
         const err = await made.closed();
         up = false;
-        if (!stop.signal.aborted) logger.error({ err }, "NATS closed the connection");
+        if (!stop.signal.aborted) logger.error({ err }, "NATS closed the connection; will reconnect");
       } catch (err) {
-        if (!told) logger.warn({ err }, "NATS is away");
-        told = true;
+        if (!isReported) logger.warn({ err }, "cannot connect to NATS; will retry");
+        isReported = true;
       }
       await sleepUntil(RETRY_MS, [stop.signal]);
     }
@@ -104,13 +104,14 @@ export function linkNats(options: NatsOptions): NatsLink {
     async close() {
       stop.abort();
       const closed = async () => {
-        // NATS delivers to a connection whose end it has not heard of, and again only when the time to acknowledge is over. What is on its way by then stays such a case.
+        // NATS delivers to a connection until it learns that it has ended, and again only after the time to
+        // acknowledge. Events that are in transit by then still come late.
         if (current() !== undefined) await inTime(connection?.flush(), FLUSH_MS);
         await connection?.close().catch(() => undefined);
         await finished;
         await connection?.close().catch(() => undefined);
       };
-      // A stop must not wait for a library's last words; rows that are not marked go out again.
+      // A stop must not wait for the library to finish; unmarked rows are published again.
       if (!(await inTime(closed(), CLOSE_MS))) logger.warn("NATS did not close in time");
     },
   };

@@ -1,8 +1,8 @@
 export interface OutboxRowInput {
-  /** The service that tells it, for example "device". NATS lets a service publish its own subjects only. */
+  /** The service that emits it, for example "device". NATS lets a service publish its own subjects only. */
   service: string;
   accountId: string;
-  /** As events.proto names it, for example "device-registered". */
+  /** The event's name in events.proto, for example "device-registered". */
   event: string;
   /** An encoded events.v1.Event. */
   message: Uint8Array;
@@ -19,10 +19,13 @@ export interface OutboxRow {
   createdAt: Date;
 }
 
-// Dots, stars and blanks would change which subject it is.
+// Dots, stars and blanks would change the subject.
 const TOKEN = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** The row to insert in the transaction that changes the state. Errors: Error for parts that cannot stand in a subject. */
+/**
+ * Returns the row to insert in the transaction that changes the state. Errors: Error for parts that a subject
+ * cannot have.
+ */
 export function outboxRow(input: OutboxRowInput): OutboxRow {
   const { service, accountId, event, id, createdAt } = input;
   for (const part of [service, accountId, event]) {

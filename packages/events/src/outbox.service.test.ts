@@ -35,7 +35,7 @@ const closers: (() => Promise<void>)[] = [];
 async function streamMessages(): Promise<number> {
   operator ??= await nats.connectAs("operator", LASTING);
   const connection = operator;
-  // What is asked while the connection comes back from a restart of the server is lost, and asked again.
+  // A request made while the connection comes back from a restart of the server is lost, and repeated.
   return vi.waitFor(
     async () => {
       const manager = await connection.jetstreamManager({ timeout: 1_000 });
@@ -123,7 +123,7 @@ describe("the outbox", () => {
     await database.drop();
   });
 
-  test("publishes on notification, long before the next look, and marks the row", async () => {
+  test("publishes on notification, long before the next poll, and marks the row", async () => {
     publisher({ pollMs: 60_000 });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const before = await streamMessages();
@@ -167,7 +167,7 @@ describe("the outbox", () => {
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 15_000 });
   });
 
-  test("Postgres that is lost while NATS is waited for ends nothing: the rows go out later", async () => {
+  test("losing Postgres while waiting for NATS ends nothing: the rows are published later", async () => {
     publisher({ pollMs: 100 });
     await insert(1);
     await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
@@ -178,7 +178,7 @@ describe("the outbox", () => {
       const idle = "application_name = 'outbox' AND datname = current_database() AND state = 'idle in transaction'";
       const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${idle}`;
       await expect.poll(async () => (await db.query(cut)).rowCount, { timeout: 10_000 }).toBe(1);
-      // An error that nobody hears shows as an uncaught one of this run.
+      // An error without a listener shows as an uncaught one of this run.
       await new Promise((resolve) => setTimeout(resolve, 200));
     } finally {
       process.kill(nats.pid(), "SIGCONT");
@@ -187,7 +187,7 @@ describe("the outbox", () => {
     expect(await streamMessages()).toBe(before + 2);
   });
 
-  test("what a stream had that is no more is published again where its rows are unmarked, as on an upgrade", async () => {
+  test("unmarked rows are published again to a new stream, as on an upgrade", async () => {
     publisher({ pollMs: 100 });
     const ids = await insert(3);
     await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
@@ -232,7 +232,7 @@ describe("the outbox", () => {
     await vi.waitFor(() => expect(seen).toEqual([second]), { timeout: 10_000 });
   });
 
-  test("a broken-in gateway takes no event out of a service's hands, and reads none", async () => {
+  test("a compromised gateway takes no event away from a service, and reads none", async () => {
     const stolen = nats.connectAs("gateway", { maxReconnectAttempts: 0, timeout: 3_000 });
     await expect(stolen.then((connection) => connection.close())).rejects.toThrow(/authorization/i);
   });

@@ -14,7 +14,7 @@ export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
   name?: string;
   /** Rows of one transaction. Default 100. */
   batchSize?: number;
-  /** Milliseconds between looks at the table without a notification. Default 1000. */
+  /** Milliseconds between two polls of the table without a notification. Default 1000. */
   pollMs?: number;
   /** Days that published rows are kept. Default 7. */
   keepDays?: number;
@@ -30,7 +30,7 @@ interface Row {
   payload: Buffer;
 }
 
-// Rows that another replica holds are skipped, not waited for; commits reorder, so no cursor.
+// Skips rows that another replica holds. Transactions commit out of order, so there is no cursor.
 const CLAIM = `SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
   ORDER BY created_at, id LIMIT $1 FOR UPDATE SKIP LOCKED`;
 const MARK = "UPDATE outbox SET published_at = now() WHERE id = ANY($1::uuid[])";
@@ -47,8 +47,8 @@ const PRUNE_EVERY_MS = 10 * 60_000;
 const MAX_BACKOFF_ATTEMPT = 8;
 
 /**
- * Publishes the rows of the service's outbox to JetStream, in this and any other replica. A row may be published twice, never
- * less than once; its id lets NATS drop the second. NATS being away only lets rows wait.
+ * Publishes the rows of the service's outbox to JetStream, in all replicas. A row is published at least once;
+ * its id lets NATS drop duplicates. While NATS is away, rows wait.
  */
 export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPublisher {
   const logger = options.logger.child({ component: "outbox" });
@@ -58,7 +58,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   const pool = createPool(options.databaseUrl, {
     connections: 1,
     applicationName: "outbox",
-    onError: (err) => logger.warn({ err }, "lost Postgres"),
+    onError: (err) => logger.warn({ err }, "Postgres connection lost"),
   });
   const nats = linkNats({ ...options, logger, name: options.name ?? "outbox" });
   let wake: (() => void) | undefined;
@@ -73,11 +73,14 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     },
   });
 
-  /** Publishes one batch. Gives how many rows were found, and throws after marking what NATS has acknowledged. */
+  /**
+   * Publishes one batch. Returns the number of rows found; throws after marking those that NATS acknowledged.
+   */
   const publishBatch = async (stream: JetStreamClient): Promise<number> => {
     const client = await pool.connect();
-    // While NATS is waited for no query is under way to take the loss of Postgres, and an error that nobody hears ends the process.
-    const lost = (err: Error) => logger.warn({ err }, "lost Postgres");
+    // No query is under way during the wait for NATS that could report the loss of Postgres, and an error
+    // without a listener ends the process.
+    const lost = (err: Error) => logger.warn({ err }, "Postgres connection lost");
     client.on("error", lost);
     try {
       await client.query("BEGIN");
@@ -99,7 +102,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
       client.release();
       return rows.length;
     } catch (error) {
-      // The connection goes with its transaction, whatever state that is in.
+      // Closes the connection too: its transaction may be in any state.
       client.release(true);
       throw error;
     }
@@ -144,7 +147,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
         await sleepUntil(COLLECT_MS, [stop.signal]);
       } catch (err) {
         failures = Math.min(failures + 1, MAX_BACKOFF_ATTEMPT);
-        if (!stop.signal.aborted) logger.warn({ err, attempt: failures }, "cannot publish events");
+        if (!stop.signal.aborted) logger.warn({ err, attempt: failures }, "cannot publish events; will retry");
         await sleepUntil(200 + backoffMs(failures), [stop.signal]);
       }
     }

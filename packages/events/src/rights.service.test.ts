@@ -9,7 +9,7 @@ import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
 import { natsAccounts } from "./nats-config.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
-/** What somebody can do at NATS who has broken into one service, and has its certificate and key. */
+/** What an attacker can do at NATS with the certificate and key of one service. */
 const victim = "auth-chain-alerts";
 const next = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}`;
 const account = "019a0000-0000-7000-8000-000000000001";
@@ -19,7 +19,7 @@ let operator: NatsConnection;
 let manager: JetStreamManager;
 const as = (service: string) => nats.connectAs(service);
 
-/** Publishes or subscribes, and gives what NATS refused meanwhile. */
+/** Publishes or subscribes, and returns what NATS rejected meanwhile. */
 async function refusals(connection: NatsConnection, attempt: () => unknown): Promise<string[]> {
   const refused: string[] = [];
   const status = connection.status();
@@ -29,7 +29,7 @@ async function refusals(connection: NatsConnection, attempt: () => unknown): Pro
     }
   })();
   attempt();
-  // What NATS refuses it says before the answer to a ping that came later.
+  // NATS reports a rejection before the answer to a ping that was sent later.
   await connection.flush();
   await new Promise(setImmediate);
   (status as unknown as { stop(): void }).stop();
@@ -51,14 +51,14 @@ describe("rights at NATS", () => {
 
   afterAll(() => nats?.end());
 
-  /** Where the alert that auth has in hand is acknowledged. */
+  /** The subject at which the alert that auth is handling is acknowledged. */
   let ack: string;
   beforeEach(async () => {
     await manager.streams.delete(EVENTS_STREAM);
     await setUpEvents(operator);
-    const teller = await as("account");
-    await publish(teller, `cs.v1.account.${account}.chain-alert`);
-    await publish(teller, `cs.v1.account.${account}.chain-alert`);
+    const emitter = await as("account");
+    await publish(emitter, `cs.v1.account.${account}.chain-alert`);
+    await publish(emitter, `cs.v1.account.${account}.chain-alert`);
     const auth = await (await as("auth")).jetstream({ apiPrefix: API_PREFIX }).consumers.get(EVENTS_STREAM, victim);
     const message = await auth.next({ expires: 2_000 });
     expect(message?.subject).toContain("chain-alert");
@@ -111,7 +111,7 @@ describe("rights at NATS", () => {
       ),
       ["$JS.API.STREAM.CREATE.OTHER", JSON.stringify({ name: "OTHER", subjects: ["other"] })],
     ];
-    // As the events' account spells it, and as a service does.
+    // In the form of the events' account, and in that of a service.
     const attempts = asked.flatMap(([subject, payload]): [string, string][] =>
       subject.startsWith("$JS.API.")
         ? [
@@ -131,7 +131,7 @@ describe("rights at NATS", () => {
     });
   });
 
-  it("nobody has rights at a consumer that is another service's, nor at all of them, nor to make one", () => {
+  it("no service has rights at another service's consumers, or may create one", () => {
     const accounts = natsAccounts();
     for (const { service, durable } of thieves) {
       const text = JSON.stringify(accounts[service.toUpperCase()]);
@@ -141,7 +141,7 @@ describe("rights at NATS", () => {
     expect(JSON.stringify(accounts)).not.toContain("gateway");
   });
 
-  it("an answer of NATS' cannot be led to what somebody else may ask", async () => {
+  it("an answer of NATS cannot be redirected to a subject that another service may request", async () => {
     const thief = await as("key");
     await publish(thief, `cs.v1.key.${account}.key-revoked`);
     const targets = [
@@ -153,7 +153,8 @@ describe("rights at NATS", () => {
       "_R_.abcdef.ghijkl",
       ack,
     ];
-    // Nothing to fetch: NATS says so to whatever subject it is told, and where that is let through, its headers alone purge a stream.
+    // A fetch without events: NATS answers to any subject that the request names. If that is allowed, the
+    // headers of the answer alone can purge a stream.
     const empty = JSON.stringify({ batch: 1, no_wait: true });
     for (const reply of targets) {
       thief.publish(`${next}.key-session-created`, empty, { reply });
@@ -169,7 +170,7 @@ describe("rights at NATS", () => {
     expect(state.first_seq).toBe(1);
   });
 
-  it("no service makes or changes the stream, and being set up again changes nothing", async () => {
+  it("no service creates or changes the stream, and repeating the set-up changes nothing", async () => {
     const { config } = await manager.streams.info(EVENTS_STREAM);
     const thief = await as("key");
     const changes = [{}, { max_age: 24 * 3_600 * 1_000_000_000 }, { max_msgs: 1 }, { subjects: ["cs.v1.key.>"] }];
@@ -186,7 +187,7 @@ describe("rights at NATS", () => {
     expect((await manager.streams.info(EVENTS_STREAM)).config).toEqual(config);
   });
 
-  it("a later version's settings of a consumer are put in place where it stands", async () => {
+  it("a later version's settings of a consumer replace the present ones", async () => {
     const earlier = { max_deliver: 7, filter_subjects: ["cs.v1.account.*.chain-alert", "cs.v1.account.*.other"] };
     await manager.consumers.update(EVENTS_STREAM, victim, earlier);
     await setUpEvents(operator);
@@ -195,7 +196,7 @@ describe("rights at NATS", () => {
     expect(delivered.stream_seq).toBe(1);
   });
 
-  it("nobody listens to what is not for them", async () => {
+  it("no service can subscribe to subjects of others", async () => {
     const thief = await as("key");
     const subjects = [
       "cs.v1.>",
@@ -212,14 +213,14 @@ describe("rights at NATS", () => {
     expect(refused.sort()).toEqual([...subjects].sort());
   });
 
-  it("what NATS answers one service no other one hears", async () => {
+  it("answers of NATS to one service reach no other", async () => {
     const thief = await as("key");
-    const heard: string[] = [];
-    thief.subscribe("_INBOX.>", { callback: (_, message) => void heard.push(message.subject) });
+    const received: string[] = [];
+    thief.subscribe("_INBOX.>", { callback: (_, message) => void received.push(message.subject) });
     await thief.flush();
     await publish(await as("account"), `cs.v1.account.${account}.chain-alert`);
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it("own use works: every durable of every service takes an event and acknowledges it", {
@@ -242,14 +243,14 @@ describe("rights at NATS", () => {
         await publish(await as(subject.split(".")[2]!), subject);
         expect(await got.promise, durable).toBe(subject);
         const settled = async () => (await manager.consumers.info(EVENTS_STREAM, durable)).num_ack_pending;
-        // The one that is in hand above comes again later.
+        // The event that is being handled above comes again later.
         if (durable !== victim) await expect.poll(settled, { timeout: 10_000 }).toBe(0);
         await consumer.close();
       }
     }
   });
 
-  it("the second form of acknowledgements is a service's own as well", async () => {
+  it("the second form of acknowledgements is limited to a service's own consumers as well", async () => {
     const tail = ack.split(".").slice(2).join(".");
     const auth = await as("auth");
     expect(await refusals(auth, () => auth.publish(`$JS.ACK._.f8Lg37VQ.${tail}`, "+ACK"))).toEqual([]);

@@ -43,8 +43,9 @@ async function ensureStream({ streams }: JetStreamManager): Promise<void> {
 }
 
 /**
- * The operator's set-up of a NATS server, which no service has the right to: the stream of all events where it is missing, one that was changed stays as it is, and every service's durable
- * consumers with the settings of this version. Done again it changes nothing.
+ * Sets up a NATS server, as the operator; no service has the right to. Creates the stream of all events if it
+ * is missing (an existing one stays as it is), and every service's durable consumers with the settings of
+ * this version. Idempotent.
  */
 export async function setUpEvents(operator: NatsConnection): Promise<void> {
   const manager = await operator.jetstreamManager();

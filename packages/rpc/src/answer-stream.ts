@@ -1,13 +1,14 @@
 import { AppError } from "@countersign/core";
 import type { CallContext } from "./context.ts";
 
-/** Items of a stream that are worked on at once; more wait unread, so that a fast caller is slowed down. */
+/** Items of a stream that are worked on at once; more items wait unread, which slows a fast caller down. */
 const CONCURRENCY = 512;
 const MAX_ITEMS_PER_MESSAGE = 256;
 
 /**
- * The other end of a coalescer: works on all items at once, and answers as answers become ready, in any order, those of one turn of the event loop in one message.
- * When the process stops, what was read is answered and the stream ends. `work` must not reject.
+ * The server's end of a coalescer: works on all items at once and sends answers as they become ready, in any
+ * order. The answers of one turn of the event loop share a message. When the process stops, the items that
+ * were read are answered and the stream ends. `work` must not reject.
  */
 export async function* answerStream<Item, Answer>(
   messages: AsyncIterable<readonly Item[]>,
@@ -32,7 +33,8 @@ export async function* answerStream<Item, Answer>(
   };
 
   const iterator = messages[Symbol.asyncIterator]();
-  // One listener for the whole stream: racing each message against a promise would keep every race in memory.
+  // One listener for the whole stream: a race of each message against a promise would keep every race in
+  // memory.
   let interrupt: (() => void) | undefined;
   const onDraining = () => interrupt?.();
   call.draining?.addEventListener("abort", onDraining, { once: true });

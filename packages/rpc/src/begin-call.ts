@@ -18,7 +18,7 @@ import { childTrace, traceFrom } from "./trace.ts";
 const DEFAULT_DEADLINE_MS = 3_000;
 const TOKEN_CHECK_MS = 1_000;
 
-/** What of a call is needed here, whether it came alone or on a stream with others. */
+/** The parts of a call that are needed here, whether it came alone or on a shared stream. */
 export interface IncomingCall {
   metadata: { get(key: string): (string | Buffer)[] };
   getAuthContext(): AuthContext;
@@ -30,13 +30,13 @@ export interface IncomingCall {
 export interface ServerCallState {
   /** Checks caller and token. Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, …. */
   context(): Promise<CallContext>;
-  /** Rejects once the caller is gone, the deadline has passed, or a stream's token holds no longer. */
+  /** Rejects when the caller is gone, the deadline has passed, or a stream's token is no longer valid. */
   aborted: Promise<never>;
-  /** The AppError of what was thrown; logs the causes of unknown errors. */
+  /** Returns the AppError of a thrown error; logs the causes of unknown errors. */
   fail(error: unknown): AppError;
   /** Counts and logs the call, once. */
   end(code: GrpcCodeName, error?: AppError): void;
-  /** The same for a call that failed. */
+  /** Counts and logs a failed call, once. */
   endWith(error: AppError): void;
 }
 
@@ -48,7 +48,7 @@ function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | und
   return Number.isFinite(earliest) ? new Date(earliest) : undefined;
 }
 
-/** The common part of every RPC: who calls, may they, with which token, until when. */
+/** Begins every RPC: establishes the caller, its rights, its token and its deadline. */
 export function beginCall(
   runtime: ServerRuntime,
   rpc: string,
@@ -64,11 +64,11 @@ export function beginCall(
   const deadline = deadlineOf(call, limitMs);
   const abort = new AbortController();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  // Nobody may be racing against it when it rejects.
+  // It may reject while nothing waits for it.
   aborted.catch(() => undefined);
   let caller: string | undefined;
   let own: Logger | undefined;
-  // Made when first used: most calls log nothing.
+  // Created on first use: most calls log nothing.
   const logger = () => {
     own ??= options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
     return own;
@@ -90,7 +90,7 @@ export function beginCall(
   };
   call.on("cancelled", onCancelled);
   openCalls.add(open);
-  // setTimeout takes 32 bits.
+  // The maximum of setTimeout is 32 bits.
   if (deadline !== undefined) {
     const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
     timer = setTimeout(() => stop(new AppError("DeadlineExceeded")), left);
@@ -141,7 +141,7 @@ export function beginCall(
       if (raw === undefined) throw new AppError("Unauthenticated");
       context.token = verify(rule, raw);
       context.rawToken = raw;
-      // A stream outlives its token's checks: an ended session must end it too.
+      // A stream outlives the check of its token: the end of the session must end it too.
       if (kind.stream) {
         tokenTimer = setInterval(() => {
           try {
@@ -156,7 +156,7 @@ export function beginCall(
     fail(error) {
       const appError = toAppError(error);
       if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
-      else if (appError !== error) logger().warn({ err: appError.cause }, "lost Postgres in a call");
+      else if (appError !== error) logger().warn({ err: appError.cause }, "Postgres connection lost during a call");
       return appError;
     },
     end(code, error) {
@@ -166,7 +166,7 @@ export function beginCall(
       clearInterval(tokenTimer);
       openCalls.take(open.id);
       call.off("cancelled", onCancelled);
-      // Whatever the handler left running has nobody to answer any more.
+      // Stops work that the handler left running: its result has no recipient.
       if (error !== undefined) abort.abort(error);
       const milliseconds = performance.now() - started;
       options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);

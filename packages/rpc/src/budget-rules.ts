@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-/** One FLOW is so many of the chain's smallest units. */
+/** One FLOW in the chain's smallest units. */
 const UNITS_PER_FLOW = 1e8;
-/** FLOW as a file writes it, in 10⁻⁸ FLOW. */
+/** Converts an amount in FLOW, as files write it, to 10⁻⁸ FLOW. */
 export const flowUnits = (flow: number): number => Math.round(flow * UNITS_PER_FLOW);
 
 const amount = z.int().nonnegative();
@@ -31,17 +31,17 @@ const budgetRule = z
     fees: feesFlow === undefined ? undefined : flowUnits(feesFlow),
   }));
 
-/** What may be used in a window. `fees` in 10⁻⁸ FLOW; what is absent has no limit. */
+/** The most that may be used in a window. `fees` in 10⁻⁸ FLOW; an absent member has no limit. */
 export type BudgetRule = z.output<typeof budgetRule>;
 
 const TWICE = { message: "two budgets for one windowSeconds" };
 const areApart = (rules: readonly Pick<BudgetRule, "windowSeconds">[]) =>
   new Set(rules.map(({ windowSeconds }) => windowSeconds)).size === rules.length;
 
-/** The budgets of one kind; none: no limit. */
+/** The budgets of one kind; an empty list means no limit. */
 export const budgetRules = z.array(budgetRule).max(4).refine(areApart, TWICE);
 
-/** Budgets of what is counted and nothing else. */
+/** Budgets that limit the count only. */
 export const countRules = z
   .array(
     z

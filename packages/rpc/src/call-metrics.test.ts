@@ -79,7 +79,7 @@ it.each(["gateway", "demo-backend"])("no label comes from what %s calls a method
   expect(text).not.toContain("forged");
 });
 
-it("the log does not repeat it either", () => {
+it("the log does not repeat the unknown name either", () => {
   expect(running.log.text()).not.toMatch(/forged|xxxx|nowhere/);
 });
 

@@ -1,7 +1,10 @@
 import type { CallContext } from "./context.ts";
 
 export interface RpcCallOptions {
-  /** The call on whose behalf this one is made: passes request id, trace, user token, deadline and cancellation on. */
+  /**
+   * The call on whose behalf this one is made: its request id, trace, user token, deadline and cancellation
+   * are passed on.
+   */
   call?: Pick<CallContext, "requestId" | "signal"> & Partial<Pick<CallContext, "trace" | "rawToken" | "deadline">>;
   deadlineMs?: number | undefined;
   /** A user's access token, instead of the call's. */
@@ -9,14 +12,17 @@ export interface RpcCallOptions {
   requestId?: string | undefined;
   /** A `traceparent` header to continue. */
   traceparent?: string | undefined;
-  /** Only the gateway is believed. */
+  /** Accepted from the gateway only. */
   clientIp?: string | undefined;
   signal?: AbortSignal | undefined;
-  /** Sending it twice does no harm: it is tried again when the other side was not there. Never for signing or submitting. */
+  /**
+   * Sending it twice is harmless: the client retries when the other side is unavailable. Never for signing or
+   * submitting.
+   */
   idempotent?: boolean;
 }
 
-/** What goes with a call. */
+/** The metadata and limits of a call. */
 export interface Prepared {
   requestId: string;
   traceparent: string;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { world } from "./testing/call-world.ts";
 
 describe("streams", () => {
-  test("deliver until the reader has enough", async () => {
+  test("deliver until the reader stops", async () => {
     const ids: string[] = [];
     for await (const { id } of world.events.watch({ lastEventId: "" }, { token: "a.full" })) {
       ids.push(id);

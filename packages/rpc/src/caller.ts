@@ -4,8 +4,9 @@ import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNAL_DOMAIN.replaceAll(".", "\\.")}$`);
 
 /**
- * The name of whoever holds the certificate of a connection, undefined where there is none that counts. The chain was verified
- * by TLS: grpc-js gives no certificate of a connection that is not authorized. `names` maps DNS names of other domains.
+ * Returns the name in the certificate of a connection; undefined without an accepted name. TLS has verified
+ * the chain: grpc-js gives no certificate of a connection that is not authorized. `names` maps DNS names of
+ * other domains.
  */
 export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
   let caller = callers.get(auth);
@@ -21,7 +22,8 @@ const callers = new WeakMap<AuthContext, string | undefined>();
 
 function readCaller(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
   const alternatives = auth.sslPeerCertificate?.subjectaltname;
-  // A quote means a name with characters that would make splitting ambiguous (CVE-2021-44532): nobody of ours has one.
+  // A quote means a name with characters that make splitting ambiguous (CVE-2021-44532); none of our names
+  // has one.
   if (auth.transportSecurityType !== "ssl" || alternatives === undefined || alternatives.includes('"'))
     return undefined;
   const callers = new Set<string>();
@@ -31,6 +33,6 @@ function readCaller(auth: AuthContext, names: ReadonlyMap<string, string>): stri
     const caller = names.get(dns) ?? INTERNAL.exec(dns)?.[1];
     if (caller !== undefined) callers.add(caller);
   }
-  // Two names would let one certificate be two callers.
+  // Two names would let one certificate act as two callers.
   return callers.size === 1 ? [...callers][0] : undefined;
 }

@@ -8,7 +8,10 @@ import { decodeStatus } from "./errors.ts";
 /** Opens rpc.v1.Calls/Stream. */
 type OpenCalls = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
 
-/** Unary calls over rpc.v1.Calls. A call whose caller went away is answered and forgotten: it costs less than telling the other side. */
+/**
+ * Creates a client of unary calls over rpc.v1.Calls. A call whose caller went away is still answered, and the
+ * answer dropped: this costs less than cancelling it at the other side.
+ */
 export function createCallsClient(open: OpenCalls) {
   const coalescer = createCoalescer<Call, Answer>({
     open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),

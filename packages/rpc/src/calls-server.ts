@@ -18,12 +18,14 @@ export interface UnaryMethod {
   handle(request: unknown, context: CallContext): Promise<unknown>;
 }
 
-/** Name of an unknown method in metrics and logs: a caller's own text would be a new series each time. */
+/** The name of unknown methods in metrics and logs: the caller's own text would be a new series each time. */
 const UNKNOWN = "unknown";
 
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
 
-/** The call as if it had come alone: certificate and cancellation are the stream's, everything else its own. */
+/**
+ * Returns the call as if it had come alone: certificate and cancellation are the stream's, all else its own.
+ */
 function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>): IncomingCall {
   const metadata: Record<string, string> = {
     [REQUEST_ID]: call.requestId,
@@ -45,7 +47,7 @@ function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>):
   };
 }
 
-/** rpc.v1.Calls: unary calls of one peer, each judged by its own row of the caller table. */
+/** Handles rpc.v1.Calls: unary calls of one peer, each checked against its own row of the caller table. */
 export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
   const handle = async (state: ServerCallState, method: UnaryMethod | undefined, call: Call): Promise<Buffer> => {
     const context = await state.context();
@@ -69,7 +71,7 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
   };
   const stream: Handler<CallsService["stream"]> = async function* stream(messages, outer) {
     const grpcCall = messages as unknown as StreamOfCalls;
-    // Once for the stream: taking a certificate apart costs more than most calls.
+    // Once per stream: parsing a certificate costs more than most calls.
     const auth = grpcCall.getAuthContext();
     const openCalls = new InFlight<OpenCall>();
     grpcCall.on("cancelled", () => {

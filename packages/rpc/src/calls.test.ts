@@ -21,7 +21,7 @@ describe("errors", () => {
     });
   });
 
-  test("an unknown error becomes Internal: its cause is logged, never sent, and the process lives", async () => {
+  test("an unknown error becomes Internal: its cause is logged, never sent, and the process continues", async () => {
     world.work = async () => {
       throw new Error("password of db.example is hunter2");
     };
@@ -112,7 +112,7 @@ describe("retries", () => {
     return () => count;
   };
 
-  test("only calls that say idempotent are tried again", async () => {
+  test("only calls marked idempotent are tried again", async () => {
     const count = failTwice();
     await expect(world.accounts.getAccount(request)).rejects.toMatchObject({ reason: "Unavailable" });
     expect(count()).toBe(1);
@@ -124,7 +124,7 @@ describe("retries", () => {
     expect(count()).toBe(3);
   });
 
-  test("codes that are not listed end it", async () => {
+  test("codes that are not listed end the call", async () => {
     let count = 0;
     world.work = async () => {
       count += 1;
@@ -138,7 +138,7 @@ describe("retries", () => {
 });
 
 describe("request ids and traces", () => {
-  test("pass on as they are, and are made anew when they are not sane", async () => {
+  test("pass on unchanged, and are replaced when they are malformed", async () => {
     const seen: string[] = [];
     world.work = async (call) => void seen.push(call.requestId, call.trace.traceId);
     const traceId = "0af7651916cd43dd8448eb211c80319c";

@@ -26,17 +26,25 @@ import type { RpcMetrics } from "./rpc-metrics.ts";
 import { childTrace, traceFrom, traceHeader } from "./trace.ts";
 
 export interface RpcClientOptions {
-  /** "host:port" or "ip:port,ip:port"; several addresses, also those of one name, share the calls. */
+  /**
+   * "host:port" or "ip:port,ip:port"; calls are spread over several addresses, also over those of one name.
+   */
   address: string;
   tls: TlsMaterial;
-  /** Whose certificate is asked for: "auth" means auth.countersign.internal, a name with a dot is taken as it is. */
+  /**
+   * The name in the server's certificate: "auth" means auth.countersign.internal; a name with a dot is used
+   * unchanged.
+   */
   serverName: string;
-  /** Milliseconds that a call may take when it does not say. */
+  /** Milliseconds that a call may take by default. */
   deadlineMs: number;
   metrics?: RpcMetrics | undefined;
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;
-  /** Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message. Default: each alone. */
+  /**
+   * Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message.
+   * Default: false.
+   */
   coalesce?: boolean;
 }
 
@@ -52,7 +60,7 @@ export type ClientMethod<M> =
 /** Promise methods by ts-proto's lower-camel names; all errors are AppErrors. */
 export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> } & { close(): void };
 
-/** A client over mutual TLS. Streams have no deadline but that of their call. */
+/** Creates a client over mutual TLS. Streams have no deadline except that of their call. */
 export function createRpcClient<D extends ServiceDefinition>(definition: D, options: RpcClientOptions): RpcClient<D> {
   const { tls } = options;
   const bytes = options.maxMessageBytes ?? 1024 * 1024;
@@ -66,13 +74,14 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     "grpc.dns_min_time_between_resolutions_ms": 5_000,
     "grpc.keepalive_time_ms": 20_000,
     "grpc.keepalive_timeout_ms": 5_000,
-    // Short: in a rolling restart the next replica stops soon after this one is back, and nobody must be left with none.
+    // Short: in a rolling restart the next replica stops soon after this one is back, and a client must
+    // always have one that it can reach.
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 500,
     "grpc.max_receive_message_length": bytes,
     "grpc.max_send_message_length": bytes,
     "grpc.enable_channelz": 0,
-    // A channel of its own: a pooled one would be shared with clients of other certificates.
+    // Its own channel: a pooled one would be shared with clients that have other certificates.
     "grpc.use_local_subchannel_pool": 1,
   });
   const calls =
@@ -212,7 +221,7 @@ async function* streaming(
     : client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, input, metadata, { deadline });
   const cancel = () => stream.cancel();
   for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
-  // The iteration below reports errors; without a listener of its own an early one would end the process.
+  // The iteration below reports errors; without its own listener, an early one would end the process.
   stream.on("error", () => undefined);
   if (method.requestStream) void feed(input as AsyncIterable<unknown>, stream as unknown as Sink, cancel);
   let code: number = status.CANCELLED;

@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import { InFlight } from "./in-flight.ts";
 
-/** A bidirectional stream: messages of several items go, messages of several answers come. */
+/** Opens a bidirectional stream: messages of several items go out, messages of several answers come back. */
 export type OpenStream<Item, Answer> = (
   messages: AsyncIterable<Item[]>,
   signal: AbortSignal,
@@ -9,13 +9,19 @@ export type OpenStream<Item, Answer> = (
 
 export interface CoalescerOptions<Item, Answer> {
   open: OpenStream<Item, Answer>;
-  /** Milliseconds after which a stream is replaced by a new one, which may lead to another replica. Default 30 s. */
+  /**
+   * Milliseconds after which a stream is replaced by a new one, which may reach another replica. Default
+   * 30,000.
+   */
   maxAgeMs?: number;
 }
 
 /** Sends items over one long-lived stream, those of one turn of the event loop in one message. */
 export interface Coalescer<Item, Answer> {
-  /** Errors: DeadlineExceeded, Unavailable, the stream's. Nothing is sent twice once the other side may have looked at it. */
+  /**
+   * Errors: DeadlineExceeded, Unavailable, those of the stream. An item that the other side may have read is
+   * never resent.
+   */
   send(item: Omit<Item, "id">, deadlineMs: number): Promise<Answer>;
   close(): void;
 }
@@ -25,7 +31,7 @@ interface Numbered {
 }
 
 interface Waiting<Item, Answer> {
-  /** On its lane; 0 before it is on one. */
+  /** The number on its lane; 0 before it has one. */
   id: number;
   item: Omit<Item, "id">;
   deadline: number;
@@ -35,7 +41,7 @@ interface Waiting<Item, Answer> {
 
 const MAX_ITEMS_PER_MESSAGE = 256;
 const SWEEP_MS = 100;
-/** Streams that were retired get this long to answer what they took. */
+/** Milliseconds that a retired stream has to answer the items that it took. */
 const GRACE_MS = 30_000;
 
 /** One stream, from its first item to its last answer. */
@@ -47,7 +53,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   #wake: (() => void) | undefined;
   #ending = false;
 
-  /** `again` gets what the other side surely did not look at when the stream ended. */
+  /** `again` receives the items that the other side certainly did not read when the stream ended. */
   run(open: OpenStream<Item, Answer>, again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
     void this.#read(open).then(
       () => {
@@ -56,7 +62,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
       },
       (error: unknown) => {
         ended();
-        // A stream that never came to be would fail again at once: then the caller must know.
+        // A stream that never opened would fail again at once: then the caller must get the error.
         const wasUp = performance.now() - this.openedAt > SWEEP_MS;
         const unsent = new Set(this.#outgoing.map(({ id }) => id));
         for (const waiting of this.#waiting.all()) {
@@ -73,7 +79,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
   }
 
-  /** No further items; those that wait are still answered. */
+  /** Takes no further items; waiting ones are still answered. */
   end(): void {
     this.#ending = true;
     this.#wake?.();
@@ -83,7 +89,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     this.#abort.abort();
   }
 
-  /** Rejects what has waited too long. Gives whether there was any. */
+  /** Rejects items that have waited too long. Returns whether there were any. */
   expire(now: number): boolean {
     let any = false;
     for (const waiting of this.#waiting.all()) {
@@ -115,8 +121,9 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 }
 
 /**
- * A call of its own for each request costs several times as much as the work of most (docs/performance.md). The stream is replaced when it
- * is old, when it broke, and when an answer came too late.
+ * Creates a coalescer: a separate call for each request costs several times as much as the work of most
+ * requests (docs/performance.md). The stream is replaced when it is old, when it broke, and when an answer
+ * was late.
  */
 export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   options: CoalescerOptions<Item, Answer>,
@@ -134,7 +141,7 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   const sweep = () => {
     const now = performance.now();
     for (const lane of lanes) {
-      // Whoever did not answer in time may be stalled: the next items go elsewhere.
+      // A replica that did not answer in time may be stalled: the next items go elsewhere.
       if (lane.expire(now)) retire(lane);
       if (now - lane.openedAt > maxAgeMs) retire(lane);
       if (now - lane.openedAt > maxAgeMs + GRACE_MS) lane.cancel();

@@ -1,28 +1,33 @@
 import { AppError, type Logger, type Reason, type TraceParent, type VerifiedToken } from "@countersign/core";
 
-/** Who calls, and what belongs to the call. Only `caller` (certificate) and `token` (verified) say who somebody is. */
+/**
+ * The caller and the metadata of a call. Only `caller` (certificate) and `token` (verified) are proof of an
+ * identity.
+ */
 export interface CallContext {
   /** The name in the caller's certificate, for example "gateway". */
   caller: string;
   requestId: string;
   trace: TraceParent;
-  /** The user's token, where the RPC's row in peers.json asks for one. */
+  /** The user's token, where the RPC's row in peers.json requires one. */
   token?: VerifiedToken;
-  /** The same as it came, for the services behind. */
+  /** The unparsed token, to pass on to other services. */
   rawToken?: string;
-  /** Why the token that was sent does not count, on an RPC whose token is optional. */
+  /** Why the token was rejected, on an RPC whose token is optional. */
   tokenRefusal?: Reason;
-  /** The client's address; only from the gateway. */
+  /** The client's address; set for calls of the gateway only. */
   clientIp?: string;
   /** Aborts when the caller goes away or the deadline passes. */
   signal: AbortSignal;
-  /** Aborts when the process begins to stop: a stream that could go on for ever should end by itself. */
+  /** Aborts when the process begins to stop: an endless stream should then end itself. */
   draining?: AbortSignal;
   deadline?: Date;
   logger: Logger;
 }
 
-/** The call's verified token. Errors: Unauthenticated where the RPC's row in peers.json asks for none. */
+/**
+ * Returns the call's verified token. Errors: Unauthenticated where the RPC's row in peers.json requires none.
+ */
 export function requireToken(call: Pick<CallContext, "token">): VerifiedToken {
   if (call.token === undefined) throw new AppError("Unauthenticated");
   return call.token;

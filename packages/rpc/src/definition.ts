@@ -2,7 +2,7 @@ import type { MethodDefinition } from "@grpc/grpc-js";
 
 // biome-ignore lint/suspicious/noExplicitAny: the messages of a definition are inferred from its serializers
 export type AnyMethod = MethodDefinition<any, any>;
-/** What ts-proto calls `<Name>Service`. */
+/** A service definition, which ts-proto calls `<Name>Service`. */
 export type ServiceDefinition = Readonly<Record<string, AnyMethod>>;
 
 export type RequestOf<M> = M extends { requestDeserialize: (value: Buffer) => infer R } ? R : never;
@@ -11,7 +11,7 @@ export type ResponseOf<M> = M extends { responseDeserialize: (value: Buffer) => 
 export type IsTrue<M, K extends "requestStream" | "responseStream"> =
   M extends Readonly<Record<K, true>> ? true : false;
 
-/** "auth.v1.SignUp/SignUp" of a method, as peers.json, metrics and logs name it. */
+/** Returns the name of a method as in peers.json, metrics and logs: "auth.v1.SignUp/SignUp". */
 export function rpcName(method: { path: string }): string {
   return method.path.replace(/^\//, "");
 }

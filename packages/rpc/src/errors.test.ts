@@ -12,12 +12,12 @@ it.each([
   [status.INTERNAL, "Received RST_STREAM with code 2 (Internal server error)", "Unavailable"],
   [status.INTERNAL, "", "Internal"],
   [status.DEADLINE_EXCEEDED, "", "DeadlineExceeded"],
-  [status.UNKNOWN, "whatever", "Internal"],
+  [status.UNKNOWN, "any text", "Internal"],
 ])("a call that failed with %i %s is %s to its caller", (code, details, reason) => {
   expect(decodeError(failed(code, details)).reason).toBe(reason);
 });
 
-it("a service's own Internal stays one, whatever it says", () => {
+it("a service's own Internal stays Internal, with any text", () => {
   const { code, metadata } = encodeError(new AppError("Internal"));
   expect(decodeError(failed(code, "Received RST_STREAM", metadata)).reason).toBe("Internal");
 });

@@ -7,11 +7,11 @@ import { Metadata, type ServiceError, type StatusObject, status } from "@grpc/gr
 const DOMAIN = "countersign";
 const DETAILS = "grpc-status-details-bin";
 const TYPE = "type.googleapis.com/google.rpc.";
-// HTTP/2 clients limit all trailers to 8 KiB or so; base64 adds a third.
+// HTTP/2 clients limit all trailers to about 8 KiB; base64 adds a third.
 const MAX_FIELDS = 20;
 const MAX_DETAIL = 500;
 
-/** The google.rpc.Status of an error, encoded. Its cause and stack stay here. */
+/** Encodes an error as google.rpc.Status. Its cause and stack are left out. */
 export function encodeStatus(error: AppError): Buffer {
   const message = error.detail.slice(0, MAX_DETAIL);
   const details = [
@@ -45,7 +45,7 @@ export function encodeStatus(error: AppError): Buffer {
   );
 }
 
-/** Status and google.rpc.Status details of an error, as a call ends with them. */
+/** Returns status and google.rpc.Status details of an error, as a call ends with them. */
 export function encodeError(error: AppError): Pick<StatusObject, "code" | "details" | "metadata"> {
   const metadata = new Metadata();
   metadata.set(DETAILS, encodeStatus(error));
@@ -57,13 +57,13 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === "number" && "metadata" in error;
 }
 
-/** The gRPC code of a failed call. */
+/** Returns the gRPC code of a failed call. */
 export function grpcCodeOf(error: unknown): number {
   if (error instanceof AppError) return GRPC_CODES[REASONS[error.reason].grpc];
   return isServiceError(error) ? error.code : status.UNKNOWN;
 }
 
-/** The AppError of an encoded google.rpc.Status; undefined where it carries no reason of the table. */
+/** Returns the AppError of an encoded google.rpc.Status; undefined if its reason is not in the table. */
 function decodeDetails(bytes: Uint8Array, cause?: Error): AppError | undefined {
   let reason: Reason | undefined;
   let metadata: Record<string, string> = {};
@@ -86,22 +86,28 @@ function decodeDetails(bytes: Uint8Array, cause?: Error): AppError | undefined {
     }
   }
   if (reason === undefined) return undefined;
-  // An Internal's detail is fixed; whatever the other side wrote is not for our callers.
+  // An Internal's detail is fixed; the text of the other side must not reach our callers.
   const detail = reason === "Internal" ? undefined : message;
   return new AppError(reason, { detail, fields, metadata, retryAfterSeconds, cause });
 }
 
-/** The AppError of an answer that is a status. */
+/** Returns the AppError of an answer that is a status. */
 export function decodeStatus(bytes: Uint8Array): AppError {
   return decodeDetails(bytes) ?? new AppError("Internal");
 }
 
-/** Whether the stream of a call was reset below gRPC, which grpc-js tells as INTERNAL; a service's own INTERNAL carries a reason. */
+/**
+ * Returns whether the stream of a call was reset below gRPC, which grpc-js reports as INTERNAL; a service's
+ * own INTERNAL carries a reason.
+ */
 function isStreamReset({ code, details }: ServiceError): boolean {
   return code === status.INTERNAL && details.includes("RST_STREAM");
 }
 
-/** The AppError of a failed call. What carries no reason of the table becomes Unavailable, DeadlineExceeded or Internal. */
+/**
+ * Returns the AppError of a failed call. An error without a reason of the table becomes Unavailable,
+ * DeadlineExceeded or Internal.
+ */
 export function decodeError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (!isServiceError(error)) return new AppError("Internal", { cause: error });
@@ -110,7 +116,7 @@ export function decodeError(error: unknown): AppError {
     const decoded = Buffer.isBuffer(bytes) ? decodeDetails(bytes, error) : undefined;
     if (decoded !== undefined) return decoded;
   } catch {
-    // Details that cannot be read are as good as none.
+    // Details that cannot be decoded count as absent.
   }
   if (isStreamReset(error)) return new AppError("Unavailable", { cause: error });
   switch (error.code) {

@@ -3,7 +3,7 @@ import type { IsTrue, RequestOf, ResponseOf, ServiceDefinition } from "./definit
 
 type Stream<T> = AsyncIterable<T>;
 
-/** One RPC: a function of the request and the call. */
+/** Handles one RPC: a function of the request and the call. */
 export type Handler<M> =
   IsTrue<M, "requestStream"> extends true
     ? IsTrue<M, "responseStream"> extends true

@@ -1,10 +1,10 @@
 import type { Server } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 
-/** grpc.health.v1.Health of a server. */
+/** The grpc.health.v1.Health service of a server. */
 export interface Health {
   addTo(server: Pick<Server, "addService">): void;
-  /** Says of these services, and of the server as a whole, whether they answer. */
+  /** Sets whether these services, and the server as a whole, are serving. */
   set(services: readonly string[], serving: boolean): void;
 }
 

@@ -4,19 +4,19 @@ import { InFlight } from "./in-flight.ts";
 
 const entry = (name: string) => ({ id: 0, name });
 
-describe("what is in flight", () => {
-  it("is found by its number, once", () => {
+describe("entries in flight", () => {
+  it("are found by their number, once", () => {
     const flight = new InFlight<{ id: number; name: string }>();
     const id = flight.add(entry("a"));
     expect(flight.take(id)).toMatchObject({ id, name: "a" });
     expect(flight.take(id)).toBeUndefined();
   });
 
-  it("is never taken for another: an answer that comes late finds nobody, though its place has somebody new", () => {
+  it("are never confused: a late answer finds no entry, even where its place is used again", () => {
     const flight = new InFlight<{ id: number; name: string }>();
     const late = flight.add(entry("late"));
     flight.take(late);
-    // Every place is somebody's once.
+    // Every place is used at least once.
     const ids = Array.from({ length: 1_000 }, (_, i) => flight.add(entry(String(i))));
     expect(flight.take(late)).toBeUndefined();
     expect(new Set([...ids, late]).size).toBe(1_001);
@@ -27,13 +27,13 @@ describe("what is in flight", () => {
     flight.add(entry("one"));
     expect(flight.take(id)).toBeUndefined();
     expect(flight.all()).toHaveLength(1);
-    // Nor does it count as one less: whoever is added finds a place.
+    // It does not reduce the count either: every new entry finds a place.
     for (let i = 0; i < 300; i++) flight.take(id);
     for (let i = 0; i < 600; i++) flight.add(entry(String(i)));
     expect(flight.all()).toHaveLength(601);
   });
 
-  it("is what a Map would have, in its order, whatever is added and taken", () => {
+  it("match a Map, in its order, for any sequence of add and take", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constant("add" as const), fc.nat(2_000)), { maxLength: 3_000 }), (steps) => {
         const flight = new InFlight<{ id: number; name: string }>();

@@ -1,16 +1,18 @@
 const FIRST_PLACES = 256;
 
 /**
- * What waits for an answer, by a number that never comes twice. Like a Map, but one that is filled and emptied all the time leaves its old tables behind, each of which leads to the next: once
- * one of them is old, V8 keeps whatever was ever under way, until it marks the whole heap (docs/performance.md).
+ * Holds entries that wait for an answer, by a number that is never used twice. A Map that is filled and
+ * emptied all the time leaves its old tables behind, each of which refers to the next: once one of them is in
+ * the old generation, V8 keeps every entry that was ever in flight until it marks the whole heap
+ * (docs/performance.md).
  */
 export class InFlight<Entry extends { id: number }> {
-  /** An entry's place is its number modulo the length, a power of two. */
+  /** The place of an entry is its number modulo the length, a power of two. */
   #places: (Entry | undefined)[] = new Array<Entry | undefined>(FIRST_PLACES).fill(undefined);
   #size = 0;
   #lastId = 0;
 
-  /** Gives the entry its number. */
+  /** Adds an entry and sets its number. */
   add(entry: Entry): number {
     if (this.#size * 2 >= this.#places.length) this.#grow();
     do this.#lastId += 1;
@@ -21,7 +23,7 @@ export class InFlight<Entry extends { id: number }> {
     return entry.id;
   }
 
-  /** The entry of this number, which is not under way any more; undefined where it was not. */
+  /** Removes and returns the entry of this number; undefined if it is not in flight. */
   take(id: number): Entry | undefined {
     const place = this.#placeOf(id);
     const entry = this.#places[place];
@@ -31,7 +33,7 @@ export class InFlight<Entry extends { id: number }> {
     return entry;
   }
 
-  /** Those under way, in the order of their numbers. */
+  /** Returns the entries in flight, in the order of their numbers. */
   all(): Entry[] {
     return this.#places.filter((entry) => entry !== undefined).sort((a, b) => a.id - b.id);
   }

@@ -9,24 +9,24 @@ export const CLIENT_IP = "x-client-ip";
 const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 const BEARER = /^Bearer ([A-Za-z0-9_.-]{1,8192})$/;
 
-/** The reading side of gRPC metadata. */
+/** The reading part of gRPC metadata. */
 export interface Values {
   get(key: string): (string | Buffer)[];
 }
 
-/** The one value of a key; several values count as none. */
+/** Returns the only value of a key; several values count as none. */
 export function singleValue(metadata: Values, key: string): string | undefined {
   const values = metadata.get(key);
   const [value] = values;
   return values.length === 1 && typeof value === "string" ? value : undefined;
 }
 
-/** The caller's request id where it is one, else a new one (UUIDv4). */
+/** Returns the caller's request id if it is valid, else a new one (UUIDv4). */
 export function requestIdFrom(value: string | undefined): string {
   return value !== undefined && SANE_REQUEST_ID.test(value) ? value : randomUUID();
 }
 
-/** The token of an authorization value: undefined without one, null where it is malformed. */
+/** Returns the token of an authorization value: undefined without one, null where it is malformed. */
 export function bearerFrom(metadata: Values): string | null | undefined {
   if (metadata.get(AUTHORIZATION).length === 0) return undefined;
   return BEARER.exec(singleValue(metadata, AUTHORIZATION) ?? "")?.[1] ?? null;

@@ -69,7 +69,7 @@ describe("who may call", () => {
     expect(callers).toEqual([]);
   });
 
-  test("nobody gets in without a certificate, or without TLS", async () => {
+  test("a connection without a certificate, or without TLS, is rejected", async () => {
     const attempt = (channel: ReturnType<typeof credentials.createSsl>) =>
       new Promise<ServiceError | null>((resolve) => {
         const client = new Client(address, channel, { "grpc.ssl_target_name_override": "auth.countersign.internal" });
@@ -91,7 +91,7 @@ describe("who may call", () => {
     expect(callers).toEqual([]);
   });
 
-  test("the common name says nothing, and neither does a claim in the metadata", async () => {
+  test("the common name and a claim in the metadata are ignored", async () => {
     const tls = await ours.issue("device", { commonName: "gateway.countersign.internal" });
     await expect(freeze(tls)).rejects.toMatchObject({ reason: "CallerNotAllowed" });
     const nameless = await ours.issue("gateway", { dns: [] });
@@ -113,13 +113,13 @@ describe("who may call", () => {
     expect(callers).toEqual(["partner"]);
   });
 
-  test("a client believes only the service it asked for", async () => {
+  test("a client accepts only the service that it asked for", async () => {
     await expect(freeze(await ours.issue("gateway"), "signer")).rejects.toMatchObject({ reason: "Unavailable" });
     const other = await theirs.issue("gateway");
     await expect(freeze(other)).rejects.toMatchObject({ reason: "Unavailable" });
   });
 
-  test("the address of a client is believed from the gateway only", async () => {
+  test("the address of a client is accepted from the gateway only", async () => {
     const seen: (string | undefined)[] = [];
     const more = testServer(await ours.issue("auth"), {
       ...rpcs,
@@ -178,11 +178,11 @@ describe("the table", () => {
       return (client.check ?? client.Check)?.({ service: "auth.v1.Access" }).finally(() => client.close());
     };
     expect(await check("device")).toMatchObject({ status: "SERVING" });
-    await expect(check("stranger")).rejects.toMatchObject({ reason: "CallerNotAllowed" });
+    await expect(check("unknown")).rejects.toMatchObject({ reason: "CallerNotAllowed" });
   });
 
-  test("a stranger's refusal is an AppError and is counted", async () => {
-    await expect(freeze(await ours.issue("stranger"))).rejects.toBeInstanceOf(AppError);
+  test("the refusal of an unknown caller is an AppError and is counted", async () => {
+    await expect(freeze(await ours.issue("unknown"))).rejects.toBeInstanceOf(AppError);
     const text = await running.metrics.registry.metrics();
     expect(text).toContain(
       'countersign_rpc_server_seconds_count{service="test",method="auth.v1.Access/FreezeAccount",code="PERMISSION_DENIED"} 1',

@@ -4,7 +4,7 @@ import { parsePeers } from "./peers.ts";
 
 const row = { callers: ["gateway"], token: "user" as const };
 
-test("the deployed table is valid, and knows health for everybody", () => {
+test("the deployed table is valid and allows health to everybody", () => {
   const peers = parsePeers(JSON.parse(readFileSync(new URL("../../../deploy/peers.json", import.meta.url), "utf8")));
   expect(peers.rule("auth.v1.SignUp/SignUp")?.callers).toEqual(new Set(["gateway"]));
   expect(peers.rule("grpc.health.v1.Health/Check")?.callers.has("signer")).toBe(true);
@@ -57,7 +57,7 @@ test("knows the apps of backends, and none of our services", () => {
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: empty, rpcs })).toThrow();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shp: { apps: ["a"] } }, rpcs })).toThrow();
   expect(() => parsePeers({ peers: ["gateway", "shop"], backends: { shop: { apps: [] } }, rpcs })).toThrow();
-  // Forgotten there, it would sign for users of every app.
+  // Missing there, it would sign for users of every app.
   expect(() => parsePeers({ peers: ["gateway", "shop"], rpcs })).toThrow("shop is not one of the backends");
 });
 

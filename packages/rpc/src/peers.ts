@@ -5,8 +5,8 @@ import { type BudgetRule, budgetRules } from "./budget-rules.ts";
 const peerName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a name such as demo-backend");
 
 /**
- * `service`: no user token. `optional`: a full session's where one is sent; one that is refused counts as
- * none. `user`: a full session's. `ephemeral`: a full session's or an ephemeral one.
+ * `service`: no user token. `optional`: a token of a full session if one is sent; a rejected one counts as
+ * absent. `user`: a token of a full session. `ephemeral`: a token of a full session or an ephemeral one.
  */
 const tokenMode = z.enum(["service", "optional", "user", "ephemeral"]);
 const scope = z.enum(["full", "sign", "recover"]);
@@ -15,31 +15,37 @@ const rule = z
   .strictObject({
     callers: z.array(z.union([peerName, z.literal("*")])).min(1),
     token: tokenMode,
-    /** Scopes beyond those of the mode. */
+    /** Additional scopes beside those of the mode. */
     scopes: z.array(scope).optional(),
   })
   .refine(({ token, scopes }) => token !== "service" || scopes === undefined, "scopes need a user token");
 
 const backend = z.strictObject({
   apps: z.array(z.string().min(1)).min(1),
-  /** The only accounts that it may ask for. Default: all users of its apps. */
+  /** The only accounts that it may sign for. Default: all users of its apps. */
   accounts: z.array(z.uuid()).min(1).optional(),
-  /** Signatures that it may ask for, over all of its users and per replica of the signer. Default: as many as its users may. */
+  /**
+   * Signatures that it may request, over all of its users and per replica of the signer. Default: as many as
+   * its users may.
+   */
   signaturesPerMinute: z.int().positive().optional(),
-  /** What its users may use through it, over all replicas; default: the policy's `budgets.backend`. */
+  /**
+   * The budget of its users' transactions through it, over all replicas; default: the policy's
+   * `budgets.backend`.
+   */
   budgets: budgetRules.optional(),
 });
 
-/** Our own services that pass on what users of every app have signed. */
+/** Our own services that pass on messages that users of every app have signed. */
 const SIGNS_FOR_ALL: readonly string[] = ["gateway", "account"];
 
 const fileShape = z
   .strictObject({
-    /** Everybody who has a certificate; without it, all callers of the table. */
+    /** Every peer that has a certificate; without it, all callers of the table. */
     peers: z.array(peerName).optional(),
-    /** DNS names outside of countersign.internal, and the peer that each stands for. */
+    /** DNS names outside of countersign.internal, and the peer that each belongs to. */
     names: z.record(z.string().min(1), peerName).optional(),
-    /** Backends besides our own services: they ask for users of their own apps only. */
+    /** Backends beside our own services: they sign for users of their own apps only. */
     backends: z.record(peerName, backend).optional(),
     rpcs: z.record(
       z.string().regex(/^[a-z0-9_.]+\.v\d+[a-z0-9]*\.[A-Z]\w*\/([A-Z]\w*|\*)$/, "must be package.v1.Service/Method"),
@@ -56,7 +62,7 @@ const fileShape = z
         });
     }
     for (const [rpc, { callers }] of Object.entries(rpcs)) {
-      // Wildcards are for what gives nothing away.
+      // Wildcards are only for RPCs that reveal nothing.
       const open = /^grpc\.(health|reflection)\./.test(rpc);
       if (!open && (callers.includes("*") || rpc.endsWith("/*"))) {
         context.addIssue({
@@ -66,7 +72,7 @@ const fileShape = z
         });
       }
       for (const caller of callers) {
-        // Whoever is not in the list of backends signs for users of every app.
+        // A caller that is not in the list of backends signs for users of every app.
         if (
           rpc.startsWith("signer.v1.Signing/") &&
           !SIGNS_FOR_ALL.includes(caller) &&
@@ -97,12 +103,14 @@ export interface Backend {
   readonly budgets?: readonly BudgetRule[] | undefined;
 }
 
-/** Who may call what: the content of deploy/peers.json. Whatever is not listed is refused. */
+/**
+ * Which caller may use which RPC: the content of deploy/peers.json. An RPC that is not listed is rejected.
+ */
 export interface Peers {
-  /** The row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
+  /** Returns the row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
   rule(rpc: string): PeerRule | undefined;
   names: ReadonlyMap<string, string>;
-  /** What a backend besides our own services may; undefined for the services. */
+  /** Returns the rights of a backend; undefined for our own services. */
   backend(caller: string): Backend | undefined;
 }
 

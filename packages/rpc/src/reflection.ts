@@ -13,7 +13,10 @@ interface Implemented {
 
 const FILE_TAG = 0x0a;
 
-/** The files of a google.protobuf.FileDescriptorSet: `repeated FileDescriptorProto file = 1`, each behind its tag and length. */
+/**
+ * Splits a google.protobuf.FileDescriptorSet into its files: `repeated FileDescriptorProto file = 1`, each
+ * after its tag and length.
+ */
 function filesOf(set: Buffer): Buffer[] {
   const files: Buffer[] = [];
   for (let at = 0; at < set.length; ) {
@@ -30,7 +33,7 @@ function filesOf(set: Buffer): Buffer[] {
   return files;
 }
 
-/** What @grpc/reflection offers for these services, by the path of its method. */
+/** Returns what @grpc/reflection offers for these services, by the path of its method. */
 function load(services: readonly string[], descriptors: string): Map<string, Implemented> {
   const { ReflectionService } = require("@grpc/reflection") as typeof import("@grpc/reflection");
   const found = new Map<string, Implemented>();
@@ -42,7 +45,8 @@ function load(services: readonly string[], descriptors: string): Map<string, Imp
       }
     },
   };
-  // As buf wrote them: files that proto-loader has read lose their names and refer to types in a way that grpcurl cannot resolve.
+  // As buf wrote them: files that proto-loader has read lose their names, and their type references cannot be
+  // resolved by grpcurl.
   const files = { all: { fileDescriptorProtos: filesOf(readFileSync(descriptors)) } };
   type Definitions = ConstructorParameters<typeof ReflectionService>[0];
   new ReflectionService(files as unknown as Definitions, { services: [...new Set(services)] }).addToServer(collect);
@@ -50,8 +54,8 @@ function load(services: readonly string[], descriptors: string): Map<string, Imp
 }
 
 /**
- * Adds grpc.reflection.v1 and v1alpha for these services, from the descriptors that `buf build` wrote beside the generated code. They are read when somebody asks: they
- * take 60 MiB, and hardly anybody ever does.
+ * Adds grpc.reflection.v1 and v1alpha for these services, from the descriptors that `buf build` wrote beside
+ * the generated code. They are loaded on first use: they take 60 MiB and are rarely requested.
  */
 export function addReflection(server: Pick<Server, "addService">, services: readonly string[]): void {
   const descriptors = fileURLToPath(import.meta.resolve("@countersign/proto/descriptors.binpb"));

@@ -12,7 +12,7 @@ const rpcs = {
   "account.v1.Accounts/LinkParent": service,
 };
 
-test("calls are shared by all addresses, and go on at the others when one is gone", async () => {
+test("calls are spread over all addresses, and continue at the others when one is gone", async () => {
   const authority = await createAuthority();
   const tls = await authority.issue("account");
   const counts = [0, 0];

@@ -1,6 +1,8 @@
 import { Histogram, type Registry } from "prom-client";
 
-/** Seconds of RPCs by method and gRPC code: answered ones, and calls to other services. */
+/**
+ * Seconds of RPCs by method and gRPC code: RPCs that this process answered, and its calls to other services.
+ */
 export interface RpcMetrics {
   rpcServer: Histogram<"method" | "code">;
   rpcClient: Histogram<"method" | "code">;

@@ -7,13 +7,13 @@ export interface RpcServerOptions {
   name: string;
   tls: TlsMaterial;
   peers: Peers;
-  /** Needed as soon as one RPC asks for a user token. */
+  /** Required as soon as one RPC needs a user token. */
   tokenVerifier?: TokenVerifier | undefined;
   logger: Logger;
   metrics: RpcMetrics;
-  /** Milliseconds that an RPC without streams may take; a caller's shorter deadline wins. Default 3000. */
+  /** Milliseconds that a unary RPC may take; a caller's shorter deadline wins. Default 3000. */
   deadlineMs?: number;
-  /** The same for single RPCs, by name ("auth.v1.SignUp/SignUp"). */
+  /** Other deadlines of single RPCs, by name ("auth.v1.SignUp/SignUp"). */
   deadlines?: Readonly<Record<string, number>>;
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;

@@ -23,18 +23,21 @@ import { pump } from "./streams.ts";
 
 export interface RpcServer {
   add<D extends ServiceDefinition>(definition: D, handlers: Handlers<D>): RpcServer;
-  /** Starts to listen on "host:port". Gives the port. */
+  /** Starts to listen on "host:port". Returns the port. */
   listen(address: string): Promise<{ port: number }>;
   health: Health;
-  /** Takes no further calls, lets those that run finish, and ends them after `drainMs`. */
+  /** Takes no further calls, lets running ones finish, and ends them after `drainMs`. */
   stop(drainMs?: number): Promise<void>;
 }
 
-/** Unary calls of one peer on one stream; a caller table without it leaves it out. */
+/** Unary calls of one peer on one stream; it is offered only if the caller table lists it. */
 export const CALLS = "rpc.v1.Calls/Stream";
 const DEFAULT_MESSAGE_BYTES = 1024 * 1024;
 
-/** A gRPC server over mutual TLS where each RPC asks the caller table who may call it and which token it needs. */
+/**
+ * Creates a gRPC server over mutual TLS; the caller table decides who may call each RPC and which token it
+ * needs.
+ */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { logger, peers, tls } = options;
   const server = new Server({
@@ -99,7 +102,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   return result;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: one handler for all four kinds of RPC; `Handlers` checks the types outside
+// biome-ignore lint/suspicious/noExplicitAny: one handler for all four kinds of RPC; `Handlers` is typed
 type AnyHandler = (request: any, call: CallContext) => any;
 type AnyCall = ServerUnaryCall<unknown, unknown> &
   ServerReadableStream<unknown, unknown> &
@@ -157,7 +160,7 @@ async function answerStream(
   }
 }
 
-/** What the caller gets instead of an answer. */
+/** Returns the error that the caller gets. */
 function failed(state: ServerCallState, error: unknown) {
   const appError = state.fail(error);
   state.end(REASONS[appError.reason].grpc, appError);
@@ -166,7 +169,7 @@ function failed(state: ServerCallState, error: unknown) {
   });
 }
 
-/** A view of the server for services of other packages: the caller table holds for them as well. */
+/** Returns a view of the server for services of other packages: the caller table applies to them as well. */
 function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addService"> {
   return {
     addService(definition, implementation) {

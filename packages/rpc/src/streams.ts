@@ -1,8 +1,9 @@
 import type { Writable } from "node:stream";
 
 /**
- * Writes everything that `source` yields, at the reader's pace. Errors: what `source` throws, or the signal's reason.
- * One listener for the whole stream: racing each item against a promise would keep every race in memory.
+ * Writes everything that `source` yields, at the reader's pace. Errors: what `source` throws, or the signal's
+ * reason. One listener for the whole stream: racing each item against a promise would keep every race in
+ * memory.
  */
 export async function pump<T>(source: AsyncIterable<T>, sink: Writable, signal: AbortSignal): Promise<void> {
   const iterator = source[Symbol.asyncIterator]();
@@ -24,7 +25,7 @@ export async function pump<T>(source: AsyncIterable<T>, sink: Writable, signal: 
       if (!sink.write(next.value)) await interruptible<void>((resolve) => void sink.once("drain", resolve));
     }
   } catch (error) {
-    // Not awaited: a generator that waits for something of its own would hold the answer up.
+    // Not awaited: a generator that waits for its own work would delay the answer.
     void Promise.resolve(iterator.return?.()).catch(() => undefined);
     throw signal.aborted ? signal.reason : error;
   } finally {

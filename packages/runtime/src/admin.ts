@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 
-// An import of node:http reads all that it exports, and so loads the whole of fetch: 40 ms of each process's start.
+// Importing node:http evaluates all of its exports, and so loads all of fetch: 40 ms of each process's start.
 const { createServer } = process.getBuiltinModule("node:http");
 
 /** Whether a part works: false, or an error, means that it does not. */
@@ -45,13 +45,16 @@ async function readiness(options: AdminServerOptions): Promise<{ ready: boolean;
   return { ready: serving && results.every(([, good]) => good), checks: { serving, ...Object.fromEntries(results) } };
 }
 
-/** "host:port" as its parts. */
+/** Splits "host:port". */
 export function splitAddress(address: string): { host: string; port: number } {
   const at = address.lastIndexOf(":");
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) };
 }
 
-/** Plain HTTP for Kubernetes and Prometheus: /livez, /readyz, /metrics. Nothing of it is for clients. */
+/**
+ * Serves /livez, /readyz and /metrics over plain HTTP, for Kubernetes and Prometheus. Nothing of it is for
+ * clients.
+ */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const server = createServer(async (request, response) => {
     const send = (status: number, type: string, body: string) =>

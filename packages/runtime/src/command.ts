@@ -1,6 +1,6 @@
 import type { Env } from "./config.ts";
 
-/** What a command is given: its own arguments, the environment, and where to write. */
+/** The input of a command: its own arguments, the environment, and its output. */
 export interface CommandContext {
   readonly args: readonly string[];
   readonly env: Env;
@@ -12,16 +12,18 @@ export interface CommandContext {
 export interface Command {
   /** "noun verb", then its arguments, for the list of commands. */
   readonly usage: string;
-  /** Gives the exit code. Errors: Error whose message is shown. */
+  /** Runs the command and returns the exit code. Errors: Error whose message is shown. */
   run(context: CommandContext): Promise<number>;
 }
 
-/** The arguments do not fit; the message is the usage. */
+/** An error in the arguments; the message is the usage. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Runs the command that the process's arguments name, and sets its exit code: 2 where there is none, or it failed. */
+/**
+ * Runs the command that the process's arguments name and sets its exit code: 2 if there is none or it failed.
+ */
 export async function runCommand(program: string, commands: readonly Command[]): Promise<void> {
   const [noun, verb, ...args] = process.argv.slice(2);
   const command = commands.find(({ usage }) => usage === `${noun} ${verb}` || usage.startsWith(`${noun} ${verb} `));

@@ -15,7 +15,7 @@ function file(name: string, content: string): string {
   return path;
 }
 
-test("reads what the schema names; empty is absent", () => {
+test("reads the schema's variables; an empty one is absent", () => {
   const env = { KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: "", KEY_ADMIN_LISTEN: "x", PATH: "/bin" };
   expect(loadEnv(schema, env, { prefix: "KEY_" })).toEqual({ KEY_LISTEN: "127.0.0.1:0", KEY_LIMIT: 5 });
 });

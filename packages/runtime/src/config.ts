@@ -3,7 +3,7 @@ import { z } from "zod";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Settings that are wrong or missing; names them all at once and never shows a value. */
+/** An error that lists all settings that are wrong or missing, and never shows a value. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(`wrong settings:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
@@ -58,7 +58,9 @@ export const listenAddress = z.string().regex(/^(\[[0-9a-f:]+\]|[A-Za-z0-9._-]+)
 
 const ipAddress = String.raw`\d{1,3}(\.\d{1,3}){3}:\d{1,5}`;
 
-/** Where a service is dialled: host:port, or several IP:port with commas, over which the calls are spread. */
+/**
+ * The address of a service to call: host:port, or several IP:port with commas, over which calls are spread.
+ */
 export const dialAddress = z.union([
   listenAddress,
   z.string().regex(new RegExp(`^${ipAddress}(,${ipAddress})+$`), "must be host:port, or several IP:port with commas"),
@@ -70,11 +72,14 @@ export const sharedEnv = z.object({
   CS_TLS_CERT: z.string(),
   CS_TLS_KEY: z.string(),
   CS_PEERS_FILE: z.string().default("deploy/peers.json"),
-  /** Calls to other services go together on streams (rpc.v1.Calls). "false": each goes alone, which is slower, and easier to watch on the wire. */
+  /**
+   * Sends calls to other services together on streams (rpc.v1.Calls). "false" sends each alone, which is
+   * slower and easier to observe on the wire.
+   */
   CS_COALESCE_CALLS: z.enum(["true", "false"]).default("true"),
 });
 
-/** The content of a secret's file without the line end. Errors: ConfigError where it is missing or empty. */
+/** Reads a secret from a file, without the line end. Errors: ConfigError if it is missing or empty. */
 export function readSecretFile(path: string): string {
   let content: string;
   try {
@@ -93,7 +98,7 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T {
   try {
     json = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new ConfigError([`${path}: ${(error as NodeJS.ErrnoException).code ?? "is no JSON"}`]);
+    throw new ConfigError([`${path}: ${(error as NodeJS.ErrnoException).code ?? "is not JSON"}`]);
   }
   const result = schema.safeParse(json);
   if (result.success) return result.data;

@@ -17,7 +17,7 @@ const faultPoint = defineFaultPoints("try", {
 const path = join(mkdtempSync(join(tmpdir(), "countersign-fault-points-")), "controller.sock");
 let server: Server | undefined;
 
-/** A controller that gives its reports to `judge`, which answers or does not. */
+/** Starts a controller that passes its reports to `judge`, which answers or does not. */
 async function controller(judge: (report: FaultPointReport, socket: Socket) => void): Promise<void> {
   server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -33,11 +33,11 @@ afterEach(() => {
   server?.close();
 });
 
-test("without a controller nothing is waited for", () => {
+test("without a controller a point does not wait", () => {
   expect(faultPoint("begun")).toBeUndefined();
 });
 
-test("the controller is told which point and process, and lets it go on", async () => {
+test("the controller receives point and process, and lets the process continue", async () => {
   const seen: FaultPointReport[] = [];
   await controller((report, socket) => {
     seen.push(report);
@@ -51,7 +51,7 @@ test("the controller is told which point and process, and lets it go on", async 
   ]);
 });
 
-test("a controller that goes away holds nobody up", async () => {
+test("a controller that goes away does not block the process", async () => {
   await controller((_, socket) => socket.destroy());
   enableFaultPoints(path);
   await faultPoint("begun");

@@ -41,7 +41,7 @@ test("bindings of children follow the same list", () => {
   expect(lines()[0]).toMatchObject({ requestId: "r", dropped: ["password"] });
 });
 
-test("errors keep type, message, stack and causes, and lose what is secret and what else they carry", () => {
+test("errors keep type, message, stack and causes, and lose secrets and all other members", () => {
   const { logger, lines, text } = memoryLogger();
   const cause = new Error(`cannot reach postgres://app:hunter2@db/x for ada@example.org with Bearer ${jwt}`);
   logger.error(
@@ -52,7 +52,7 @@ test("errors keep type, message, stack and causes, and lose what is secret and w
   expect(text()).not.toMatch(/hunter2|ada@|eyJ|inner-secret/);
 });
 
-test("errors and texts as the first argument are no way around it", () => {
+test("errors and texts as the first argument are filtered too", () => {
   const { logger, lines, text } = memoryLogger();
   logger.error(Object.assign(new Error(`mail for ada@example.org`), { token: "inner-secret" }));
   logger.info(`token ${jwt}`);

@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
 
 export type Logger = PinoLogger;
 
-/** What may stand in a log line. Everything else is left out, and its name listed under `dropped`. */
+/** The fields that a log line may have. All others are left out, and their names listed under `dropped`. */
 const LOG_FIELDS = [
   "name",
   "component",
@@ -68,10 +68,10 @@ const EMAIL = /[^\s@"'<>()=,;:]{1,64}@[^\s@"'<>()=,;:]{1,253}\.[A-Za-z]{2,}/g;
 const PEM = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const URL_PASSWORD = /(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g;
 
-/** What each of the patterns above needs to be there; most texts have none of it, and a line has many. */
+/** A text that one of the patterns above can match contains one of these; most texts contain none. */
 const SUSPICIOUS = /@|eyJ|PRIVATE KEY|bearer|basic/i;
 
-/** Takes credentials and e-mail addresses out of a text, for messages of errors that other code made. */
+/** Removes credentials and e-mail addresses from a text; for error messages of other people's code. */
 export function scrub(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return text
@@ -133,7 +133,10 @@ export interface LoggerOptions {
   destination?: DestinationStream;
 }
 
-/** JSON lines built from an allow-list of fields; texts lose tokens, private keys, passwords and e-mail addresses. */
+/**
+ * Creates a logger of JSON lines with an allow-list of fields; texts lose tokens, private keys, passwords and
+ * e-mail addresses.
+ */
 export function createLogger(options: LoggerOptions): Logger {
   const fields = new Set<string>([...LOG_FIELDS, ...(options.fields ?? [])]);
   const settings = {
@@ -148,7 +151,7 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     hooks: {
       logMethod(this: Logger, args: Parameters<Logger["info"]>, method: (...all: unknown[]) => void) {
-        // Also `logger.error(error)`: pino would otherwise take its raw message for the line's text.
+        // `logger.error(error)` too: pino would otherwise use its unfiltered message as the line's text.
         const [first, ...rest] = args as unknown[];
         const given =
           first instanceof Error ? [{ err: first }, rest[0] ?? "failed", ...rest.slice(1)] : [first, ...rest];
@@ -160,7 +163,8 @@ export function createLogger(options: LoggerOptions): Logger {
     },
   };
   const logger: Logger = pino(settings, options.destination ?? pino.destination({ dest: 1, sync: false }));
-  // pino forgets the formatter of bindings in children; what is set here, children of children inherit.
+  // pino does not inherit the formatter of bindings in children; children of children inherit what is set
+  // here.
   const child = logger.child;
   logger.child = function childOf(this: Logger, bindings: Record<string, unknown>, childOptions?: object) {
     return child.call(this, allowed(fields, bindings), childOptions);

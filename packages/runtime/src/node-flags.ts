@@ -3,8 +3,8 @@
 /** Small generations of the heap: less throughput for much less memory. Set by NODE_OPTIONS. */
 export const HEAP_OPTIONS = ["--max-semi-space-size=8", "--max-old-space-size=256"];
 /**
- * Allocates every object in the young generation. Without it V8 learns from the start of a process to allocate
- * requests' objects in the old one, which is collected much later. NODE_OPTIONS does not accept it.
+ * Allocates every object in the young generation. Without it V8 learns during the start of a process to
+ * allocate requests' objects in the old one, which is collected much later. NODE_OPTIONS does not accept it.
  */
 export const NO_PRETENURING = "--no-allocation-site-pretenuring";
 /** Marks the heap on one background thread, so that requests keep a core. */

@@ -13,8 +13,9 @@ export interface PeriodicJobOptions {
 }
 
 /**
- * Runs a job at once and then periodically, never twice at the same time. A failed run is logged and repeated; of
- * consecutive failures only the first is logged. Every replica runs its jobs: the database decides who does the work.
+ * Runs a job at once and then periodically, never twice at the same time. A failed run is logged and
+ * repeated; of consecutive failures only the first is logged. Every replica runs its jobs: the database
+ * decides who does the work.
  */
 export function startPeriodicJob({ job, intervalMs, retryMs = intervalMs, logger, run }: PeriodicJobOptions) {
   const stop = new AbortController();

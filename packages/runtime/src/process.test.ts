@@ -7,7 +7,7 @@ import { memoryLogger } from "./testing/memory-logger.ts";
 
 const env = { TRY_ADMIN_LISTEN: "127.0.0.1:0", CS_DRAIN_MS: "100" };
 
-test("says live, ready and metrics, and unready when a check fails", async () => {
+test("serves live, ready and metrics, and is unready when a check fails", async () => {
   let works = true;
   const service = await startService({
     name: "try",
@@ -50,7 +50,7 @@ test("closes the newest first, all of them, and once", async () => {
   expect(closed).toEqual(["rpc", "database"]);
 });
 
-test("a start that fails closes what it had opened", async () => {
+test("a failed start closes everything that it had opened", async () => {
   const closed: string[] = [];
   const starting = startService({
     name: "try",
@@ -97,7 +97,7 @@ test("SIGTERM ends the process cleanly, an uncaught error ends it with 1", async
   });
 }, 20_000);
 
-test("a start that fails says why, though something that was begun does not end", async () => {
+test("a failed start logs the reason, even if something that was begun does not end", async () => {
   const starting = startService({
     name: "try",
     env: { CS_DRAIN_MS: "50" },

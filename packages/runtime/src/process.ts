@@ -6,7 +6,7 @@ import { ConfigError, type Env } from "./config.ts";
 import { createLogger } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
-/** What a process offers to the function that builds it. */
+/** The functions of a process for the code that builds the service. */
 export interface ServiceProcess {
   name: string;
   env: Env;
@@ -15,11 +15,11 @@ export interface ServiceProcess {
   clock: Clock;
   /** Aborts when the process begins to stop. */
   signal: AbortSignal;
-  /** Milliseconds that running calls get when the process stops. */
+  /** Milliseconds that running calls have to finish when the process stops. */
   drainMs: number;
-  /** Something to close at the end; the newest is closed first. */
+  /** Registers a function to call at the end; the newest is called first. */
   onClose(name: string, close: () => unknown): void;
-  /** A condition of /readyz. */
+  /** Adds a condition of /readyz. */
   readyCheck(name: string, check: ReadyCheck): void;
 }
 
@@ -34,7 +34,10 @@ export interface RunServiceOptions {
 
 export interface RunningService {
   adminPort: number | undefined;
-  /** Unready, close everything newest first, and give up after the force time. Gives whether everything closed in time. */
+  /**
+   * Becomes unready and closes everything, newest first, until the force time. Returns whether all of it
+   * closed in time.
+   */
   stop(): Promise<boolean>;
 }
 
@@ -44,11 +47,14 @@ const FAILED_START_MS = 3_000;
 function milliseconds(env: Env, name: string, otherwise: number): number {
   const value = env[name];
   if (value === undefined || value === "") return otherwise;
-  if (!/^\d{1,6}$/.test(value)) throw new ConfigError([`${name}: must be milliseconds`]);
+  if (!/^\d{1,6}$/.test(value)) throw new ConfigError([`${name}: must be milliseconds, at most six digits`]);
   return Number(value);
 }
 
-/** Connects the fault tests' controller that CS_FAULT_POINTS names, if any. Errors: ConfigError in production. */
+/**
+ * Connects to the fault tests' controller that CS_FAULT_POINTS names, if any. Errors: ConfigError in
+ * production.
+ */
 function connectFaultPoints(env: Env): void {
   const path = env.CS_FAULT_POINTS;
   if (path === undefined || path === "") return;
@@ -56,7 +62,7 @@ function connectFaultPoints(env: Env): void {
   enableFaultPoints(path);
 }
 
-/** Starts a service without touching the process itself: for tests, and for `runService`. */
+/** Starts a service without touching the process itself: for tests and for `runService`. */
 export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
   const env = options.env ?? process.env;
   connectFaultPoints(env);
@@ -74,7 +80,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
       try {
         await closer.close();
       } catch (err) {
-        logger.error({ err, component: closer.name }, "closing failed");
+        logger.error({ err, component: closer.name }, "could not close component");
       }
     }
   };
@@ -99,7 +105,7 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
     });
   } catch (error) {
     stopping.abort();
-    // What was begun a moment ago may not want to end yet; why the start failed must be heard all the same.
+    // Parts that were just begun may not end yet; the reason of the failure must be logged all the same.
     await Promise.race([closeAll(), sleep(Math.min(drainMs, FAILED_START_MS))]);
     throw error;
   }
@@ -111,11 +117,11 @@ export async function startService(options: RunServiceOptions & { logger?: Logge
     serving = false;
     logger.info({ event: "stopping" }, "stopping");
     stopping.abort();
-    // Whoever asks /readyz gets a moment to see it.
+    // Gives the callers of /readyz a moment to see it.
     await sleep(Math.min(UNREADY_MS, drainMs));
     const forced = sleep(drainMs + 5_000, "late" as const, { ref: false });
     const result = await Promise.race([closeAll(), forced]);
-    if (result === "late") logger.error({ event: "forced" }, "did not close in time");
+    if (result === "late") logger.error({ event: "forced" }, "some components did not close in time");
     return result !== "late";
   };
   return {
@@ -141,7 +147,7 @@ export async function runService(options: RunServiceOptions): Promise<void> {
   process.on("unhandledRejection", die("unhandled rejection"));
   let service: RunningService | undefined;
   const stop = (signal: NodeJS.Signals) => {
-    // A second signal, or one during the start, does not wait.
+    // A second signal, or one during the start, ends the process at once.
     process.once(signal, () => process.exit(1));
     if (service === undefined) process.exit(0);
     service.stop().then((clean) => process.exit(clean ? 0 : 1), die("stopping failed"));
@@ -150,7 +156,7 @@ export async function runService(options: RunServiceOptions): Promise<void> {
   process.once("SIGINT", stop);
   try {
     service = await startService({ ...options, logger });
-    // Where NODE_COMPILE_CACHE is set: now, since a process that is killed writes nothing.
+    // Where NODE_COMPILE_CACHE is set: now, because a process that is killed writes nothing.
     flushCompileCache();
   } catch (err) {
     die("could not start")(err);

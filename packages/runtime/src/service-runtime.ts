@@ -51,7 +51,10 @@ type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> & {
   tokens?: Partial<TokenVerifierOptions>;
 };
 
-/** What services are made of. Everything is closed when the process stops, in the reverse order of construction. */
+/**
+ * The parts that services are built from. All are closed when the process stops, in the reverse order of
+ * construction.
+ */
 export interface ServiceRuntime<Callee extends string = string> extends ServiceProcess {
   tls: TlsMaterial;
   peers: Peers;

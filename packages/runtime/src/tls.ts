@@ -20,7 +20,7 @@ export function loadTls(paths: TlsPaths): TlsMaterial {
   return { ca: read(paths.ca), cert: read(paths.cert), key: read(paths.key) };
 }
 
-/** Reads the same from the files that CS_TLS_CA, CS_TLS_CERT and CS_TLS_KEY name. Errors: ConfigError. */
+/** Reads them from the files that CS_TLS_CA, CS_TLS_CERT and CS_TLS_KEY name. Errors: ConfigError. */
 export function loadTlsFromEnv(env: { CS_TLS_CA: string; CS_TLS_CERT: string; CS_TLS_KEY: string }): TlsMaterial {
   return loadTls({ ca: env.CS_TLS_CA, cert: env.CS_TLS_CERT, key: env.CS_TLS_KEY });
 }

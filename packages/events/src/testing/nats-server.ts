@@ -10,10 +10,13 @@ import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { loadTls } from "@countersign/runtime";
 import { type ConnectionOptions, connect, type NatsConnection } from "nats";
 
-/** A connection that comes back after a restart of the server. */
+/** Options of a connection that comes back after a restart of the server. */
 export const LASTING: ConnectionOptions = { maxReconnectAttempts: -1, reconnectTimeWait: 200 };
 
-/** A real nats-server of a test file's own, set up by the operator, with everybody's certificates. `startChild` may change its configuration before it starts. */
+/**
+ * Starts a real nats-server for one test file, set up by the operator, with certificates for every service.
+ * `startChild` may change its configuration before it starts.
+ */
 export async function beginNats(startChild?: StartChild) {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-nats-"));
   await ensureCertificates(stateDir);
@@ -33,7 +36,7 @@ export async function beginNats(startChild?: StartChild) {
     port,
     url,
     tlsOf,
-    /** With the certificate of a service, or the operator's. */
+    /** Connects with the certificate of a service or the operator. */
     async connectAs(name: string, options: ConnectionOptions = {}): Promise<NatsConnection> {
       const { ca, cert, key } = tlsOf(name);
       const tls = { ca: ca.toString(), cert: cert.toString(), key: key.toString() };

@@ -11,11 +11,11 @@ export interface LeafOptions {
   dns?: string[];
   /** The common name of the subject. */
   commonName?: string;
-  /** Ended an hour ago. */
+  /** Expired an hour ago. */
   expired?: boolean;
 }
 
-/** A certificate authority of a test. */
+/** A certificate authority for tests. */
 export interface Authority {
   certificate: Buffer;
   issue(name: string, options?: LeafOptions): Promise<TlsMaterial>;
@@ -29,7 +29,7 @@ async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
   return (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
 }
 
-/** Makes an authority that issues client and server certificates as the development stack does. */
+/** Creates an authority that issues client and server certificates as the development stack does. */
 export async function createAuthority(commonName = "Test CA"): Promise<Authority> {
   const keys = await makeKeys();
   const root = await x509.X509CertificateGenerator.createSelfSigned({

@@ -25,15 +25,15 @@ type Work = (call: CallContext) => Promise<void>;
 let ours: Authority;
 let gateway: TlsMaterial;
 
-/** A server of three services and clients of it, made anew for each test. */
+/** A server of three services and clients of it, created again for each test. */
 export const world = {} as {
   running: TestServer;
   accounts: RpcClient<AccountsService>;
   events: RpcClient<AccountEventsService>;
   signing: RpcClient<SigningService>;
-  /** What a handler does before it answers. */
+  /** The work of a handler before it answers. */
   work: Work;
-  /** Tokens that are good no more. */
+  /** Tokens that are no longer valid. */
   ended: Set<string>;
 };
 

@@ -6,7 +6,7 @@ import { createRpcMetrics, type RpcMetrics } from "../rpc-metrics.ts";
 import { createRpcServer, type RpcServer } from "../server.ts";
 import type { RpcServerOptions } from "../server-options.ts";
 
-/** A logger that keeps its lines in memory. */
+/** Returns a logger that keeps its lines in memory. */
 function memoryLogger() {
   let text = "";
   const destination = {
@@ -30,11 +30,11 @@ export interface TestServer {
   server: RpcServer;
   metrics: RpcMetrics & { registry: Registry };
   log: ReturnType<typeof memoryLogger>;
-  /** Address once `listen` has been called. */
+  /** The address, once `listen` has been called. */
   listen(): Promise<string>;
 }
 
-/** A server on a free port of the loopback address. */
+/** Creates a server on a free port of the loopback address. */
 export function testServer(
   tls: TlsMaterial,
   rpcs: PeersFile["rpcs"],

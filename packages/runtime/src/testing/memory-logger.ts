@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from "../log.ts";
 
-/** A logger that keeps its lines. */
+/** Creates a logger that keeps its lines. */
 export function memoryLogger(level = "debug"): {
   logger: Logger;
   lines: () => Record<string, unknown>[];
