@@ -9,7 +9,7 @@ import { ADDRESS, additionPayload, askedBy, messageOf } from "./testing/two-fact
 
 const deviceKey = generateDeviceKey();
 const asking = generateDeviceKey();
-const stranger = generateDeviceKey();
+const unregistered = generateDeviceKey();
 const auth = askedBy(asking);
 const ids = { accountId: auth.accountId, twoFactorId: auth.id };
 const code = await matchingCode({ ...ids, accountKey: asking, deviceKey: asking });
@@ -55,9 +55,9 @@ describe("approving by signature", () => {
   });
 
   it.each<[string, TwoFactorAuth, Answer?]>([
-    ["of another key", askedBy(asking, { message: messageOf(additionPayload(stranger)) })],
-    ["of a stranger's device", askedBy(stranger)],
-    ["of another identity key", askedBy(asking, { device: { publicKey: stranger.publicKey } })],
+    ["of another key", askedBy(asking, { message: messageOf(additionPayload(unregistered)) })],
+    ["of an unknown device", askedBy(unregistered)],
+    ["of another identity key", askedBy(asking, { device: { publicKey: unregistered.publicKey } })],
     ["for another request with the same keys", { ...auth, id: "0197a1b2-0000-7000-8000-00000000000f" }],
     ["said to be of another account", { ...auth, accountId: "0197a1b2-0000-7000-8000-00000000000f" }],
     [
@@ -97,7 +97,7 @@ describe("approving by signature", () => {
     await client.approveTwoFactor(auth.id, { matchingCode: code });
     expect(seen.at(-1)!.path).toBe(`/device/v1/2fa/${renewal().request.id}/approve`);
 
-    const swapped = approver(me, shown(auth), renewed, shown(renewal(stranger)), [204]);
+    const swapped = approver(me, shown(auth), renewed, shown(renewal(unregistered)), [204]);
     const work = swapped.client.approveTwoFactor(auth.id, { matchingCode: code });
     await expect(work).rejects.toMatchObject({ name: "MatchingCodeError" });
     expect(swapped.signatures()).toBe(1);

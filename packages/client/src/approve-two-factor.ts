@@ -7,12 +7,15 @@ import type { ClientSession } from "./session.ts";
 import { approvalOf } from "./user-key.ts";
 
 /**
- * How this device agrees: by the code that the new device shows, as the person typed it or confirmed that it is the same; or by a transaction
- * that it has sent itself, which adds the key (64 hex digits).
+ * How this device agrees. Either by the code that the new device shows, as the person typed it or confirmed
+ * that it is the same; or by a transaction that this device has sent itself and that adds the key (64 hex
+ * digits).
  */
 export type TwoFactorApproval = { matchingCode: string } | { txId: string };
 
-/** What is to be signed does not belong to the device that shows the code, or not to this account. Nothing was signed. */
+/**
+ * The message to sign is not of the device that shows the code, or not of this account. Nothing was signed.
+ */
 export class MatchingCodeError extends Error {
   override readonly name = "MatchingCodeError";
 }
@@ -26,7 +29,7 @@ export async function getTwoFactor(session: ClientSession, id: string): Promise<
   return (await session.send<{ twoFactorAuth: TwoFactorAuth }>({ method: "GET", path: pathOf(id) })).twoFactorAuth;
 }
 
-/** Approves a request, after it was checked that its message is what the person agrees to. */
+/** Approves a 2FA request after checking that its message is what the person agrees to. */
 export async function approveTwoFactor(
   session: ClientSession,
   deviceKey: UserKey,
@@ -44,7 +47,7 @@ export async function approveTwoFactor(
     checked = await check(auth, account, approval.matchingCode, checked);
     const signed = await approvalOf(deviceKey, hexToBytes(auth.request.message));
     try {
-      // By the id of this very message: if it is another's by now, the server says so.
+      // By the id of exactly this message: if the request has another one by now, the server rejects it.
       return await approve(auth.request.id, signed);
     } catch (error) {
       const renewed = error instanceof ProblemError && error.error === "MessageRenewed";

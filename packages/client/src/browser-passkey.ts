@@ -1,7 +1,7 @@
 import { base64urlToBytes, bytesToBase64url, bytesToHex, parsePublicKey } from "@countersign/keys";
 import type { Passkey } from "./resources.ts";
 
-/** What is used of `navigator.credentials`; another one may stand in for it. */
+/** The part of `navigator.credentials` that is used; a substitute may be given instead. */
 export interface PasskeyCredentials {
   create(options: { publicKey: CreationOptions }): Promise<unknown>;
   get(options: { publicKey: RequestOptions }): Promise<unknown>;
@@ -25,20 +25,23 @@ export interface RequestOptions {
   userVerification: "required";
 }
 
-/** A passkey of this browser or phone. Keep `publicKey` and `credentialId`: nobody else remembers that they belong together. */
+/**
+ * A passkey of this browser or phone. Store `publicKey` and `credentialId` together: the pair is recorded
+ * nowhere else.
+ */
 export interface BrowserPasskey extends Passkey {
   /** base64url. */
   readonly credentialId: string;
   readonly rpId: string;
 }
 
-/** The browser made no passkey, or gave no assertion of it. */
+/** The browser created no passkey, or returned no assertion. */
 export class PasskeyUnavailableError extends Error {
   override readonly name = "PasskeyUnavailableError";
 }
 
 const ES256 = -7;
-/** SubjectPublicKeyInfo of an uncompressed point of P-256: this, then x||y (RFC 5480). */
+/** The start of the SubjectPublicKeyInfo of an uncompressed P-256 point; x||y follows (RFC 5480). */
 const SPKI_PREFIX = "3059301306072a8648ce3d020106082a8648ce3d03010703420004";
 
 function browserCredentials(): PasskeyCredentials {
@@ -63,8 +66,8 @@ interface GivenAssertion {
 }
 
 /**
- * Makes a passkey: the person is asked. `userName` is what they will see beside it. Errors: PasskeyUnavailableError; the browser's own where
- * the person refuses.
+ * Creates a passkey; the browser asks the person. `userName` is shown beside it. Errors:
+ * PasskeyUnavailableError; the browser's own error where the person refuses.
  */
 export async function createBrowserPasskey(options: {
   rpId: string;
@@ -76,7 +79,7 @@ export async function createBrowserPasskey(options: {
   const random = (length: number) => crypto.getRandomValues(new Uint8Array(length));
   const created = (await credentials.create({
     publicKey: {
-      // Nobody checks a statement about a new passkey: its first use proves it.
+      // The attestation of a new passkey is not checked: its first use proves it.
       challenge: random(16),
       rp: { id: options.rpId, name: options.rpName },
       user: { id: random(16), name: options.userName, displayName: options.userName },
@@ -92,7 +95,7 @@ export async function createBrowserPasskey(options: {
   return browserPasskey({ ...options, publicKey, credentialId, credentials });
 }
 
-/** A passkey that was made before. */
+/** Returns a passkey that was created before. */
 export function browserPasskey(known: {
   /** Hex, 64 bytes x||y. */
   publicKey: string;

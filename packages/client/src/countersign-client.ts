@@ -27,14 +27,17 @@ import { type ChallengeOptions, requestChallenge, type SignUpOptions, signUp } f
 import { answerChallenge } from "./user-key.ts";
 
 export interface ClientOptions {
-  /** The gateway, such as `http://localhost:8080`. */
+  /** The base URL of the gateway, such as `http://localhost:8080`. */
   baseUrl: string;
   /** This device's key, or a passkey in its place. */
   deviceKey: UserKey;
   fetch?: Fetch;
-  /** Of an earlier session. */
+  /** The tokens of an earlier session. */
   credentials?: Credentials;
-  /** Called with every new pair of tokens, to store them; with undefined when they are no longer of use. */
+  /**
+   * Called with every new pair of tokens, to store them, and with undefined when the tokens are no longer
+   * valid.
+   */
   onCredentials?: (credentials: Credentials | undefined) => void;
 }
 
@@ -54,7 +57,10 @@ export class CountersignClient {
     this.#session = new ClientSession(this.#transport, credentials, onCredentials ?? (() => {}));
   }
 
-  /** The `nonce` to log in with: it binds the login to this device's key, so that a stolen ID token is of no use with another one. */
+  /**
+   * The `nonce` to log in with: it binds the login to this device's key, so that a stolen ID token is useless
+   * with another key.
+   */
   get loginNonce(): string {
     return publicKeyFingerprint(this.deviceKey);
   }
@@ -87,7 +93,10 @@ export class CountersignClient {
     return signedIn;
   }
 
-  /** Asks for a challenge for this device's key; for a passkey by `username`, the login's e-mail address, for any passkey of the account. */
+  /**
+   * Requests a challenge for this device's key; for a passkey by `username`, the login's e-mail address, for
+   * any passkey of the account.
+   */
   requestChallenge(options: ChallengeOptions): Promise<Challenge> {
     return requestChallenge(this.#transport, this.deviceKey, options);
   }
@@ -103,20 +112,23 @@ export class CountersignClient {
     return signedIn;
   }
 
-  /** Asks for a challenge and answers it. */
+  /** Requests a challenge and answers it. */
   async signIn(options: ChallengeOptions): Promise<SignedIn> {
     return this.respondChallenge(await this.requestChallenge(options));
   }
 
   /**
-   * Asks the account's devices to let this one in: for somebody who has an account, on a device that it does not know yet. Show `matchingCode`
-   * until one of them has answered.
+   * Requests the enrollment of this device: for a person who has an account and uses a device that is new to
+   * it. Show `matchingCode` until another device has decided.
    */
   requestTwoFactor(options: RequestTwoFactorOptions): Promise<TwoFactorRequested> {
     return requestTwoFactor(this.#transport, this.deviceKey, options);
   }
 
-  /** Opens this new device's session, once; rejects with TwoFactorAuthPending (409) until a device has approved and the chain has sealed. */
+  /**
+   * Opens this new device's session, once. Rejects with TwoFactorAuthPending (409) until a device has
+   * approved and the chain has sealed the transaction.
+   */
   async finishTwoFactor(id: string, ephemeralAccessToken: string, signal?: AbortSignal): Promise<SignedIn> {
     const signedIn = await finishTwoFactor(this.#transport, id, ephemeralAccessToken, signal);
     this.#session.keep(signedIn.credentials);
@@ -124,8 +136,9 @@ export class CountersignClient {
   }
 
   /**
-   * Finishes as soon as that is possible. Rejects when the request is rejected, expired or failed, and with the signal's reason when it aborts.
-   * TwoFactorAuthFinished: the answer got lost on its way; the key is registered, so sign in by challenge.
+   * Finishes as soon as possible. Rejects when the request is rejected, expired or failed, and with the
+   * signal's reason when it aborts. TwoFactorAuthFinished: the answer was lost on its way; the key is
+   * registered, so sign in by challenge.
    */
   waitForTwoFactor(
     { twoFactorAuth: { id }, ephemeralAccessToken }: TwoFactorRequested,
@@ -134,18 +147,21 @@ export class CountersignClient {
     return waitForTwoFactor(() => this.finishTwoFactor(id, ephemeralAccessToken, signal), signal);
   }
 
-  /** A request of the account, by its id or any id that it had with a message. */
+  /** Returns a 2FA request of the account, by its id or any id that it had with a message. */
   twoFactor(id: string): Promise<TwoFactorAuth> {
     return getTwoFactor(this.#session, id);
   }
 
-  /** What waits for one of the account's devices, newest first. A push or an event is only a hint to look here. */
+  /**
+   * Returns the pending 2FA requests of the account, newest first. A push or an event is only a hint to look
+   * here.
+   */
   async pendingTwoFactor(): Promise<TwoFactorAuth[]> {
     const path = "/device/v1/2fa?status=pending";
     return (await this.#session.send<{ twoFactorAuths: TwoFactorAuth[] }>({ method: "GET", path })).twoFactorAuths;
   }
 
-  /** Asks another device of the account instead; gives the request under its new request id. */
+  /** Sends the request to another device of the account; returns it with its new request id. */
   async redirectTwoFactor(id: string, destDeviceId: string): Promise<TwoFactorAuth> {
     const path = `/device/v1/2fa/${encodeURIComponent(id)}`;
     const body = { destDeviceId };
@@ -157,14 +173,15 @@ export class CountersignClient {
   }
 
   /**
-   * Lets the asking device in. With a matching code, the request is read again and signed only if its message adds one key to this account and
-   * that key and the asking device's make the same code: otherwise KeyAdditionError or MatchingCodeError.
+   * Approves the enrollment of a new device. With a matching code, the request is read again. It is signed
+   * only if its message adds one key to this account, and that key and the new device's identity key give the
+   * same code; otherwise KeyAdditionError or MatchingCodeError.
    */
   approveTwoFactor(id: string, approval: TwoFactorApproval): Promise<void> {
     return approveTwoFactor(this.#session, this.deviceKey, id, approval);
   }
 
-  /** Lets new devices ask again after several rejections. */
+  /** Allows new requests again after several rejections. */
   reopenTwoFactor(): Promise<void> {
     return this.#session.send({ method: "POST", path: "/device/v1/2fa/reopen" });
   }
@@ -190,7 +207,7 @@ export class CountersignClient {
     return this.#session.refresh();
   }
 
-  /** Ends the session and forgets its tokens; a session that is over already is no error. */
+  /** Ends the session and forgets its tokens; a session that has already ended is no error. */
   signOut(): Promise<void> {
     return this.#session.signOut();
   }
@@ -212,7 +229,9 @@ export class CountersignClient {
     return (await this.#session.send<{ account: Account }>({ method: "GET", path: "/account/v1/me" })).account;
   }
 
-  /** Has the service read the account's parents from the chain. Errors: ParentNotLinked where there is none. */
+  /**
+   * Makes the service read the account's parents from the chain. Errors: ParentNotLinked where there is none.
+   */
   async linkParent(): Promise<Omit<Account, "updatedAt">> {
     const answer = await this.#session.send<{ account: Omit<Account, "updatedAt"> }>({
       method: "POST",
@@ -221,13 +240,19 @@ export class CountersignClient {
     return answer.account;
   }
 
-  /** Rotations of the account's server key that wait for this device's signature; `rotateServerKeys` does all of it. */
+  /**
+   * Returns the rotations of the server key that wait for this device's signature; `rotateServerKeys` does
+   * all of them.
+   */
   async serverKeyRotations(): Promise<ServerKeyRotation[]> {
     const path = "/account/v1/server-key-rotation";
     return (await this.#session.send<{ rotations: ServerKeyRotation[] }>({ method: "GET", path })).rotations;
   }
 
-  /** Submits a rotation with this device's signature over its message. `done` is false where the chain has not sealed it yet. */
+  /**
+   * Submits a rotation with this device's signature over its message. `done` is false until the chain has
+   * sealed it.
+   */
   submitServerKeyRotation(
     rotation: ServerKeyRotation & { signature: string; extensionData?: string },
   ): Promise<{ transaction: TransactionReference; done: boolean }> {
@@ -254,8 +279,9 @@ export class CountersignClient {
   }
 
   /**
-   * Reports the account's recovery key, before or after `sendKeyChange` put it on chain. Its private half never comes here: it belongs into the person's cloud,
-   * encrypted under a secret that neither phone nor cloud holds. `accountName`: whose cloud, for the list.
+   * Reports the account's recovery key, before or after `sendKeyChange` puts it on chain. Its private key is
+   * never sent: it belongs in the person's cloud, encrypted under a secret that neither phone nor cloud has.
+   * `accountName`: the name of the cloud account, for the list.
    */
   async registerRecoveryKey(key: PublicKey, accountName: string, chainName?: string): Promise<Key[]> {
     const { publicKey, algorithm } = key;
@@ -266,7 +292,7 @@ export class CountersignClient {
     return (await this.#session.send<{ keys: Key[] }>({ method: "POST", path: "/key/v1/recovery", body })).keys;
   }
 
-  /** Time locks of changes of keys, newest first. */
+  /** Returns the time locks of key changes, newest first. */
   async timeLocks(): Promise<TimeLock[]> {
     return (await this.#session.send<{ timeLocks: TimeLock[] }>({ method: "GET", path: "/account/v1/time-locks" }))
       .timeLocks;
@@ -277,15 +303,19 @@ export class CountersignClient {
     return this.#session.send({ method: "DELETE", path: `/account/v1/time-locks/${encodeURIComponent(id)}` });
   }
 
-  /** Reports that a transaction has revoked a key, so that the list shows it at once; without it, it does within seconds. */
+  /**
+   * Reports that a transaction has revoked a key, so that the list shows it at once; without the report it
+   * takes some seconds.
+   */
   reportRevocation(publicKey: string, txId: string): Promise<void> {
     const path = `/key/v1/keys/${encodeURIComponent(publicKey)}?txId=${encodeURIComponent(txId)}`;
     return this.#session.send({ method: "DELETE", path });
   }
 
   /**
-   * What happens to the account, as it happens. Connects again by itself, from the last event on; ends with the signal, and throws
-   * ProblemError when the session is over. A "stream.reset" says that events may be missing: read what is shown again.
+   * Follows the account's events. Reconnects by itself and resumes after the last event; ends with the
+   * signal, and throws ProblemError when the session is over. After a "stream.reset" events may be missing:
+   * read all shown data again.
    */
   events(options: EventOptions = {}): AsyncGenerator<AccountEvent, void> {
     const open = (headers: Record<string, string>, signal: AbortSignal) =>
@@ -295,12 +325,16 @@ export class CountersignClient {
     return followEvents(open, options);
   }
 
-  /** The server key's signature over a transaction's payload; `message` is hex of domain tag and RLP. */
+  /**
+   * Returns the server key's signature over a transaction's payload; `message` is hex of domain tag and RLP.
+   */
   signTransaction(message: string, chainName?: string): Promise<CompositeSignature> {
     return this.#sign("/sign/v1/cadence/transaction", message, chainName);
   }
 
-  /** The paymaster's signature over a transaction's envelope; `message` is hex of domain tag and RLP. */
+  /**
+   * Returns the paymaster's signature over a transaction's envelope; `message` is hex of domain tag and RLP.
+   */
   signPaymaster(message: string, chainName?: string): Promise<CompositeSignature> {
     return this.#sign("/sign/v1/cadence/paymaster", message, chainName);
   }

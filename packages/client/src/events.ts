@@ -2,22 +2,25 @@ import { ProblemError } from "./problem-error.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
 
-/** One thing that happened to the account. */
+/** One event of the account. */
 export interface AccountEvent {
-  /** Where to resume. */
+  /** The id to resume from. */
   id: string;
   /** "two-factor.requested", "key.added" and so on. */
   type: string;
-  /** Ids and states; what is behind them is read with the other methods. */
+  /** Ids and states; the other methods return the resources themselves. */
   data: Record<string, unknown>;
 }
 
 export interface EventOptions {
-  /** The id of the last event that was seen; without one it begins now. */
+  /** The id of the last event that was received; without it the stream starts now. */
   lastEventId?: string;
   /** Ends the iteration. */
   signal?: AbortSignal;
-  /** Milliseconds without a sign of life until the connection counts as dead. Default: three of the server's heartbeats. */
+  /**
+   * Milliseconds without any byte after which the connection counts as lost. Default: three of the server's
+   * heartbeats.
+   */
   silenceMs?: number;
 }
 
@@ -27,12 +30,12 @@ const SILENCE_MS = 45_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Whether the same request may succeed later: everything but a refusal. */
+/** Returns whether the same request may succeed later: true except for a rejection. */
 function passes(error: unknown): boolean {
   return !(error instanceof ProblemError) || error.status >= 500 || error.status === 429 || error.status === 408;
 }
 
-/** Follows a stream of events across connections. Throws what is not worth another try. */
+/** Follows a stream of events across connections. Throws errors that a retry cannot fix. */
 export async function* followEvents(open: Open, options: EventOptions): AsyncGenerator<AccountEvent, void> {
   const { signal } = options;
   const over = () => signal?.aborted === true;

@@ -9,14 +9,14 @@ export interface ApiRequest {
   body?: unknown;
   accessToken?: string | undefined;
   headers?: Record<string, string>;
-  /** Gives the answer up. */
+  /** Aborts the request. */
   signal?: AbortSignal | undefined;
 }
 
-/** How long an answer may take, in milliseconds: a sign-up waits for the chain. */
+/** The longest wait for an answer, in milliseconds: a sign-up waits for the chain. */
 const TIMEOUT_MS = 30_000;
 
-/** Sends requests and reads answers. Rejects with ProblemError for whatever is not a success. */
+/** Sends requests and reads answers. Rejects with ProblemError for every answer that is not a success. */
 export class ApiTransport {
   readonly #baseUrl: string;
   readonly #fetch: Fetch;

@@ -10,30 +10,31 @@ import { hexToBytes, isHex, type PublicKey } from "@countersign/keys";
 import { matchingCode } from "./matching-code.ts";
 import type { TwoFactorAuth } from "./resources.ts";
 
-/** What a person agrees to who signs the message of a request for approval. */
+/** What a person agrees to by signing the message of a 2FA request. */
 export interface KeyAddition {
   /** The account that gets the key: `0x` and 16 hex digits. */
   address: string;
   /** The new key, 128 hex digits. */
   publicKey: string;
   algorithm: PublicKey["algorithm"];
-  /** With the server's key enough, alone nothing. */
+  /** Enough together with the server key; alone it can do nothing. */
   weight: 1;
   hashAlgorithm: "SHA2_256";
-  /** Who pays the fees: `0x` and 16 hex digits. */
+  /** The account that pays the fees: `0x` and 16 hex digits. */
   payer: string;
-  /** Whose sequence number the transaction consumes; `address` with `0x`. */
+  /** The key whose sequence number the transaction consumes; `address` with `0x`. */
   proposalKey: ProposalKey;
 }
 
-/** The message is not the addition of one user key, and nothing that an approver may sign. */
+/** The message is not the addition of one user key, so an approver must not sign it. */
 export class KeyAdditionError extends Error {
   override readonly name = "KeyAdditionError";
 }
 
 /**
- * Reads the `message` (hex) of a request for approval. What it gives is all that the transaction does: text and arguments are compared byte for
- * byte with the template, and one account, which also proposes, authorizes. Throws KeyAdditionError for everything else.
+ * Reads the `message` (hex) of a 2FA request. The result is all that the transaction does: text and arguments
+ * are compared byte for byte with the template, and exactly one account, which also proposes, authorizes.
+ * Throws KeyAdditionError for any other message.
  */
 export function readKeyAddition(message: string): KeyAddition {
   const decoded = decode(message);
@@ -53,7 +54,7 @@ export function readKeyAddition(message: string): KeyAddition {
   };
 }
 
-/** A request for approval, as far as a person decides on it. */
+/** The part of a 2FA request that a person decides on. */
 export type ShownTwoFactor = Pick<TwoFactorAuth, "id" | "accountId" | "request">;
 
 /**
@@ -112,7 +113,10 @@ function addedKey(decoded: DecodedMessage): PublicKey {
 
 const MAX_NAME = 64;
 
-/** Text of a stranger for one line: no controls, no invisible or direction-changing characters, no quotes of ours, not too long. */
+/**
+ * Cleans text of unknown origin for one line: no control, invisible or direction-changing characters, no
+ * quotes like ours, and a limited length.
+ */
 function clean(text: string): string {
   const plain = text
     .normalize("NFC")

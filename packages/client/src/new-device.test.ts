@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 describe("a new device", () => {
-  it("asks with its own key, and shows the code that the other side derives", async () => {
+  it("requests enrollment with its own key, and shows the code that the other side derives", async () => {
     const { client, seen } = newDevice([200, asked]);
     const options = { login, chainName: "flow-emulator", device: { name: "Tablet" }, idempotencyKey: "once" };
     expect(await client.requestTwoFactor(options)).toEqual(asked);
@@ -60,7 +60,7 @@ describe("a new device", () => {
 });
 
 describe("waiting", () => {
-  it("asks as often as it is told to, until it is let in", async () => {
+  it("polls as often as the server says, until it is enrolled", async () => {
     const { client, seen } = newDevice(
       pending("3"),
       [429, { error: "RateLimited" }, { "retry-after": "5" }],

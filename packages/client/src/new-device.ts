@@ -15,7 +15,7 @@ export interface RequestTwoFactorOptions {
 const ASK_AGAIN_MS = 1_000;
 const UNREACHABLE_MS = 2_000;
 
-/** Asks the account's devices to let this one in. */
+/** Requests the enrollment of this device. */
 export function requestTwoFactor(
   transport: ApiTransport,
   key: UserKey,
@@ -32,7 +32,7 @@ export function requestTwoFactor(
   });
 }
 
-/** Opens the session of a request that is approved. */
+/** Opens the session of an approved request. */
 export const finishTwoFactor = (
   transport: ApiTransport,
   id: string,
@@ -47,11 +47,11 @@ export const finishTwoFactor = (
     signal,
   });
 
-/** How fetch says that there was no answer, and how our own limit on the time says it. */
+/** Whether fetch failed without an answer, or our own timeout ended it. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
 
-/** Milliseconds until it is worth asking again; undefined where the answer is final. */
+/** Returns the milliseconds until the next attempt; undefined where the answer is final. */
 function askAgainMs(error: unknown): number | undefined {
   if (!(error instanceof ProblemError)) return isUnreachable(error) ? UNREACHABLE_MS : undefined;
   const waits = error.error === "TwoFactorAuthPending" || error.status === 429;
@@ -60,7 +60,7 @@ function askAgainMs(error: unknown): number | undefined {
   return Math.max(least, (error.retryAfterSeconds ?? 0) * 1_000);
 }
 
-/** Tries to finish, as often as the server wants to be asked, until it answers something final or the signal aborts. */
+/** Tries to finish, as often as the server allows, until its answer is final or the signal aborts. */
 export async function waitForTwoFactor(
   finish: () => Promise<SignedIn>,
   signal: AbortSignal | undefined,

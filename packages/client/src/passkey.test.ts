@@ -63,12 +63,12 @@ describe("a browser's passkey", () => {
     ]);
   });
 
-  it("is not there without a browser, without an answer, or with a key of another kind", async () => {
-    const wish = { rpId, rpName: "Wallet", userName: "ada@example.com" };
-    await expect(createBrowserPasskey(wish)).rejects.toThrow(PasskeyUnavailableError);
+  it("is unavailable without a browser, without an answer, or with a key of another kind", async () => {
+    const options = { rpId, rpName: "Wallet", userName: "ada@example.com" };
+    await expect(createBrowserPasskey(options)).rejects.toThrow(PasskeyUnavailableError);
     for (const created of [null, { rawId: rawId.buffer, response: { getPublicKey: () => new ArrayBuffer(91) } }]) {
       const credentials = { ...browser().credentials, create: async () => created };
-      await expect(createBrowserPasskey({ ...wish, credentials })).rejects.toThrow(PasskeyUnavailableError);
+      await expect(createBrowserPasskey({ ...options, credentials })).rejects.toThrow(PasskeyUnavailableError);
     }
     const credentials = { ...browser().credentials, get: async () => null };
     const passkey = browserPasskey({ publicKey, credentialId: "AQID", rpId, credentials });
@@ -77,7 +77,7 @@ describe("a browser's passkey", () => {
 });
 
 describe("a client with a passkey", () => {
-  it("signs up with it, and asks to be let in with it", async () => {
+  it("signs up with it, and requests enrollment with it", async () => {
     const { client, seen } = device(signedIn, [200, {}]);
     const login = { method: "id_token_channel", token: "t" } as const;
     await client.signUp({ login, chainName: "flow-emulator" });

@@ -1,24 +1,26 @@
-/** One field that the server did not like. */
+/** One field that the server rejected. */
 export interface FieldProblem {
   pointer: string;
   detail: string;
 }
 
-/** What the server answered instead of a result: a problem document (RFC 9457). */
+/** The server's error answer: a problem document (RFC 9457). */
 export class ProblemError extends Error {
   override readonly name: string = "ProblemError";
   /** HTTP status. */
   readonly status: number;
   /** The stable code, such as `PleaseRegisterKey`. */
   readonly error: string;
-  /** For SigningRefused: the rule that refused; "" otherwise. */
+  /** For SigningRefused: the rule that rejected; "" otherwise. */
   readonly reason: string;
   readonly title: string;
   readonly detail: string;
   /** For the server's logs. */
   readonly requestId: string;
   readonly errors: FieldProblem[];
-  /** For TimeLockRequired: when the same request is granted (ISO 8601), and the time lock's id; "" otherwise. */
+  /**
+   * For TimeLockRequired: when the same request is granted (ISO 8601), and the time lock's id; "" otherwise.
+   */
   readonly availableAt: string;
   readonly timeLockId: string;
   /** From Retry-After, if there was one. */

@@ -15,14 +15,15 @@ export interface RecoverDeviceOptions {
 }
 
 /**
- * Lets a new device in with the recovery key: for somebody whose devices are all lost, in one hand. The first time it rejects with TimeLockRequired (403), whose
- * `availableAt` says when the same is granted; every device and the e-mail address are told. Then it is to be called again, for the same device key and
- * with a new login. TimeLockCancelled: a device of the account has cancelled it.
+ * Enrolls a new device with the recovery key, for a person who has lost all devices; one program holds both
+ * keys. The first call rejects with TimeLockRequired (403). Its `availableAt` says when to call again, for
+ * the same device key and with a new login; every device and the e-mail address are notified.
+ * TimeLockCancelled: a device of the account cancelled it.
  */
 export async function recoverDevice(options: RecoverDeviceOptions): Promise<SignedIn> {
   const { recovery, device, login, chainName, attributes, signal } = options;
   const asked = await device.requestTwoFactor({ login, chainName, ...(attributes && { device: attributes }) });
-  // Both sides are in one hand, so the codes are the same; the message is checked all the same.
+  // Both sides are the same person's, so the codes are equal; the message is checked all the same.
   await recovery.approveTwoFactor(asked.twoFactorAuth.id, { matchingCode: await device.matchingCode(asked) });
   return device.waitForTwoFactor(asked, signal ? { signal } : {});
 }

@@ -29,7 +29,7 @@ export interface DeviceKey {
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
 
-/** A passkey: it signs nothing but what an authenticator says about a challenge. */
+/** A passkey: it signs only an authenticator's statement about a challenge. */
 export interface Passkey {
   /** Hex: 64 bytes x||y. */
   readonly publicKey: string;

@@ -17,20 +17,21 @@ import { type ClientNetwork, cadenceAddress } from "./send-transaction.ts";
 import { signMessageWith } from "./user-key.ts";
 
 export interface RotateServerKeysOptions {
-  /** The chains as this client knows them; what waits on others is left for a client that knows them. */
+  /** The chains that this client knows; rotations on others are left for a client that knows them. */
   networks: readonly ClientNetwork[];
   signal?: AbortSignal;
   accessApi?: AccessApi;
 }
 
-/** What came to be signed is not the rotation of this account's server key, and was not signed. */
+/** The message to sign is not the rotation of this account's server key, and was not signed. */
 export class ServerKeyRotationError extends Error {
   override readonly name = "ServerKeyRotationError";
 }
 
 /**
- * Signs the rotations of the account's server key that the service's operator asks for: call it after a sign-in. Each message is read first; it must replace the server key that is on the chain
- * now, of this account, paid by the paymaster. Gives the transactions. Errors: ServerKeyRotationError, ProblemError.
+ * Signs the rotations of the account's server key that the service's operator requested; call it after a
+ * sign-in. Each message is read first: it must replace the server key that is now on chain, of this account,
+ * paid by the paymaster. Returns the transactions. Errors: ServerKeyRotationError, ProblemError.
  */
 export async function rotateServerKeys(
   client: CountersignClient,

@@ -11,7 +11,10 @@ import { type SendTransactionOptions, type SentTransaction, sendTransaction } fr
 
 type Options = Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi">;
 
-/** Sets up, redeems, removes or ends links through HybridCustody, by the templates of the network. Errors: as `sendTransaction`. */
+/**
+ * Sets up, redeems, removes or ends links through HybridCustody, by the templates of the network. Errors: as
+ * `sendTransaction`.
+ */
 export function sendHybridCustody(
   client: CountersignClient,
   change: HybridCustodyChange,
@@ -53,17 +56,24 @@ const offer = step("set-up-hybrid-custody", "publish-parent-link");
 const accept = step("redeem-hybrid-custody", "claim-parent-link");
 const remove = step("remove-hybrid-custody", "remove-parent-link");
 
-/** The child's first step: offers this account to a parent, who has to accept it. Errors: as `sendTransaction`. */
+/**
+ * The child's first step: offers this account to a parent, who has to accept it. Errors: as
+ * `sendTransaction`.
+ */
 export const offerToParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
   offer(client, parent, options);
 
-/** The parent's step, where the parent is an account of the service. The child reports the link with `client.linkParent()` afterwards. Errors: as `sendTransaction`. */
+/**
+ * The parent's step, where the parent is an account of the service. The child reports the link with
+ * `client.linkParent()` afterwards. Errors: as `sendTransaction`.
+ */
 export const acceptChild = (client: CountersignClient, { child, ...options }: ChildOptions) =>
   accept(client, child, options);
 
 /**
- * The child's way out, accepted or not; report it with `client.linkParent()`. Where a parent's manager makes it fail on chain, `end-hybrid-custody` of
- * `sendHybridCustody` ends all links without asking anybody. Errors: as `sendTransaction`.
+ * The child's way out, accepted or not; report it with `client.linkParent()`. Where a parent's manager makes
+ * it fail on chain, `end-hybrid-custody` of `sendHybridCustody` ends all links without asking anybody.
+ * Errors: as `sendTransaction`.
  */
 export const removeParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
   remove(client, parent, options);

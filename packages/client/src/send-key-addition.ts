@@ -10,7 +10,8 @@ export interface SendKeyAdditionOptions
 }
 
 /**
- * Adds a user key to the account by a transaction of this device's own, for `approveTwoFactor` with its id. Errors: as `sendTransaction`.
+ * Adds a user key to the account by a transaction of this device's own, for `approveTwoFactor` with its id.
+ * Errors: as `sendTransaction`.
  */
 export function sendKeyAddition(
   client: CountersignClient,

@@ -17,8 +17,8 @@ export interface SendKeyChangeOptions
 }
 
 /**
- * Changes the account's keys by one of the service's templates: signed by this client's key, the server key and the paymaster.
- * Errors: as `sendTransaction`; TimeLockRequired and TimeLockCancelled for recovery keys.
+ * Changes the account's keys by one of the service's templates: signed by this client's key, the server key
+ * and the paymaster. Errors: as `sendTransaction`; TimeLockRequired and TimeLockCancelled for recovery keys.
  */
 export function sendKeyChange(
   client: CountersignClient,

@@ -11,8 +11,8 @@ export interface SendParentLinkOptions
 }
 
 /**
- * Offers, claims or removes a link between this account and another one, by one of the service's templates. Report it with `client.linkParent()` afterwards,
- * as the child. Errors: as `sendTransaction`.
+ * Offers, claims or removes a link between this account and another one, by one of the service's templates.
+ * Report it with `client.linkParent()` afterwards, as the child. Errors: as `sendTransaction`.
  */
 export function sendParentLink(
   client: CountersignClient,

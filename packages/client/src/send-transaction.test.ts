@@ -69,7 +69,7 @@ function setUp({ errorMessage = "", unanswered = 0, refusedWith = 0, rotatedAfte
 }
 
 describe("sendTransaction", () => {
-  it("submits the same bytes again where no answer came, and signs nothing anew", async () => {
+  it("submits the same bytes again where no answer came, and signs nothing again", async () => {
     const { client, options, submitted } = setUp({ unanswered: 1 });
     expect((await sendTransaction(client, options)).id).toBe("ef".repeat(32));
     expect(submitted).toHaveLength(2);
@@ -106,7 +106,7 @@ describe("sendTransaction", () => {
     expect(verifySignature(deviceKey, payload, hexToBytes(device!.signature))).toBe(true);
   });
 
-  it("builds anew what a rotation of the server key overtook", async () => {
+  it("builds again what a rotation of the server key overtook", async () => {
     const { client, options, submitted, messages } = setUp({ rotatedAfter: 1 });
     let asked = 0;
     const args = () => [cadenceString(`try ${++asked}`)];

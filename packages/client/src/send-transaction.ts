@@ -24,14 +24,17 @@ import { TransactionQueue, type Turn } from "./transaction-queue.ts";
 import { twinIds } from "./transaction-twins.ts";
 import { signMessageWith } from "./user-key.ts";
 
-/** The chain as a client must know it. */
+/** The chain's facts that a client needs. */
 export interface ClientNetwork {
   chainName: string;
   /** REST address of an access node. */
   accessNode: string;
-  /** Who pays; with or without 0x. */
+  /** The paying account; with or without 0x. */
   paymaster: string;
-  /** HybridCustody as the service's configuration of the network has it; without it, links go through the inbox. */
+  /**
+   * HybridCustody as the service's configuration of the network has it; without it, links go through the
+   * inbox.
+   */
   hybridCustody?: HybridCustodyNetwork;
 }
 
@@ -44,7 +47,10 @@ export interface SendTransactionOptions {
   address?: string;
   /** Computation; default 1000. */
   gasLimit?: bigint;
-  /** Whose sequence number it consumes: this device's key (the default), or the account's server key, as the service's own templates want it. */
+  /**
+   * Whose sequence number it consumes: this device's key (the default), or the account's server key, as the
+   * service's own templates want it.
+   */
   proposer?: "device" | "server";
   /**
    * Called with the transaction's id once it is signed and before it is submitted. With the id
@@ -277,7 +283,10 @@ async function executedTwin(
   return undefined;
 }
 
-/** Submits, and once more the same bytes where no answer comes: they run once, and signed anew they might run twice. */
+/**
+ * Submits, and repeats the same bytes where no answer comes: they run once, but signed again they might run
+ * twice.
+ */
 async function submit(access: AccessApi, transaction: FlowTransaction, signal: AbortSignal): Promise<string> {
   for (;;) {
     try {
@@ -291,8 +300,8 @@ async function submit(access: AccessApi, transaction: FlowTransaction, signal: A
 }
 
 /**
- * Collects the three signatures: device and server over the payload, then the paymaster over the envelope. `deviceKeyId`: the device key's index
- * on chain, where another key proposes.
+ * Collects the three signatures: device and server over the payload, then the paymaster over the envelope.
+ * `deviceKeyId`: the device key's index on chain, where another key proposes.
  */
 export async function signTransaction(
   client: CountersignClient,
@@ -312,7 +321,7 @@ export async function signTransaction(
   return { ...payload, payloadSignatures, envelopeSignatures: [toSignature(payer)] };
 }
 
-/** The account's address on a chain, with 0x. */
+/** Returns the account's address on a chain, with 0x. */
 export async function cadenceAddress(client: CountersignClient, chainName: string): Promise<string> {
   const { addresses } = await client.me();
   const found = addresses.find((entry) => entry.chainName === chainName && entry.chainType === "cadence");

@@ -1,4 +1,4 @@
-/** What one block of a stream brought; members that it did not name are absent. */
+/** One block of a stream; members that it did not name are absent. */
 export interface ServerSentEvent {
   id?: string;
   /** "message" where the stream named none. */
@@ -10,7 +10,10 @@ export interface ServerSentEvent {
 
 const MAX_BLOCK = 1024 * 1024;
 
-/** Reads a stream as https://html.spec.whatwg.org/multipage/server-sent-events.html has it; `onBytes` is told every sign of life. */
+/**
+ * Reads a stream of https://html.spec.whatwg.org/multipage/server-sent-events.html; `onBytes` is called for all bytes that
+ * arrive, comments included.
+ */
 export async function* readServerSentEvents(
   response: Response,
   onBytes: () => void,
@@ -22,7 +25,7 @@ export async function* readServerSentEvents(
   try {
     for (;;) {
       const { value, done } = await reader.read();
-      // What has no empty line behind it is not whole.
+      // A block without an empty line after it is incomplete.
       if (done) return;
       onBytes();
       buffered += decoder.decode(value, { stream: true });

@@ -4,21 +4,24 @@ import type { DeviceAttributes, Passkey, UserKey } from "./resources.ts";
 
 export const isPasskey = (key: UserKey): key is Passkey => "assert" in key;
 
-/** A user key with its device, as sign-up and requests for approval carry it: the device goes by the same key. */
+/**
+ * Returns a user key with its device, in the form of sign-up and 2FA requests: the device has the same key.
+ */
 export const userKeyBody = (key: UserKey, device: DeviceAttributes | undefined) => {
   const { publicKey, algorithm } = key;
   const type = isPasskey(key) ? "passkey" : "device";
   return { type, publicKey, algorithm, device: { publicKey, algorithm, ...device } };
 };
 
-/** What answers a login's challenge (hex), as the body carries it. */
+/** Answers a login's challenge (hex), in the form of the request body. */
 export async function answerChallenge(key: UserKey, challengeData: string): Promise<object> {
   const challenge = hexToBytes(challengeData);
   if (!isPasskey(key)) {
     const signature = bytesToHex(await key.sign(challenge));
     return { challengeType: "deviceKey", challengeData, deviceKey: { signature } };
   }
-  // Throws where the server asks for anything but 16 bytes: a longer challenge could be a transaction's digest.
+  // Throws where the server asks for anything but 16 bytes: a longer challenge could be a transaction's
+  // digest.
   const { clientDataJSON, authenticatorData, signature } = await key.assert(challengeOf({ login: challenge }));
   const passKey = {
     clientDataJSON: bytesToBase64url(clientDataJSON),
@@ -28,7 +31,7 @@ export async function answerChallenge(key: UserKey, challengeData: string): Prom
   return { challengeType: "passKey", challengeData, passKey };
 }
 
-/** What approves a request with this message, as the body carries it. */
+/** Approves a 2FA request with this message, in the form of the request body. */
 export async function approvalOf(key: UserKey, message: Uint8Array): Promise<object> {
   if (!isPasskey(key)) return { signature: bytesToHex(await key.sign(message)) };
   const { clientDataJSON, authenticatorData, signature } = await key.assert(challengeOf({ transaction: message }));
@@ -39,7 +42,10 @@ export async function approvalOf(key: UserKey, message: Uint8Array): Promise<obj
   };
 }
 
-/** The key's signature over a transaction's message (tag and RLP), as it goes on chain: a passkey's with its extension data. */
+/**
+ * The key's signature over a transaction's message (tag and RLP), as it goes on chain: a passkey's with its
+ * extension data.
+ */
 export async function signMessageWith(
   key: UserKey,
   message: Uint8Array,

@@ -6,8 +6,8 @@ export function publicKeyLength(algorithm: KeyAlgorithm): 32 | 64 {
 }
 
 /**
- * Checks whether a value of unknown origin has the canonical form of a public key. It does not check that the point
- * is on its curve: `parsePublicKey` does.
+ * Checks whether a value of unknown origin has the canonical form of a public key. It does not check that the
+ * point is on its curve: `parsePublicKey` does.
  */
 export function isCanonicalPublicKey(value: { algorithm: unknown; publicKey: unknown }): value is PublicKey {
   const { algorithm, publicKey } = value;

@@ -57,7 +57,7 @@ describe("public keys", () => {
     }
   });
 
-  it("32 bytes are Ed25519 whatever algorithm is named", () => {
+  it("32 bytes are Ed25519, independent of the algorithm that is named", () => {
     const { publicKey } = generateKeyPair("EdDSA");
     expect(parsePublicKey(publicKey.publicKey, "ES256")).toEqual(publicKey);
   });

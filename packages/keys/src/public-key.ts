@@ -9,7 +9,10 @@ import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 export const KEY_ALGORITHMS = ["ES256", "ES256K", "EdDSA"] as const;
 export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 
-/** A public key in its one canonical form: 128 hex digits x||y for ECDSA, 64 for Ed25519, lower case, no prefix. */
+/**
+ * A public key in its one canonical form: 128 hex digits x||y for ECDSA, 64 for Ed25519, lower case, no
+ * prefix.
+ */
 export interface PublicKey {
   readonly algorithm: KeyAlgorithm;
   readonly publicKey: string;
@@ -43,7 +46,7 @@ function canonicalPoint(bytes: Uint8Array, algorithm: "ES256" | "ES256K"): strin
 function canonicalEd25519(bytes: Uint8Array): string {
   let torsion: boolean;
   try {
-    // Strict decoding (RFC 8032): other encodings of a point would be other names of one key.
+    // Strict decoding (RFC 8032): a key must have only one encoding.
     const point = ed25519.Point.fromBytes(bytes, false);
     torsion = point.isSmallOrder() || !point.isTorsionFree();
   } catch {
@@ -70,8 +73,9 @@ function notAKey(text: string, digits: number): PublicKeyError {
 }
 
 /**
- * The canonical form of a public key as clients write it: hex of 64 bytes x||y, 65 uncompressed, 33 compressed, or 32 bytes of Ed25519
- * (whatever `algorithm` says, since nothing else has that length). Throws PublicKeyError.
+ * Returns the canonical form of a public key as clients write it: hex of 64 bytes x||y, 65 uncompressed, 33
+ * compressed, or 32 bytes of Ed25519 (with any `algorithm`, since no other key has that length). Throws
+ * PublicKeyError.
  */
 export function parsePublicKey(text: string, algorithm: KeyAlgorithm = "ES256"): PublicKey {
   const digits = text.startsWith("0x") ? text.length - 2 : text.length;

@@ -33,8 +33,8 @@ export function signatureFromDer(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER (X.690). Throws SignatureError.
- * Sixty-four bytes are always taken as raw.
+ * The raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER (X.690). Throws
+ * SignatureError. Sixty-four bytes are always taken as raw.
  */
 export const parseSignature = (bytes: Uint8Array): Uint8Array =>
   bytes.length === 64 ? bytes : signatureFromDer(bytes);
@@ -49,7 +49,10 @@ function writeDerInteger(target: Uint8Array, offset: number, value: Uint8Array):
   return offset + 2 + sign + 32 - start;
 }
 
-/** The DER of a raw ECDSA signature (X.690), as node:crypto takes it without an option; the inverse of `signatureFromDer`. */
+/**
+ * The DER of a raw ECDSA signature (X.690), as node:crypto takes it without an option; the inverse of
+ * `signatureFromDer`.
+ */
 export function signatureToDer(raw: Uint8Array): Uint8Array {
   if (raw.length !== 64) throw new SignatureError("a raw signature is 64 bytes r||s");
   const der = new Uint8Array(72);

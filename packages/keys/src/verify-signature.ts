@@ -10,7 +10,7 @@ const keyObjects = new Map<string, KeyObject>();
 
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
 
-/** The key as node:crypto wants it. Parsed keys are cached: importing one costs more than a verification. */
+/** Returns the key for node:crypto. Parsed keys are cached: importing one costs more than a verification. */
 export function toKeyObject(key: PublicKey): KeyObject {
   const id = `${key.algorithm}:${key.publicKey}`;
   let object = keyObjects.get(id);
@@ -34,8 +34,8 @@ export function toKeyObject(key: PublicKey): KeyObject {
 export type SignatureHash = "sha256" | "sha3-256";
 
 /**
- * Whether `signature` (raw r||s, DER, or Ed25519) is the key's over `message`; ECDSA hashes the message with `hash`, Ed25519 signs it
- * whole. Never throws for what a caller sends.
+ * Returns whether `signature` (raw r||s, DER, or Ed25519) is the key's over `message`. ECDSA hashes the
+ * message with `hash`, Ed25519 signs it whole. Never throws for a caller's input.
  */
 export function verifySignature(
   key: PublicKey,
@@ -45,14 +45,18 @@ export function verifySignature(
 ): boolean {
   try {
     if (key.algorithm === "EdDSA") return signature.length === 64 && verify(null, message, toKeyObject(key), signature);
-    // A bare key and DER: with an options object Node tells keys from others by a thrown error, which costs as much as half a verification.
+    // A bare key and DER: with an options object, Node distinguishes keys by a thrown error, which costs as
+    // much as half a verification.
     return verify(hash, message, toKeyObject(key), signatureToDer(parseSignature(signature)));
   } catch {
     return false; // malformed: as good as wrong
   }
 }
 
-/** The same on a thread of libuv's pool, so that others are served meanwhile: a check takes longer than all else of a signature. */
+/**
+ * Verifies on a thread of libuv's pool, so that other calls are served meanwhile: a check is the longest part
+ * of signing.
+ */
 export function verifySignatureInPool(
   key: PublicKey,
   message: Uint8Array,

@@ -3,21 +3,21 @@ import type { KeyAlgorithm } from "@countersign/keys";
 import { generateKeyPair, publicKeyOf, signMessage } from "@countersign/keys/node";
 import type { DeviceKey } from "../resources.ts";
 
-/** A private key as RFC 7517 has it. */
+/** A private key as a JSON Web Key (RFC 7517). */
 export type DeviceKeyJwk = JsonWebKey;
 
-/** A device key in the memory of a program: for tests, tools and the demo, since phones keep theirs in hardware. */
+/** A device key in the memory of a program, for tests, tools and the demo: phones keep theirs in hardware. */
 export interface NodeDeviceKey extends DeviceKey {
-  /** The private key. It is the account's second factor: whoever stores it guards it. */
+  /** Returns the private key. It is the account's second factor: store it like a secret. */
   toJwk(): DeviceKeyJwk;
 }
 
-/** A new key, P-256 by default. */
+/** Creates a key, P-256 by default. */
 export function generateDeviceKey(algorithm: KeyAlgorithm = "ES256"): NodeDeviceKey {
   return fromPrivateKey(generateKeyPair(algorithm).privateKey);
 }
 
-/** The key that `toJwk` gave out. */
+/** Returns the key that `toJwk` exported. */
 export function deviceKeyFromJwk(jwk: DeviceKeyJwk): NodeDeviceKey {
   return fromPrivateKey(createPrivateKey({ format: "jwk", key: jwk }));
 }

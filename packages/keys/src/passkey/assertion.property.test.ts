@@ -11,7 +11,7 @@ import { PasskeyError } from "./passkey-error.ts";
 import { isOrigin, isRpId } from "./relying-party.ts";
 
 const passkey = simulatedPasskey();
-const stranger = simulatedPasskey();
+const other = simulatedPasskey();
 const challenge = randomBytes(16);
 const good = passkey.assert(challenge);
 
@@ -104,7 +104,7 @@ describe("assertions", () => {
     let both = 0;
     await fc.assert(
       fc.asyncProperty(said, fc.integer({ min: 0, max: 9 }), async (change, who) => {
-        const assertion = (who === 0 ? stranger : passkey).assert(challenge, change);
+        const assertion = (who === 0 ? other : passkey).assert(challenge, change);
         if (!verified(assertion)) return;
         both++;
         expect(await otherwiseVerified(assertion)).toBe(true);

@@ -129,7 +129,7 @@ describe("an assertion", () => {
     expect(problemOf(passkey.assert(special), { login: special })).toBe("verified");
   });
 
-  it("is refused in another spelling of the challenge's last bits", () => {
+  it("is refused in a non-canonical encoding of the challenge's last bits", () => {
     const zeros = Buffer.alloc(16);
     expect(bytesToBase64url(zeros)).toBe("A".repeat(22));
     expect(problemOf(passkey.assert(zeros, { client: { challenge: `${"A".repeat(21)}B` } }), { login: zeros })).toBe(
@@ -163,7 +163,7 @@ function negated(key: string): string {
 
 describe("a login and a transaction", () => {
   it("cannot be passed off as one another", () => {
-    // A login asked for with a transaction's digest: whoever asks wants a transaction signed.
+    // A login requested with a transaction's digest: an attacker wants a transaction signed.
     expect(() => challengeOf({ login: sha256(message) })).toThrow(TypeError);
     expect(() => verify(passkey.assert(sha256(message)), { login: sha256(message) })).toThrow(TypeError);
     // What signed a transaction answers no login, also where the challenge is a part of the digest.

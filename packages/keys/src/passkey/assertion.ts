@@ -5,17 +5,17 @@ import { parseClientData } from "./client-data.ts";
 import { PasskeyError } from "./passkey-error.ts";
 import type { RelyingParty } from "./relying-party.ts";
 
-/** What a passkey answers (WebAuthn level 3, section 5.2.2). */
+/** The answer of a passkey (WebAuthn level 3, section 5.2.2). */
 export interface Assertion {
   readonly clientDataJSON: Uint8Array;
   readonly authenticatorData: Uint8Array;
-  /** DER as authenticators make it, or raw r||s as it stands on chain. */
+  /** DER as authenticators make it, or raw r||s as it is on chain. */
   readonly signature: Uint8Array;
 }
 
 /**
- * What an assertion is for. A passkey that signs in is an account key as well: a login's challenge has 16 bytes, and a transaction's is a
- * digest of 32, so that neither can ever be the other.
+ * The purpose of an assertion. A passkey that signs in is an account key as well: a login's challenge has 16
+ * bytes, and a transaction's is a digest of 32 bytes, so that one can never be used as the other.
  */
 export type AssertionPurpose =
   | { readonly login: Uint8Array }
@@ -25,14 +25,16 @@ export type AssertionPurpose =
 /** Bytes of a login's challenge. */
 export const LOGIN_CHALLENGE_BYTES = 16;
 
-/** The challenge to give to the authenticator. Throws TypeError where a login's has another length than 16. */
+/**
+ * Returns the challenge for the authenticator. Throws TypeError where a login's challenge has not 16 bytes.
+ */
 export function challengeOf(purpose: AssertionPurpose): Uint8Array {
   if ("transaction" in purpose) return sha256(purpose.transaction);
   if (purpose.login.length !== LOGIN_CHALLENGE_BYTES) throw new TypeError("a login's challenge has 16 bytes");
   return purpose.login;
 }
 
-/** What an assertion says besides that it is one. */
+/** The verified statements of an assertion. */
 export interface AssertionFacts {
   readonly rpId: string;
   readonly origin: string;
@@ -57,7 +59,7 @@ function rpIdHash(rpId: string): Uint8Array {
 const listed = (texts: readonly string[]): string =>
   [...new Set(texts)].map((text) => JSON.stringify(text.slice(0, 100))).join(", ");
 
-/** Why an origin and an RP id's hash are not those of one relying party. */
+/** Says why an origin and the hash of an RP id are not those of one relying party. */
 function mismatch(origin: string, relyingParties: readonly RelyingParty[]): string {
   const parties = relyingParties.filter(({ origins }) => origins.includes(origin));
   return parties.length === 0
@@ -66,8 +68,9 @@ function mismatch(origin: string, relyingParties: readonly RelyingParty[]): stri
 }
 
 /**
- * Everything about an assertion but its signature (WebAuthn level 3, section 7.2): type, challenge, origin and RP id of one relying party, user
- * present and verified. `verifyAssertion` of the node entry adds the signature. Throws PasskeyError.
+ * Checks everything about an assertion but its signature (WebAuthn level 3, section 7.2): type, challenge,
+ * origin and RP id of one relying party, user present and verified. `verifyAssertion` of the node entry adds
+ * the signature. Throws PasskeyError.
  */
 export function inspectAssertion(
   { clientDataJSON, authenticatorData }: Omit<Assertion, "signature">,
@@ -78,7 +81,7 @@ export function inspectAssertion(
   const authenticator = parseAuthenticatorData(authenticatorData);
   if (client.type !== "webauthn.get")
     throw new PasskeyError("type", 'clientDataJSON has another type than "webauthn.get"');
-  // Compared as text: another spelling of the same bytes is not what a client writes.
+  // Compared as text: a client does not write a non-canonical encoding of the same bytes.
   if (client.challenge !== bytesToBase64url(challengeOf(purpose))) {
     throw new PasskeyError("challenge", "clientDataJSON has another challenge");
   }

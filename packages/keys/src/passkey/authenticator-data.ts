@@ -1,6 +1,6 @@
 import { PasskeyError } from "./passkey-error.ts";
 
-/** What the authenticator says about an assertion (WebAuthn level 3, section 6.1). */
+/** The authenticator's statement in an assertion (WebAuthn level 3, section 6.1). */
 export interface AuthenticatorData {
   /** SHA-256 of the relying party's id. */
   readonly rpIdHash: Uint8Array;
@@ -39,7 +39,7 @@ function cborEnd(bytes: Uint8Array, at: number, depth: number): number {
   return end;
 }
 
-/** Takes an assertion's authenticator data apart. Throws PasskeyError. */
+/** Parses an assertion's authenticator data. Throws PasskeyError. */
 export function parseAuthenticatorData(bytes: Uint8Array): AuthenticatorData {
   if (bytes.length < FIXED_BYTES || bytes.length > MAX_AUTHENTICATOR_DATA_BYTES) {
     refuse("authenticator data of a bad length");

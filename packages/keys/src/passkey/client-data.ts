@@ -1,6 +1,6 @@
 import { PasskeyError } from "./passkey-error.ts";
 
-/** What the browser or system says about an assertion (WebAuthn level 3, section 5.8.1). */
+/** The statement of the browser or system in an assertion (WebAuthn level 3, section 5.8.1). */
 export interface ClientData {
   readonly type: string;
   /** base64url of what was to be signed. */
@@ -10,7 +10,7 @@ export interface ClientData {
   readonly crossOrigin: boolean;
 }
 
-/** Browsers write some 200 bytes; what is longer is refused unread. */
+/** Browsers write some 200 bytes; longer data is rejected unread. */
 export const MAX_CLIENT_DATA_BYTES = 2048;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -20,7 +20,8 @@ function refuse(what: string): never {
 }
 
 /**
- * The names of a JSON object's own members, each as often as it is written: JSON.parse keeps the last of two. `json` must be valid already.
+ * The names of a JSON object's own members, each as often as it is written: JSON.parse keeps the last of two.
+ * `json` must be valid already.
  */
 function memberNames(json: string): string[] {
   const names: string[] = [];
@@ -45,13 +46,13 @@ function parseObject(bytes: Uint8Array): Record<string, unknown> {
   } catch {
     return refuse("clientDataJSON is no JSON");
   }
-  // Go's decoder, which reads this on chain, takes names in any case: whoever reads must see the same members.
+  // Go's decoder, which reads this on chain, takes names in any case: both must read the same members.
   const names = memberNames(json).map((name) => name.toLowerCase());
   if (new Set(names).size !== names.length) refuse("clientDataJSON has a member twice");
   return value;
 }
 
-/** Takes clientDataJSON apart. Throws PasskeyError. */
+/** Parses clientDataJSON. Throws PasskeyError. */
 export function parseClientData(bytes: Uint8Array): ClientData {
   const { type, challenge, origin, crossOrigin = false, topOrigin } = parseObject(bytes);
   if (typeof type !== "string" || typeof challenge !== "string" || typeof origin !== "string") {

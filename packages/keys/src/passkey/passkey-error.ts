@@ -1,4 +1,4 @@
-/** Why an assertion is not believed. */
+/** Why an assertion is rejected. */
 export type PasskeyProblem =
   | "malformed"
   | "type"

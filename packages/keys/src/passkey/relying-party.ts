@@ -1,4 +1,6 @@
-/** Who may ask for assertions: passkeys are made for one id, and used from its own origins only. */
+/**
+ * The owner of passkeys: a passkey is made for one RP id, and used from that relying party's origins only.
+ */
 export interface RelyingParty {
   /** A domain name, such as `wallet.example.com`; `localhost` in development. */
   readonly rpId: string;
@@ -11,7 +13,7 @@ const HTTPS = /^https:\/\/([^/:]+)(?::[1-9]\d{0,4})?$/;
 const LOCAL = /^http:\/\/(localhost)(?::[1-9]\d{0,4})?$/;
 /** Android's credential manager: SHA-256 of the certificate that signed the app. */
 const ANDROID = /^android:apk-key-hash(?:-sha256)?:[A-Za-z0-9_-]{43}$/;
-/** An app of iOS that goes by its own name; with the system's own passkeys the origin is `https://<rp id>`. */
+/** An app of iOS with its own name; with the system's own passkeys the origin is `https://<rp id>`. */
 const IOS = /^ios:bundle-id:[A-Za-z0-9.-]{1,155}$/;
 
 /**

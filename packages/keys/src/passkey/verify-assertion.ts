@@ -6,8 +6,9 @@ import { PasskeyError } from "./passkey-error.ts";
 import type { RelyingParty } from "./relying-party.ts";
 
 /**
- * The one rule for passkeys, whatever they sign: an assertion of this very key, for this purpose, from one of these relying parties.
- * Throws PasskeyError. The counter is the caller's to compare with what is stored.
+ * Verifies an assertion, for every purpose of passkeys: it must be of exactly this key, for this purpose,
+ * from one of these relying parties. Throws PasskeyError. The caller compares the counter with the stored
+ * one.
  */
 export function verifyAssertion(
   key: PublicKey,

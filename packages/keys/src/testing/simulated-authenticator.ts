@@ -13,7 +13,7 @@ export const TEST_RELYING_PARTY: RelyingParty = {
 /** User present, user verified, eligible for backup, backed up: what a phone's passkey says. */
 export const USUAL_FLAGS = 0x1d;
 
-/** What an assertion shall say; whatever is left out is as it should be. */
+/** The content of an assertion; members that are left out are correct. */
 export interface Said {
   readonly rpId?: string;
   readonly flags?: number;
@@ -45,7 +45,7 @@ export function clientDataOf(challenge: Uint8Array, said: Said = {}): Buffer {
   return Buffer.from(said.clientDataJSON ?? JSON.stringify({ ...usual, ...said.client }));
 }
 
-/** A passkey in memory, which signs what a test wants it to say. Real ones are tried in the end-to-end tests. */
+/** Creates a passkey in memory, whose statements a test chooses. End-to-end tests use real ones. */
 export function simulatedPasskey(pair: KeyPair = generateKeyPair()) {
   return {
     ...pair,
