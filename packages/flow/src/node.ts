@@ -5,7 +5,7 @@ import { envelopeMessage, type FlowTransaction, payloadMessage } from "./codec/t
 
 export { verifyUserSignature, verifyUserSignatureInPool } from "./verify-user-signature.ts";
 
-/** A private key and where it stands on chain. */
+/** A private key and its place on chain. */
 export interface ChainSigner {
   /** 16 hex digits. */
   readonly address: string;
@@ -15,7 +15,7 @@ export interface ChainSigner {
   readonly hash: SignatureHash;
 }
 
-/** The transaction with one more signature over its payload. */
+/** Returns the transaction with one more signature over its payload. */
 export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
   const signature = bytesToHex(signMessage(signer.privateKey, payloadMessage(tx), signer.hash));
   return {
@@ -24,7 +24,7 @@ export function withPayloadSignature(tx: FlowTransaction, signer: ChainSigner): 
   };
 }
 
-/** The transaction with one more signature over its envelope. */
+/** Returns the transaction with one more signature over its envelope. */
 export function withEnvelopeSignature(tx: FlowTransaction, signer: ChainSigner): FlowTransaction {
   const signature = bytesToHex(signMessage(signer.privateKey, envelopeMessage(tx), signer.hash));
   return {

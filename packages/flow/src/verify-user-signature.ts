@@ -4,8 +4,9 @@ import { ExtensionDataError, readPasskeySignature } from "./codec/passkey-signat
 import type { TransactionSignature } from "./codec/transaction.ts";
 
 /**
- * Whether a signature in a transaction is a user key's over `message` (tag and RLP): a plain one over SHA2-256, or a passkey's, for which more
- * is asked than the chain asks: origin and RP id of one of `relyingParties`, user present and verified.
+ * Returns whether a signature in a transaction is a user key's over `message` (tag and RLP): a plain one over
+ * SHA2-256, or a passkey's. A passkey must meet more than the chain requires: origin and RP id of one of
+ * `relyingParties`, user present and verified.
  */
 export function verifyUserSignature(
   key: PublicKey,
@@ -24,7 +25,10 @@ export function verifyUserSignature(
   }
 }
 
-/** The same; a plain signature is checked on a thread of libuv's pool, so that others are served meanwhile. */
+/**
+ * Verifies in the same way; a plain signature is checked on a thread of libuv's pool, so that other calls are
+ * served meanwhile.
+ */
 export async function verifyUserSignatureInPool(
   key: PublicKey,
   message: Uint8Array,

@@ -4,7 +4,7 @@ import { fromBase64, readBlock, readEvent, readKey, readTransaction, signatureBo
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 import * as wire from "./wire.ts";
 
-/** The access node refused, answered nonsense, or did not answer. */
+/** The access node rejected the request, gave an invalid answer, or did not answer. */
 export class AccessApiError extends Error {
   override readonly name = "AccessApiError";
   /** HTTP status; 0 when no answer came. */
@@ -15,7 +15,7 @@ export class AccessApiError extends Error {
   }
 }
 
-/** What we use of Flow's Access API over REST. Addresses and ids are hex without prefix. */
+/** The part of Flow's Access API (REST) that is used here. Addresses and ids are hex without prefix. */
 export interface AccessApi {
   latestSealedBlock(signal?: AbortSignal): Promise<Block>;
   /** The newest block that the network has agreed on; it may not be executed yet. */
@@ -70,7 +70,10 @@ const sleep = (ms: number, signal: AbortSignal) =>
     );
   });
 
-/** A client of one access node. Every request has a deadline; replies are checked for their shape before anything is believed. */
+/**
+ * Creates a client of one access node. Every request has a deadline, and the shape of every answer is
+ * checked.
+ */
 export function createAccessApi({
   baseUrl,
   timeoutMs = 10_000,

@@ -14,7 +14,8 @@ export const utf8 = (text: string): string => base64(new TextEncoder().encode(te
 export const fromBase64 = (text: string): string => {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
-  // A loop, not Uint8Array.from: a creation's events are half a megabyte, and mapping an iterable takes ten times as long.
+  // A loop, not Uint8Array.from: the events of a creation are half a megabyte, and mapping an iterable takes
+  // ten times as long.
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
   return new TextDecoder().decode(bytes);
 };

@@ -14,7 +14,7 @@ export interface AddedKey {
   readonly signatureAlgorithm: number;
 }
 
-/** The keys that events of a transaction added, in the events' order. */
+/** Returns the keys that events of a transaction added, in the events' order. */
 export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
   return events
     .filter((event) => event.type === "flow.AccountKeyAdded")
@@ -31,7 +31,10 @@ export function addedKeys(events: readonly ChainEvent[]): AddedKey[] {
     });
 }
 
-/** The keys that events of a transaction revoked, in the events' order. The event calls the index `publicKey`. */
+/**
+ * Returns the keys that events of a transaction revoked, in the events' order. The event calls the index
+ * `publicKey`.
+ */
 export function revokedKeys(events: readonly ChainEvent[]): Pick<AddedKey, "address" | "keyIndex">[] {
   return events
     .filter((event) => event.type === "flow.AccountKeyRemoved")

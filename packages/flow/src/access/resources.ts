@@ -20,9 +20,9 @@ export interface ChainKey {
 export interface ChainEvent {
   readonly type: string;
   readonly transactionId: string;
-  /** Its place among the events of its transaction, where the node told it. */
+  /** Its place among the events of its transaction, where the node gave it. */
   readonly index?: number;
-  /** Of its block, where events were asked for by height. */
+  /** The height of its block, where events were queried by height. */
   readonly height?: bigint;
   /** The event's fields as plain data; see readCadence. */
   readonly fields: Readonly<Record<string, unknown>>;

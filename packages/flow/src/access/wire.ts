@@ -1,4 +1,5 @@
-// The shapes of the Access API's answers, checked by hand: the package must run in a browser without a schema library.
+// The shapes of the Access API's answers, checked by hand: the package must run in a browser without a schema
+// library.
 
 export interface WireEvent {
   type: string;

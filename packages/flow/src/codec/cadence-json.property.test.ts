@@ -13,7 +13,7 @@ const values: fc.Arbitrary<CadenceValue> = fc.letrec<{ value: CadenceValue }>((t
 const plain = (value: CadenceValue): unknown =>
   Array.isArray(value.value) ? value.value.map((entry) => plain(entry as CadenceValue)) : value.value;
 
-/** JSON as a dishonest access node may send it: the names that readCadence looks for, with anything in them. */
+/** JSON that a dishonest access node could send: the names that readCadence reads, with any values. */
 const hostile = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 6 },

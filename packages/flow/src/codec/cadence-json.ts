@@ -14,7 +14,10 @@ export const cadenceUInt8 = (value: number): CadenceValue => ({ type: "UInt8", v
 export const cadenceInt = (value: number | bigint): CadenceValue => ({ type: "Int", value: String(value) });
 export const cadenceArray = (value: readonly CadenceValue[]): CadenceValue => ({ type: "Array", value });
 
-/** The one text of a value: members in the order type, value; no white space. What is compared byte for byte is made by this alone. */
+/**
+ * Encodes a value in its only accepted form: members in the order type, value; no white space. All texts that
+ * are compared byte for byte are made by this function.
+ */
 export function encodeCadence(value: CadenceValue): string {
   const encode = (entry: CadenceValue): unknown => ({
     type: entry.type,
@@ -27,8 +30,8 @@ export function encodeCadence(value: CadenceValue): string {
 const MAX_DEPTH = 200;
 
 /**
- * Plain data of a JSON-Cadence value: numbers stay text, composites become objects, optionals their content or null.
- * Throws TypeError for other shapes and for values that nest too deep.
+ * Returns the plain data of a JSON-Cadence value: numbers stay text, composites become objects, optionals
+ * their content or null. Throws TypeError for other shapes and for values that nest too deep.
  */
 export function readCadence(value: unknown): unknown {
   return readAt(value, 0);

@@ -80,7 +80,7 @@ describe("RLP", () => {
     );
   });
 
-  it("whatever decodes encodes to the same bytes", () => {
+  it("every value that decodes encodes to the same bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 12 }), (bytes) => {
         let item: RlpItem;

@@ -109,8 +109,8 @@ function decodeSignatures(item: RlpItem | undefined, payload: TransactionPayload
 }
 
 /**
- * Takes a signable message apart: domain tag, then canonical RLP of a payload or of an envelope `[payload, signatures]`, and nothing after it.
- * Throws InvalidMessageError for everything else.
+ * Decodes a signable message: domain tag, then canonical RLP of a payload or of an envelope `[payload,
+ * signatures]`, and nothing after it. Throws InvalidMessageError for everything else.
  */
 export function decodeMessage(message: Uint8Array): DecodedMessage {
   if (message.length > MAX_MESSAGE_BYTES) refuse("the message is too large");

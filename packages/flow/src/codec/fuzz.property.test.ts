@@ -12,7 +12,7 @@ import { envelopeMessage, payloadMessage, TRANSACTION_TAG } from "./transaction.
 const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000_000);
 const SEED = Number(process.env.FUZZ_SEED ?? randomInt(1, 2 ** 31));
 const CHUNK = 20_000;
-/** One message may take this long at most, whatever it says: milliseconds on a busy machine. */
+/** The longest time for any one message, in milliseconds on a busy machine. */
 const SLOW_MS = 2_000;
 
 const validMessages = (seed: number): ValidMessage[] =>
@@ -21,7 +21,10 @@ const validMessages = (seed: number): ValidMessage[] =>
     .flatMap((tx) => [payloadMessage(tx), envelopeMessage(tx)])
     .map((bytes) => ({ bytes, tree: decodeRlp(bytes.subarray(TRANSACTION_TAG.length)) }));
 
-/** Whether the message was read; a message that is read has exactly one spelling. Throws for any other error than the refusal. */
+/**
+ * Returns whether the message was accepted; an accepted message has exactly one encoding. Throws for any
+ * error but the rejection.
+ */
 function feed(message: Uint8Array): boolean {
   let decoded: ReturnType<typeof decodeMessage>;
   try {
@@ -31,7 +34,7 @@ function feed(message: Uint8Array): boolean {
     throw new Error(`${bytesToHex(message.subarray(0, 2_000))} threw`, { cause: error });
   }
   const again = decoded.kind === "payload" ? payloadMessage(decoded) : envelopeMessage(decoded);
-  if (Buffer.compare(again, message) !== 0) throw new Error(`${bytesToHex(message)} has another spelling`);
+  if (Buffer.compare(again, message) !== 0) throw new Error(`${bytesToHex(message)} has a non-canonical encoding`);
   return true;
 }
 
@@ -79,18 +82,18 @@ describe("random messages", () => {
   });
 });
 
-/** One list in another as often as a message has room for, every length right. */
+/** Nests lists as deep as a message allows, every length right. */
 function nestedLists(): Uint8Array {
-  const room = MAX_MESSAGE_BYTES - TRANSACTION_TAG.length;
+  const capacity = MAX_MESSAGE_BYTES - TRANSACTION_TAG.length;
   const headers: Uint8Array[] = [Uint8Array.of(0xc0)];
-  for (let length = 1; length + 5 <= room; length += headers.at(-1)!.length) {
+  for (let length = 1; length + 5 <= capacity; length += headers.at(-1)!.length) {
     const digits = encodeInteger(length);
     headers.push(length < 56 ? Uint8Array.of(0xc0 + length) : Uint8Array.of(0xf7 + digits.length, ...digits));
   }
   return concatBytes(TRANSACTION_TAG, ...headers.reverse());
 }
 
-/** A payload whose only argument is JSON nested as deep as a message has room for. */
+/** A payload whose only argument is JSON nested as deep as a message allows. */
 function nestedArgument(): Uint8Array {
   const depth = 120_000;
   const [tx] = fc.sample(transactions, { numRuns: 1, seed: 1 });

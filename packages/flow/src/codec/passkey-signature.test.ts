@@ -73,7 +73,7 @@ describe("a passkey's signature in a transaction", () => {
     expect(verifies({ ...good, extensionData: change(good.extensionData) })).toBe(false);
   });
 
-  it("is refused, and throws nothing, whatever the extension data is", () => {
+  it("is refused, and throws nothing, for any extension data", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), (bytes) => {
         expect(verifies({ ...good, extensionData: bytesToHex(bytes) })).toBe(false);

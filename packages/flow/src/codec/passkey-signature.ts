@@ -2,7 +2,7 @@ import { type Assertion, bytesToHex, hexToBytes, parseSignature } from "@counter
 import { decodeRlp, encodeRlp, RlpError, type RlpItem } from "./rlp.ts";
 import type { TransactionSignature } from "./transaction.ts";
 
-/** Extension data that stands for another scheme than passkeys', or for nothing. */
+/** Extension data of another scheme than passkeys', or of none. */
 export class ExtensionDataError extends Error {
   override readonly name = "ExtensionDataError";
 }
@@ -11,8 +11,8 @@ export class ExtensionDataError extends Error {
 const WEBAUTHN_SCHEME = 1;
 
 /**
- * A passkey's assertion over a message as it stands in a transaction (FLIP 264): raw r||s, and as extension data the scheme byte with
- * RLP([authenticatorData, clientDataJSON]). Throws SignatureError.
+ * Encodes a passkey's assertion over a message as a transaction's signature (FLIP 264): raw r||s, and as
+ * extension data the scheme byte with RLP([authenticatorData, clientDataJSON]). Throws SignatureError.
  */
 export function passkeySignature(
   assertion: Assertion,
@@ -24,7 +24,7 @@ export function passkeySignature(
   };
 }
 
-/** The assertion that a transaction's signature stands for, unchecked. Throws ExtensionDataError. */
+/** Returns the assertion that a transaction's signature carries, unchecked. Throws ExtensionDataError. */
 export function readPasskeySignature(signature: string, extensionData: string): Assertion {
   const extension = hexToBytes(extensionData);
   if (extension[0] !== WEBAUTHN_SCHEME) throw new ExtensionDataError("not the scheme of passkeys");

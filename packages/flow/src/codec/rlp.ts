@@ -124,7 +124,7 @@ function decodeAt(bytes: Uint8Array, extent: Extent, depth: number): RlpItem {
   return items;
 }
 
-/** Decodes exactly one canonical item; anything after it, or in another spelling, throws RlpError. */
+/** Decodes exactly one canonical item; bytes after it, or a non-canonical encoding, throw RlpError. */
 export function decodeRlp(bytes: Uint8Array): RlpItem {
   const extent = extentAt(bytes, 0, bytes.length);
   if (extent.end !== bytes.length) throw new RlpError("bytes after the item");

@@ -8,8 +8,8 @@ export const SIGNATURE_ALGORITHM = { ES256: 1, ES256K: 2 } as const;
 export const ACCOUNT_KEY_THRESHOLD = 1000;
 
 /**
- * The roles of an account's keys. Device and server act together, none alone; the hash marks the role, because weight alone does not tell a
- * server key from a recovery key. See docs/account-model.md.
+ * The roles of an account's keys. Device and server act together, neither alone. The hash marks the role,
+ * because a server key and a recovery key have the same weight. See docs/account-model.md.
  */
 export const KEY_ROLES = {
   server: { weight: 999, hashAlgorithm: HASH_ALGORITHM.SHA3_256, initialIndex: 0 },

@@ -33,7 +33,7 @@ transaction(userKey: String, isSecp256k1: Bool) {
 export const addUserKeyArguments = (userKey: PublicKey): string[] =>
   [cadenceString(userKey.publicKey), cadenceBool(userKey.algorithm === "ES256K")].map(encodeCadence);
 
-/** The transaction runs the template with other arguments than ours would be, or asks for something else beside it. */
+/** The transaction runs the template with invalid arguments, or does more than the template. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
@@ -54,8 +54,8 @@ export const addUserKeyPayload = (
 });
 
 /**
- * The key that a transaction adds: undefined where it runs another script. Text and arguments are compared byte for byte with our own, so what a
- * person is shown is what runs. Errors: TemplateError.
+ * Returns the key that a transaction adds; undefined where it runs another script. Text and arguments are
+ * compared byte for byte with our own, so that the person is shown exactly what runs. Errors: TemplateError.
  */
 export function readAddUserKey(payload: Pick<TransactionPayload, "script" | "arguments">): PublicKey | undefined {
   if (payload.script !== ADD_USER_KEY_SCRIPT) return undefined;

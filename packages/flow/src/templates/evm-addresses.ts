@@ -1,4 +1,7 @@
-/** A script `(addresses: [Address]): [String?]`: the EVM address of each account's published Cadence-owned account, 40 hex digits. */
+/**
+ * Returns a script `(addresses: [Address]): [String?]`: the EVM address of each account's published
+ * Cadence-owned account, 40 hex digits.
+ */
 export const evmAddressesScript = (evmContract: string): string => `import EVM from 0x${evmContract}
 
 access(all) fun main(addresses: [Address]): [String?] {

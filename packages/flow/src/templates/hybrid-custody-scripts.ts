@@ -1,17 +1,20 @@
-/** Where HybridCustody stands on a network, and what a link opens there; 16 hex digits all. See docs/parents.md for what the last two may be. */
+/**
+ * The addresses of HybridCustody on a network, and what a link gives access to; 16 hex digits each.
+ * docs/parents.md has the rules for factory and filter.
+ */
 export interface HybridCustodyNetwork {
-  /** HybridCustody, CapabilityFactory and CapabilityFilter: they stand on one account. */
+  /** HybridCustody, CapabilityFactory and CapabilityFilter: one account has all three. */
   readonly contract: string;
   readonly viewResolver: string;
-  /** The account that shows the factories, which find capabilities for a parent. */
+  /** The account that publishes the factories, which find capabilities for a parent. */
   readonly factory: string;
-  /** The account that shows the filter, which says which of them a parent gets. */
+  /** The account that publishes the filter, which decides which of them a parent gets. */
   readonly filter: string;
 }
 
 type Contracts = Pick<HybridCustodyNetwork, "contract" | "viewResolver">;
 
-/** On the controller of the only capability with rights over the account: the one that HybridCustody keeps. */
+/** The tag on the controller of the only capability with rights over the account, which HybridCustody keeps. */
 const TAG = "hybridCustody";
 
 export const setUpScript = ({ contract, viewResolver }: Contracts): string => `import HybridCustody from 0x${contract}

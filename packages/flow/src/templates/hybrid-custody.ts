@@ -10,8 +10,8 @@ import {
 } from "./hybrid-custody-scripts.ts";
 
 /**
- * What is done about links through HybridCustody, with the other account's address, 16 hex digits: the child sets up and removes, the parent redeems; the
- * child ends all of its links at once.
+ * A change of links through HybridCustody, with the other account's address, 16 hex digits: the child sets up
+ * and removes, the parent redeems; the child ends all of its links at once.
  */
 export type HybridCustodyChange =
   | {
@@ -31,7 +31,10 @@ const SCRIPTS: Readonly<Record<HybridCustodyTemplateName, (network: HybridCustod
 
 export const HYBRID_CUSTODY_TEMPLATE_NAMES = Object.keys(SCRIPTS) as HybridCustodyTemplateName[];
 
-/** The text of a template on a network; a parent that is no account of the service runs the redeeming with its own wallet. */
+/**
+ * Returns the text of a template on a network; a parent that is no account of the service redeems with its
+ * own wallet.
+ */
 export const hybridCustodyScript = (name: HybridCustodyTemplateName, network: HybridCustodyNetwork): string =>
   SCRIPTS[name](network);
 
@@ -45,8 +48,9 @@ export function hybridCustodyArguments(change: HybridCustodyChange, network: Hyb
 const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;
 
 /**
- * What a transaction does about links through HybridCustody: undefined where it runs another script, or the network has no set-up. Text and arguments are
- * compared byte for byte with what we would write. Errors: TemplateError.
+ * Returns what a transaction changes about links through HybridCustody; undefined where it runs another
+ * script, or the network has no set-up. Text and arguments are compared byte for byte with our own. Errors:
+ * TemplateError.
  */
 export function readHybridCustodyChange(
   payload: Pick<TransactionPayload, "script" | "arguments">,

@@ -8,7 +8,10 @@ import { REVOKE_RECOVERY_KEY_SCRIPT } from "./revoke-recovery-key.ts";
 import { REVOKE_USER_KEY_SCRIPT } from "./revoke-user-key.ts";
 import { ROTATE_SERVER_KEY_SCRIPT } from "./rotate-server-key.ts";
 
-/** What a template of keys does, with its typed arguments. Server keys are P-256; keys that go are named by their bytes, 128 hex digits. */
+/**
+ * A change of keys by a template, with its typed arguments. Server keys are P-256; keys to revoke are named
+ * by their bytes, 128 hex digits.
+ */
 export type KeyChange =
   | { readonly template: "add-user-key"; readonly newKey: PublicKey }
   | { readonly template: "add-recovery-key"; readonly serverKey: string; readonly newKey: PublicKey }
@@ -26,7 +29,10 @@ export type KeyTemplateName = KeyChange["template"];
 
 type Field = "serverKey" | "oldKey" | "newKey" | "newServerKey";
 
-/** Each template's text, and its arguments in their order; a new key is two of them: its bytes, and whether it is on secp256k1. */
+/**
+ * Each template's text, and its arguments in their order; a new key is two of them: its bytes, and whether it
+ * is on secp256k1.
+ */
 const TEMPLATES: Readonly<Record<KeyTemplateName, { readonly script: string; readonly fields: readonly Field[] }>> = {
   "add-user-key": { script: ADD_USER_KEY_SCRIPT, fields: ["newKey"] },
   "add-recovery-key": { script: ADD_RECOVERY_KEY_SCRIPT, fields: ["serverKey", "newKey"] },
@@ -72,8 +78,8 @@ function newKeyOf(bytes: string, curve: string | undefined): PublicKey {
 }
 
 /**
- * What a transaction changes: undefined where it runs another script. Text and arguments are compared byte for byte with what we would write,
- * so what a person is shown is what runs. Errors: TemplateError.
+ * Returns what a transaction changes; undefined where it runs another script. Text and arguments are compared
+ * byte for byte with our own, so what a person is shown is what runs. Errors: TemplateError.
  */
 export function readKeyChange(payload: Pick<TransactionPayload, "script" | "arguments">): KeyChange | undefined {
   const name = KEY_TEMPLATE_NAMES.find((each) => TEMPLATES[each].script === payload.script);

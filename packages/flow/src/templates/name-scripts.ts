@@ -19,6 +19,9 @@ access(all) fun main(address: Address): [String] {
 }
 `;
 
-/** A script `(address: Address): [String]`: the account's name and the address of its picture, each "" where there is none. `contract`: 16 hex digits. */
+/**
+ * Returns a script `(address: Address): [String]`: the account's name and the address of its picture, each ""
+ * where there is none. `contract`: 16 hex digits.
+ */
 export const nameScript = (kind: NameServiceKind, contract: string): string =>
   (kind === "find" ? FIND : FLOW_DOMAIN_UTILS)(contract);

@@ -2,7 +2,10 @@ import { type CadenceValue, cadenceAddress } from "../codec/cadence-json.ts";
 import type { TransactionPayload } from "../codec/transaction.ts";
 import { TemplateError } from "./add-user-key.ts";
 
-/** What is done about a parent link, with the other account's address, 16 hex digits: the child publishes and removes, the parent claims. */
+/**
+ * A change of a parent link, with the other account's address, 16 hex digits: the child publishes and
+ * removes, the parent claims.
+ */
 export interface ParentLinkChange {
   readonly template: "publish-parent-link" | "claim-parent-link" | "remove-parent-link";
   readonly other: string;
@@ -86,8 +89,8 @@ export const parentLinkArguments = ({ other }: ParentLinkChange): CadenceValue[]
 const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;
 
 /**
- * What a transaction does about a parent link: undefined where it runs another script. Text and argument have one spelling only, the one that we
- * would write. Errors: TemplateError.
+ * Returns what a transaction changes about a parent link; undefined where it runs another script. Text and
+ * argument are accepted only in the encoding that we would write. Errors: TemplateError.
  */
 export function readParentLinkChange(
   payload: Pick<TransactionPayload, "script" | "arguments">,

@@ -1,6 +1,7 @@
 /**
- * A script `(child: Address): [Address]`: the parents that hold a live link to the account, by both sides' word. The child's tag says whom a link
- * was given to, since a claimed link can be copied on; the parent must show that very link.
+ * A script `(child: Address): [Address]`: the parents that hold a live link to the account, confirmed by both
+ * sides. The child's tag names the account that a link was given to, since a claimed link can be copied; the
+ * parent must show exactly that link.
  */
 export const INBOX_PARENTS_SCRIPT = `access(all) fun main(child: Address): [Address] {
     let parents: [Address] = []
@@ -22,8 +23,8 @@ export const INBOX_PARENTS_SCRIPT = `access(all) fun main(child: Address): [Addr
 `;
 
 /**
- * A script `(child: Address): [Address]`: the parents that HybridCustody's OwnedAccount calls redeemed and whose manager lists the account.
- * `contract`: 16 hex digits.
+ * A script `(child: Address): [Address]`: the parents that HybridCustody's OwnedAccount calls redeemed and
+ * whose manager lists the account. `contract`: 16 hex digits.
  */
 export const hybridCustodyParentsScript = (contract: string): string => `import HybridCustody from 0x${contract}
 

@@ -21,7 +21,10 @@ export type TemplateName = KeyTemplateName | ParentLinkTemplateName | HybridCust
 
 const REMOVES = ["flow.AccountKeyRemoved"];
 
-/** Every template must stand here: what is missing would look like a stranger's hand in the account (docs/chain-watch.md). */
+/**
+ * Every template must be listed here: an unlisted one would look like a change by a third party
+ * (docs/chain-watch.md).
+ */
 const EFFECTS: Readonly<Record<TemplateName, TemplateEffects>> = {
   "add-user-key": { adds: "user" },
   "add-recovery-key": { adds: "recovery" },
@@ -49,8 +52,8 @@ export function addsKeyOf(change: TemplateChange): string | undefined {
 }
 
 /**
- * Which template a transaction runs, and what for; `hybridCustody`: of its network. Undefined where it runs another script. Errors: TemplateError, as of the
- * readers of the templates.
+ * Returns which template a transaction runs, and its effect; `hybridCustody`: of its network. Undefined where
+ * it runs another script. Errors: TemplateError, as of the readers of the templates.
  */
 export const readTemplate = (
   payload: Pick<TransactionPayload, "script" | "arguments">,

@@ -54,7 +54,10 @@ function changedTree(random: Random, item: RlpItem): RlpItem {
   return items;
 }
 
-/** An encoding that other decoders take for the same item: headers longer than they need be, all lengths around them right. */
+/**
+ * An encoding that other decoders accept for the same item: headers longer than necessary, with all lengths
+ * around them right.
+ */
 function loosely(random: Random, item: RlpItem): Uint8Array {
   const bytes = item instanceof Uint8Array;
   const body = bytes ? item : concatBytes(...item.map((each) => loosely(random, each)));
@@ -99,7 +102,10 @@ export interface ValidMessage {
   readonly tree: RlpItem;
 }
 
-/** One input of the fuzzer: noise, tagged noise, a random tree, a valid message with a changed tree or with changed bytes. */
+/**
+ * One input of the fuzzer: noise, tagged noise, a random tree, a valid message with a changed tree or with
+ * changed bytes.
+ */
 export function fuzzInput(random: Random, valid: readonly ValidMessage[]): Uint8Array {
   switch (random.below(9)) {
     case 0:

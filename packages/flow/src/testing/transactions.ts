@@ -57,7 +57,9 @@ const parts = fc.record({
   ),
 });
 
-/** Transactions of every shape that Flow's own library can encode too; signatures stand in no particular order. */
+/**
+ * Transactions of every shape that Flow's own library can encode too; signatures are in no particular order.
+ */
 export const transactions: fc.Arbitrary<FlowTransaction> = parts.map((made) => {
   const account = (at: number): string => made.accounts[at]!;
   const payload = {
@@ -86,7 +88,7 @@ export const transactions: fc.Arbitrary<FlowTransaction> = parts.map((made) => {
 });
 
 /** The same transaction as Flow's own library wants it. */
-export const voucherOf = (tx: FlowTransaction) => ({
+export const sdkTransactionOf = (tx: FlowTransaction) => ({
   cadence: tx.script,
   refBlock: tx.referenceBlockId,
   computeLimit: Number(tx.gasLimit),
