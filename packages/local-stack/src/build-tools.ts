@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { reportFailure } from "@countersign/build/fail.ts";
 import { ensureTools } from "./tools.ts";
 
-// `node packages/local-stack/src/build-tools.ts <directory>`: the Go servers as `npm start` builds them, put where an image wants them.
+// `node packages/local-stack/src/build-tools.ts <directory>`: builds the Go servers as `npm start` does, into
+// the directory where an image expects them.
 try {
   const [target = "bin"] = process.argv.slice(2);
   const { flowEmulator, natsServer } = await ensureTools((line) => console.log(line));

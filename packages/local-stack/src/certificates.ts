@@ -112,7 +112,10 @@ function issuedBy(certPath: string, caPath: string): boolean {
   return new NodeCertificate(readFileSync(certPath)).verify(authority.publicKey);
 }
 
-/** Makes the development CA and one certificate per name where missing, close to expiry, or of an earlier CA. */
+/**
+ * Creates the development CA and one certificate per name where one is missing, close to expiry, or of an
+ * earlier CA.
+ */
 export async function ensureCertificates(stateDir: string): Promise<void> {
   mkdirSync(join(stateDir, "tls"), { recursive: true, mode: 0o700 });
   const { ca: caPath } = tlsFiles(stateDir, "ca");

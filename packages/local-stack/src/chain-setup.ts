@@ -55,7 +55,10 @@ transaction(publicKey: String, keyCount: Int, amount: UFix64) {
 }
 `;
 
-/** Has the signer make its creator and paymaster keys (once) and tell their public halves: the keys stay with it. */
+/**
+ * Makes the signer create its creator and paymaster keys (once) and print their public keys: the keys stay
+ * with it.
+ */
 async function signerKeys(chainName: string, env: NodeJS.ProcessEnv): Promise<SignerKeys> {
   const program = join(root, "services/signer/src/cli.ts");
   const output = await run(process.execPath, [program, "keys", "create", "--chain", chainName], { env });
@@ -63,7 +66,7 @@ async function signerKeys(chainName: string, env: NodeJS.ProcessEnv): Promise<Si
   const keys = line ? (JSON.parse(output.slice(output.indexOf(line))) as SignerKeys) : undefined;
   for (const role of ["creator", "paymaster"] as const) {
     if (keys?.[role].hashAlgorithm !== "SHA3_256" || !/^[0-9a-f]{128}$/.test(keys[role].publicKey)) {
-      throw new Failure(`${program} did not tell the ${role}'s P-256 key with SHA3_256.`);
+      throw new Failure(`${program} did not print the ${role}'s P-256 key with SHA3_256.`);
     }
   }
   return keys as SignerKeys;
@@ -86,8 +89,9 @@ export function setUpChain(options: { stateDir: string; ports: Ports; env: NodeJ
 }
 
 /**
- * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes the networks file; other networks there stay.
- * Needs the emulator up; idempotent, so that a chain that lost its state gets them anew. `env` names the signer's keystore.
+ * Creates and funds the creator and paymaster accounts where the chain does not have them, and writes the
+ * networks file; other networks in it stay. Needs a running emulator; idempotent: a chain that lost its state
+ * gets them again. `env` names the signer's keystore.
  */
 export async function setUpNetwork(options: {
   accessNode: string;

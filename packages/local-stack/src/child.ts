@@ -10,7 +10,7 @@ export interface ChildOptions {
   args: string[];
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** Where output goes; begun anew at each start, unless `appendLog`. */
+  /** The file for output; truncated at each start, unless `appendLog`. */
   logFile: string;
   appendLog?: boolean;
   uid?: number;

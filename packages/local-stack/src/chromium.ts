@@ -27,8 +27,8 @@ export function findChromium(env: NodeJS.ProcessEnv = process.env): string | und
 }
 
 /**
- * Finds Chromium, or installs Debian's (or Ubuntu's) where this process may. Tests with passkeys need a browser's own authenticator.
- * Failure with the ways to get it, where it can do neither.
+ * Finds Chromium, or installs Debian's (or Ubuntu's) where this process may. Tests with passkeys need a
+ * browser's own authenticator. Failure with the ways to get it, where it can do neither.
  */
 export async function ensureChromium(say: (line: string) => void): Promise<string> {
   const found = findChromium();

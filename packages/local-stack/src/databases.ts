@@ -9,7 +9,10 @@ export interface DatabaseUrls {
   urlOf(service: ServiceName): string;
 }
 
-/** Who connects how to the server at `address` (host:port). Every role's password follows from the superuser's. */
+/**
+ * The users and databases of the server at `address` (host:port). Every role's password derives from the
+ * superuser's.
+ */
 export function databaseUrls(password: string, address: string): DatabaseUrls {
   return {
     adminUrl: `postgresql://postgres:${password}@${address}/postgres`,

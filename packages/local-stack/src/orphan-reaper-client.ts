@@ -20,7 +20,8 @@ function reaper(): Writable {
 
 const guarded = new Set<number>();
 
-// An exit of our own, foreseen or not, takes everything with it at once; the orphan reaper handles the ends that this process cannot.
+// Our own exit, expected or not, ends all children at once; the orphan reaper handles the ends that this
+// process cannot.
 process.on("exit", () => {
   for (const pid of guarded) {
     try {

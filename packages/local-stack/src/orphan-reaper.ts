@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// Outlives a killed supervisor by a few seconds and ends what the supervisor had started: newest first, then by force.
+// Outlives a killed supervisor by a few seconds and ends the processes that it had started: newest first,
+// then by force.
 const guarded = new Map<number, NodeJS.Signals>();
 
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {

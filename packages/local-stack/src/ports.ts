@@ -1,12 +1,13 @@
 import { randomInt } from "node:crypto";
 import { createServer, type Server } from "node:net";
 
-// Below the ports that systems give to outgoing connections: a process that is started again must find its own free.
+// Below the ports that systems give to outgoing connections: a process that is started again must find its
+// own port free.
 const LOWEST = 12_000;
 const BLOCK = 100;
 const BLOCKS = 200;
 
-/** Listens on a port of loopback, or tells that it cannot. The listener keeps no process alive. */
+/** Listens on a port of loopback, or reports that it cannot. The listener keeps no process alive. */
 function hold(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
     const server = createServer().unref();
@@ -23,9 +24,9 @@ async function couldListen(port: number): Promise<boolean> {
 }
 
 /**
- * Ports of which this process gives each only once, in blocks that no other process takes from: whoever listens on
- * a block's first port has the block, for as long as it lives. Several stacks start at the same time, and a port
- * that was merely free a moment ago would be given to two of them sooner or later.
+ * Yields each port only once in this process, in blocks that no other process uses: a process owns a block as
+ * long as it listens on the block's first port. Several stacks start at the same time, and a port that was
+ * merely free a moment ago would be given to two of them sooner or later.
  */
 async function* portsOfOwnBlocks(): AsyncGenerator<number, undefined> {
   for (let attempt = 0; attempt < 10 * BLOCKS; attempt++) {
@@ -54,7 +55,10 @@ export async function freePort(): Promise<number> {
   return port as number;
 }
 
-/** Whether a program could listen on this port now; an address of ::1 counts as well, since browsers try it for localhost. */
+/**
+ * Whether a program could listen on this port now; an address of ::1 counts too, since browsers try it for
+ * localhost.
+ */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

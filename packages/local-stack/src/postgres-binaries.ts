@@ -31,14 +31,17 @@ function postgresUser(): { uid: number; gid: number } {
       stdio: "ignore",
     });
   } catch {
-    // Told below: what counts is whether the user exists now.
+    // Reported below: the only question is whether the user exists now.
   }
   const made = idOf("postgres");
   if (!made) throw new Failure("Postgres does not run as root and no user `postgres` could be created: create one.");
   return made;
 }
 
-/** Makes (or accepts) a directory of ours in /var/tmp, where anybody could have put one of the same name before. */
+/**
+ * Creates (or accepts) our directory in /var/tmp, where any user could have created one of the same name
+ * before.
+ */
 export function ownDirectory(path: string, mode: number): void {
   mkdirSync(path, { recursive: true, mode });
   const stat = lstatSync(path);

@@ -30,7 +30,7 @@ async function withCluster(sql: string): Promise<{ replaced: boolean; rows: unkn
   }
 }
 
-it("a cluster goes on with the state that it was made with, and is begun anew with another", {
+it("a cluster continues with the state that it was made with, and is created again with another", {
   timeout: 60_000,
 }, async () => {
   const kept = "SELECT to_regclass('kept')::text AS kept";

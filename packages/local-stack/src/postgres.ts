@@ -15,7 +15,9 @@ export interface PostgresOptions {
   stateDir: string;
   port: number;
   logFile: string;
-  /** For throw-away clusters: does not wait for the disk. What was committed outlives a kill of the server all the same. */
+  /**
+   * For temporary clusters: does not wait for the disk. Committed data still survives a kill of the server.
+   */
   throwAway?: boolean;
   start?: StartChild;
 }
@@ -31,7 +33,10 @@ export function postgresHome(stateDir: string): string {
   return postgresDir(stateDir);
 }
 
-/** Starts the cluster, initialising it the first time, and waits until it answers. Loopback only, passwords always. */
+/**
+ * Starts the cluster, initialising it the first time, and waits until it answers. Loopback only, passwords
+ * always.
+ */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const binaries = findPostgres();
   const home = postgresHome(options.stateDir);
@@ -72,8 +77,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 }
 
 /**
- * Whether the state and the cluster are of one making. The cluster outlives a checkout that is deleted, and what it holds is sealed with keys that went with it: a new checkout at the
- * same path would be ready, and fail at its first sign-up.
+ * Returns whether the state and the cluster belong together. The cluster outlives a checkout that is deleted,
+ * and its content is sealed with keys that were deleted too: a new checkout at the same path would be ready,
+ * and fail at its first sign-up.
  */
 function isSame(state: string, cluster: string): boolean {
   return existsSync(state) && existsSync(cluster) && readFileSync(state, "utf8") === readFileSync(cluster, "utf8");

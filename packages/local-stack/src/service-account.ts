@@ -30,7 +30,10 @@ function privateKeyOf(scalar: string): KeyObject {
   return createPrivateKey({ format: "jwk", key });
 }
 
-/** The emulator's service account as proposer, payer and authorizer in one: its envelope signature is all it needs. */
+/**
+ * The emulator's service account as proposer, payer and authorizer at once: its envelope signature is
+ * sufficient.
+ */
 export class ServiceAccount {
   readonly access: AccessApi;
   readonly #privateKey: KeyObject;

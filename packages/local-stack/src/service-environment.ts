@@ -58,7 +58,7 @@ function allowedOrigins(own: readonly string[] = []): Record<string, string> {
   return origins.length > 0 ? { GATEWAY_ALLOWED_ORIGINS: origins.join(",") } : {};
 }
 
-/** What only one process is told. */
+/** The settings of one process only. */
 function ownSettings(name: ProgramName, process: string, stateDir: string, ports: Ports): Record<string, string> {
   const files = stateFiles(stateDir);
   if (name === "auth") {
@@ -95,14 +95,17 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
 export function baseEnvironment(): NodeJS.ProcessEnv {
   const passed = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "CS_LOG_LEVEL", "CS_TRACE", "NODE_OPTIONS"];
   const ours = Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
-  // Each further arena of malloc keeps what the others could use; without a fixed threshold the first one keeps what a start took once.
+  // Each further arena of malloc keeps memory that the others could use; without a fixed threshold the first
+  // one keeps the memory that the start needed once.
   return { ...ours, NODE_COMPILE_CACHE: compileCacheDir, MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "4194304" };
 }
 
 // What a developer asks for comes last, and wins.
 const nodeOptions = (): string => [...HEAP_OPTIONS, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 
-/** networks.json with its access nodes where this process is to find them; the common file where nothing differs. */
+/**
+ * networks.json with the access nodes as this process reaches them; the common file where nothing differs.
+ */
 async function networksFileFor(process: string, input: EnvironmentInput): Promise<string> {
   const { addressOf, networksFile, stateDir } = input;
   if (!addressOf) return networksFile;
@@ -146,7 +149,8 @@ export async function serviceEnvironment(
     ...peers,
     [`${prefix}_LISTEN`]: `127.0.0.1:${ports[name]}`,
     [`${prefix}_ADMIN_LISTEN`]: `127.0.0.1:${ports[`${name}Admin`]}`,
-    // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a database.
+    // Tests and demos do in seconds what a person does in a day. The gateway has neither limits nor a
+    // database.
     ...(limited.includes(name) ? { [`${prefix}_LIMIT_SCALE`]: "100" } : {}),
     ...(name === "gateway" ? {} : { [`${prefix}_DATABASE_URL`]: await routeUrl("postgres", input.databaseUrl(name)) }),
     AUTH_ISSUER: input.gateway,

@@ -55,7 +55,10 @@ function configuredPorts(env: NodeJS.ProcessEnv): Ports {
   return Object.fromEntries(entries) as Ports;
 }
 
-/** The ports of each replica: the second and later ones take whatever is free. Failure with a line for each busy port. */
+/**
+ * The ports of each replica: the second and later ones take free ones. Failure with a line for each busy
+ * port.
+ */
 export async function choosePorts(options: {
   free: boolean;
   replicas?: number;

@@ -67,7 +67,10 @@ export interface RunningStack {
   kill(name: string): Promise<void>;
   /** Asks a process to end, as a deployment does, and waits until it has: SIGTERM, by force after a time. */
   end(name: string): Promise<void>;
-  /** Starts a dead process again, as it was, and waits until it is ready; stack.json tells the new pid. */
+  /**
+   * Starts a dead process again, with the same settings, and waits until it is ready; stack.json has the new
+   * pid.
+   */
   restart(name: string): Promise<void>;
   /** Ends every process and removes stack.json. */
   stop(): Promise<void>;
@@ -102,7 +105,7 @@ async function startDatabases(
 ) {
   const { stateDir, throwAway } = options;
   const postgres = await restarts.begin("postgres", () => startPostgres({ stateDir, port, logFile, throwAway, start }));
-  if (postgres.replaced) options.say("postgres held what an earlier checkout at this path had left: begun anew");
+  if (postgres.replaced) options.say("postgres had data of an earlier checkout at this path: created again");
   await createDatabases(postgres);
   const applied = await Promise.all(services.map((service) => migrate(service, postgres.urlOf(service))));
   options.say(`postgres is up${applied.some(({ length }) => length > 0) ? "" : ", migrations are up to date"}`);
@@ -156,17 +159,17 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     const work = [bringUp(options, supervisor, restarts), supervisor.diedEarly, ...(cancelled ? [cancelled] : [])];
     const stack = await Promise.race(work);
     cancelled?.catch(() => undefined);
-    const tell = () => {
+    const writeStackFile = () => {
       writeFileSync(`${stackFile}.new`, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
       renameSync(`${stackFile}.new`, stackFile);
     };
-    tell();
+    writeStackFile();
     supervisor.ready();
     const restart = async (name: string) => {
       await restarts.again(name);
       const described = stack.processes[name];
       if (described) described.pid = supervisor.find(name)?.pid ?? described.pid;
-      tell();
+      writeStackFile();
     };
     if (options.autoRestart) autoRestart = createAutoRestart({ restart, say });
     const kill = (name: string) => supervisor.killOne(name);
@@ -229,7 +232,7 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     say(`flow emulator is up, creator 0x${set.creator.address}, paymaster 0x${set.paymaster.address}`);
     return set;
   });
-  // Each failure must be seen once, by whoever waits below, and never as an unhandled rejection.
+  // Each failure must be handled once, by the wait below, and never as an unhandled rejection.
   const [postgres, , , , chain] = await Promise.all([databases, nats, identityProvider, emulator, network, generated]);
 
   const natsUrl = `nats://127.0.0.1:${ports.nats}`;

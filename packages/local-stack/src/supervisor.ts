@@ -24,7 +24,7 @@ export class Supervisor {
   /** Rejects when a process ends before the stack is ready: race it against the start. */
   readonly diedEarly: Promise<never>;
 
-  /** `died` is told the name of what ended by itself once everything was ready. */
+  /** `died` is called with the name of a process that ended by itself once everything was ready. */
   constructor(say: (line: string) => void, died: (name: string) => void = () => undefined) {
     this.#say = say;
     this.#died = died;

@@ -70,7 +70,7 @@ function executable(path: string): boolean {
   }
 }
 
-/** A binary of that name on PATH, if its version is the pinned one or cannot be told. */
+/** Returns a binary of that name on PATH, if its version is the pinned one or unknown. */
 function onPath(tool: Tool): string | undefined {
   for (const dir of (process.env.PATH ?? "").split(delimiter)) {
     const path = join(dir, tool.name);
@@ -121,8 +121,9 @@ function threeWays(missing: Tool[]): Failure {
 }
 
 /**
- * The emulator's debugger listens on all interfaces whatever --host says. We build it from a copy of the module in
- * which that line says loopback, and fail should the line no longer be there. Gives the arguments for `go build`.
+ * The emulator's debugger listens on all interfaces, and ignores --host. We build it from a copy of the
+ * module in which that line says loopback, and fail if the line is missing. Returns the arguments for `go
+ * build`.
  */
 function loopbackEmulator(scratch: string): string[] {
   const module = "github.com/onflow/flow-emulator";

@@ -4,7 +4,10 @@ import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { baseEnvironment } from "@countersign/local-stack/service-environment.ts";
 import { placeOf, required } from "./settings.ts";
 
-/** A step of docker-compose.yml: the signer's keystore, creator and paymaster on the chain, and the networks file of all services. */
+/**
+ * A step of docker-compose.yml: the signer's keystore, creator and paymaster on the chain, and the networks
+ * file.
+ */
 async function setUpChain(): Promise<void> {
   const network = await setUpNetwork({
     accessNode: required("CS_FLOW_ACCESS_NODE"),

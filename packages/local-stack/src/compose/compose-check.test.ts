@@ -198,7 +198,7 @@ describe("the environment of each process", () => {
   it.each(programs)("%s: its configuration takes exactly this", async (name) => {
     const env = environment(name);
     expect(() => loaders[name]!(env)).not.toThrow();
-    // Whatever is left out is missed, or is one of the few with a default.
+    // Every variable that is left out is reported as missing, or is one of the few with a default.
     const inDev = await serviceEnvironment(name, 0, {
       stateDir: state,
       replicas: [{} as never],

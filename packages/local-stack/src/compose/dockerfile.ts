@@ -62,7 +62,9 @@ export function copyOf(text: string): Copy {
 
 const ignoreRules = (): string => readFileSync(join(root, ".dockerignore"), "utf8");
 
-/** Whether .dockerignore keeps a path (relative to the root) from the builder. The last rule that names it decides. */
+/**
+ * Whether .dockerignore keeps a path (relative to the root) from the builder. The last matching rule decides.
+ */
 export function ignored(path: string, rules = ignoreRules()): boolean {
   let out = false;
   for (const line of rules.split("\n")) {

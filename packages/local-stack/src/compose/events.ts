@@ -3,7 +3,10 @@ import { setUpNats } from "@countersign/events/set-up.ts";
 import { readTls } from "@countersign/local-stack/certificates.ts";
 import { placeOf, required } from "./settings.ts";
 
-/** A step of docker-compose.yml: the stream of events and each service's consumers, which no service has the right to make. */
+/**
+ * A step of docker-compose.yml: creates the event stream and each service's consumers; no service has the
+ * right to.
+ */
 async function setUp(): Promise<void> {
   const tls = {
     ca: placeOf("events", "ca.pem"),

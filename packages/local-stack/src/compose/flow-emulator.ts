@@ -5,11 +5,12 @@ import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { portTable } from "@countersign/local-stack/settings.ts";
 import { placeOf, required, requiredAddress } from "./settings.ts";
 
-/** A port of the emulator that nobody outside of its container uses: loopback, whatever is configured. */
+/** A port of the emulator that is used inside its container only: on loopback, with any configuration. */
 const port = (name: "flowGrpc" | "flowAdmin" | "flowDebugger"): number =>
   Number(process.env[portTable[name].variable] ?? portTable[name].port);
 
-// Runs the emulator with its key from a file, which it cannot read by itself, and passes signals and its exit code on.
+// Runs the emulator with its key from a file, which it cannot read by itself; passes signals and its exit
+// code on.
 const { host, port: rest } = requiredAddress("CS_FLOW_LISTEN");
 const dir = required("CS_FLOW_STORE");
 mkdirSync(dir, { recursive: true });

@@ -9,8 +9,9 @@ import { contextFiles, copyOf, readDockerfile, type Stage } from "./dockerfile.t
 const asInCheckout = ["generated", "parser"];
 
 /**
- * Does what deploy/Dockerfile does to make /app of one stage, in a directory of this machine: the same files, let through by
- * .dockerignore, and the same commands. Needs npm on the path and the checkout's generated code. Gives the directory that stands for /app.
+ * Builds /app of one stage as deploy/Dockerfile does, in a directory of this machine: the same files,
+ * filtered by .dockerignore, and the same commands. Needs npm on the path and the checkout's generated code.
+ * Returns the directory that represents /app.
  */
 export async function assembleImage(target: string, directory: string, say: (line: string) => void): Promise<string> {
   const { stages } = readDockerfile();

@@ -30,8 +30,9 @@ function handCertificate(own: string, name: string, party: string): void {
 }
 
 /**
- * The first step of docker-compose.yml: makes certificates, keys and passwords where they are missing, in a place of its own, and hands
- * each process what is for it alone. Done again it changes nothing but certificates close to their end.
+ * The first step of docker-compose.yml: makes certificates, keys and passwords where they are missing, in a
+ * place of its own, and hands each process what is for it alone. Done again it changes nothing but
+ * certificates close to their end.
  */
 async function prepare(): Promise<void> {
   const own = placeOf("set-up");
@@ -45,7 +46,7 @@ async function prepare(): Promise<void> {
   handCertificate(own, "operator", "events");
 
   const password = ensureSecret(join(own, "keys", "postgres.password"));
-  // Postgres runs as a user of its own: its volume, which only it and the databases' step have, is the protection.
+  // Postgres runs as its own user: its volume, which only it and the databases' step have, is the protection.
   put(placeOf("postgres", "password"), readFileSync(password), 0o444);
   const { urlOf } = databaseUrls(readTrimmed(password), required("CS_POSTGRES_ADDRESS"));
   for (const service of services) put(placeOf(service, "database-url"), `${urlOf(service)}\n`);

@@ -18,7 +18,7 @@ import { assembleImage } from "./image.ts";
 export interface Rehearsal {
   gateway: string;
   issuer: string;
-  /** What stands for /app: the files of the image, production dependencies only. */
+  /** The directory that represents /app: the files of the image, production dependencies only. */
   app: string;
   stop(): Promise<void>;
 }
@@ -27,7 +27,10 @@ const HEALTHY_MS = 120_000;
 /** Ports of the emulator that docker-compose.yml leaves as they are: nobody else is in its container. */
 const INNER_PORTS = ["CS_PORT_FLOW_GRPC", "CS_PORT_FLOW_ADMIN", "CS_PORT_FLOW_DEBUGGER"];
 
-/** Turns what is said about containers into what holds on this machine: directories below `state`, names to loopback, ports to free ones. */
+/**
+ * Translates settings of containers to this machine: directories below `state`, names to loopback, ports to
+ * free ones.
+ */
 async function translation(services: Record<string, ComposeService>, state: string, app: string) {
   const names = Object.entries(services).flatMap(([name, service]) => namesOf(name, service));
   const texts = Object.values(services).flatMap(({ environment = {}, healthcheck }) => [
@@ -58,8 +61,9 @@ function programOf(command: string, tools: ToolPaths): string {
 }
 
 /**
- * Plays docker-compose.yml without containers: assembles the image's files, then runs every step and process of the file with its own
- * command, environment and order, on free ports of loopback. Postgres is the checkout's own; what it shows of isolation is nothing.
+ * Runs docker-compose.yml without containers: assembles the image's files, then runs every step and process
+ * of the file with its own command, environment and order, on free ports of loopback. Postgres is the
+ * checkout's own; isolation is not shown.
  */
 export async function rehearse(directory: string, say: (line: string) => void): Promise<Rehearsal> {
   const { services } = readComposeFile();

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname } from "node:path";
 
 export interface ProviderAccount {
-  /** The `sub` of tokens: the same for the same address, whatever its letters' case. */
+  /** The `sub` of tokens: the same for the same address in any letter case. */
   sub: string;
   email: string;
   name: string;

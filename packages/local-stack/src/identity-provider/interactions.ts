@@ -26,7 +26,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(body);
 }
 
-/** The login and consent pages, the pictures, and what this is. Answers false when the request is not theirs. */
+/** Serves the login and consent pages, the pictures, and the home page. Returns false for other requests. */
 export function createInteractions(provider: Provider, accounts: Accounts) {
   const appNameOf = async (clientId: unknown) =>
     (await provider.Client.find(String(clientId)))?.clientName ?? String(clientId);

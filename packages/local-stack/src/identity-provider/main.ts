@@ -3,7 +3,8 @@ import { loadConfig } from "./config.ts";
 import { createInteractions } from "./interactions.ts";
 import { createProvider } from "./provider.ts";
 
-// `node packages/local-stack/src/identity-provider/main.ts <config.json>`: a process of its own, as a provider on the internet would be.
+// `node packages/local-stack/src/identity-provider/main.ts <config.json>`: its own process, like a provider
+// on the internet.
 const config = loadConfig(process.argv[2] ?? "");
 const { provider, accounts } = createProvider(config);
 const interactions = createInteractions(provider, accounts);

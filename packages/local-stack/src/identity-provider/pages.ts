@@ -21,7 +21,7 @@ function page(title: string, body: string): string {
 </style>
 </head>
 <body>
-<p class="warning"><strong>Development only.</strong> This provider asks for no password: whoever can open this page can be anybody.</p>
+<p class="warning"><strong>Development only.</strong> This provider asks for no password: anybody who can open this page can log in as any person.</p>
 ${body}
 </body>
 </html>

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Stands between a client and Postgres, and can lose the way between them without telling either. */
+/** A proxy between a client and Postgres that can drop the connection without notifying either side. */
 export interface MuteProxy {
   /** The database's URL, by way of this. */
   url: string;

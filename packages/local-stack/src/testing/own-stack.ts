@@ -3,11 +3,14 @@ import { inject } from "vitest";
 import type { Stack } from "../stack-file.ts";
 import "./provided.ts";
 
-/** The stack of the worker that runs this file; the first file to ask waits until it is up. Error: what kept it from starting. */
+/**
+ * The stack of the worker that runs this file; the first file that asks waits until it is up. Error: why it
+ * did not start.
+ */
 export async function ownStack(): Promise<Stack> {
   const socket = connect(inject("stackServer")).setEncoding("utf8");
   socket.write(`${process.env.VITEST_POOL_ID}\n`);
-  // The connection stays, and tells that the stack is in use.
+  // The connection stays open, as a sign that the stack is in use.
   const text = await new Promise<string>((resolve, reject) => {
     let read = "";
     socket.on("data", (part: string) => {

@@ -7,7 +7,7 @@ import { inject } from "vitest";
 export interface TestDatabase {
   /** Connection string of a database of its own, with the service's migrations applied. */
   url: string;
-  /** Removes it, whoever is still connected. */
+  /** Removes it, even while clients are connected. */
   drop(): Promise<void>;
 }
 
@@ -27,7 +27,9 @@ function databaseUrl(adminUrl: string, database: string): string {
   return url.href;
 }
 
-/** Makes the service's template once per run; test files in other processes wait for it on an advisory lock. */
+/**
+ * Makes the service's template once per run; test files in other processes wait for it on an advisory lock.
+ */
 async function ensureTemplate(client: pg.Client, adminUrl: string, service: ServiceName): Promise<string> {
   const template = `template_${service}`;
   const found = await client.query("SELECT 1 FROM pg_database WHERE datname = $1 AND datistemplate", [template]);
@@ -71,7 +73,10 @@ const dropDatabase = (adminUrl: string, name: string): Promise<void> =>
     await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   });
 
-/** A fresh database with the migrations of `service`, on the run's shared Postgres (vitest's `service` project). */
+/**
+ * Creates a database with the migrations of `service`, on the run's shared Postgres (vitest's `service`
+ * project).
+ */
 export async function createTestDatabase(service: ServiceName): Promise<TestDatabase> {
   const adminUrl = inject("postgresUrl");
   if (!adminUrl) throw new Error("no Postgres in this run: name the file *.service.test.ts");

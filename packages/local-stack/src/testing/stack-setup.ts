@@ -9,7 +9,10 @@ import { keepGatewayLogs, noteStack, resetGatewayLogs } from "./gateway-logs.ts"
 import { removeState } from "./stack-template.ts";
 import "./provided.ts";
 
-/** A stack that no file has used for so long ends: those of the last files must not keep a tenth of a core from the tests after them. */
+/**
+ * A stack that no file has used for so long ends: those of the last files must not use CPU time that later
+ * tests need.
+ */
 const IDLE_MS = 15_000;
 
 interface WorkerStack {
@@ -21,8 +24,9 @@ interface WorkerStack {
 }
 
 /**
- * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away. Each of
- * vitest's workers has one of its own, started when the worker asks for it: its files run on it one after the other.
+ * Vitest's global set-up of the `e2e` project: real stacks, on free ports, with state that is thrown away.
+ * Each of vitest's workers has one of its own, started when the worker asks for it: its files run on it one
+ * after the other.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "countersign-e2e-"));
@@ -44,7 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const end = (worker: string, own: WorkerStack): void => {
     stacks.delete(worker);
     const ending = stopAndRemove(own);
-    // Whoever ends the run is told, and nobody before.
+    // Reported to the code that ends the run, and not before.
     ending.catch(() => undefined);
     endings.push(ending);
   };
@@ -62,7 +66,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       const own = stackOf(worker);
       own.users += 1;
       clearTimeout(own.rest);
-      // Whoever asks stays connected as long as it lives.
+      // A worker stays connected as long as it lives.
       socket.once("close", () => {
         own.users -= 1;
         if (own.users === 0) own.rest = setTimeout(() => end(worker, own), IDLE_MS);

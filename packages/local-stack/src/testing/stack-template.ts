@@ -5,17 +5,17 @@ import { postgresHome } from "../postgres.ts";
 import { startStack } from "../stack.ts";
 
 /**
- * Makes a state that stacks can begin with: certificates, a cluster with all migrations, and a chain with creator and
- * paymaster. To make these is half of a stack's start, and they are the same for all.
+ * Makes a state that stacks can begin with: certificates, a cluster with all migrations, and a chain with
+ * creator and paymaster. To make these is half of a stack's start, and they are the same for all.
  */
 export async function makeTemplate(stateDir: string, say: (line: string) => void): Promise<void> {
   const running = await startStack({ stateDir, freePorts: true, throwAway: true, programs: [], say });
   await running.stop();
-  // A stack's own: what it says, and what it was told of.
+  // These belong to one stack only: its logs and its events.
   for (const name of ["log", "nats"]) rmSync(join(stateDir, name), { recursive: true, force: true });
 }
 
-/** Begins a stack's state, whose directory is empty, with a template's. The stack's start does what is left to do. */
+/** Fills the empty state directory of a stack from a template. The stack's start does the remaining work. */
 export async function beginWith(template: string, stateDir: string): Promise<void> {
   const pairs = [
     [template, stateDir],

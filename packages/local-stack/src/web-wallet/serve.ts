@@ -42,7 +42,10 @@ function send(response: ServerResponse, type: string, body: string): void {
   response.end(body);
 }
 
-/** Serves the example page; its TypeScript goes out with the types blanked, so that there is nothing to build. `config` is the page's /config.json. */
+/**
+ * Serves the example page. TypeScript is served with its types blanked, so no build is needed. `config` is
+ * the page's /config.json.
+ */
 export function createWebWallet(config: object): Server {
   return createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
