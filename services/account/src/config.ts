@@ -74,3 +74,5 @@ export function loadConfig(env: Env) {
     secrets: { databaseUrl: settings.ACCOUNT_DATABASE_URL },
   };
 }
+
+export type Config = ReturnType<typeof loadConfig>;

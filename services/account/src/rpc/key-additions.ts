@@ -2,10 +2,13 @@ import { AppError } from "@countersign/core";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { type Handlers, requireToken } from "@countersign/rpc";
 import type { KeyAdditionState } from "../domain/key-additions/key-addition.ts";
-import type { prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
-import type { reconcileKeyAddition } from "../domain/key-additions/reconcile-key-addition.ts";
-import type { submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
-import type { verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
+import { type PrepareKeyAdditionOptions, prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
+import {
+  type ReconcileKeyAdditionOptions,
+  reconcileKeyAddition,
+} from "../domain/key-additions/reconcile-key-addition.ts";
+import { type SubmitKeyAdditionOptions, submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
+import { type VerifyKeyAdditionOptions, verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
 import { transactionToProto } from "../to-proto.ts";
 import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./requests.ts";
 
@@ -16,17 +19,21 @@ const STATUS = {
   abandoned: KeyAdditionStatus.KEY_ADDITION_STATUS_ABANDONED,
 } as const satisfies Record<KeyAdditionState, KeyAdditionStatus>;
 
-export interface KeyAdditionsOptions {
-  readonly prepare: ReturnType<typeof prepareKeyAddition>;
-  readonly submit: ReturnType<typeof submitKeyAddition>;
-  readonly reconcile: ReturnType<typeof reconcileKeyAddition>;
-  readonly verify: ReturnType<typeof verifyKeyAddition>;
+export interface KeyAdditionsOptions
+  extends PrepareKeyAdditionOptions,
+    ReconcileKeyAdditionOptions,
+    SubmitKeyAdditionOptions,
+    VerifyKeyAdditionOptions {
   transactionUrl(chainName: string, id: string): string;
 }
 
 /** account.v1.KeyAdditions */
 export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<KeyAdditionsService> {
-  const { prepare, submit, reconcile, verify, transactionUrl } = options;
+  const { transactionUrl } = options;
+  const prepare = prepareKeyAddition(options);
+  const submit = submitKeyAddition(options);
+  const reconcile = reconcileKeyAddition(options);
+  const verify = verifyKeyAddition(options);
   const transactionOf = (id: string, chainName: string) =>
     transactionToProto(id, chainName, id === "" ? "" : transactionUrl(chainName, id));
   return {

@@ -1,0 +1,33 @@
+import type { ServiceRuntime } from "@countersign/runtime";
+import type { Chain } from "../chain/chain.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { prismaAccountStore } from "./prisma-account-store.ts";
+import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
+import { prismaKeyAdditionStore } from "./prisma-key-addition-store.ts";
+import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
+import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
+import { prismaSettlementStore } from "./prisma-settlement-store.ts";
+import { rememberAccounts } from "./remembered-accounts.ts";
+
+/** Opens the account database, with a row for each key of a creator; its connections close with the process. */
+export async function openStores(
+  runtime: ServiceRuntime,
+  chains: ReadonlyMap<string, Chain>,
+  transactionUrl: (chainName: string, id: string) => string,
+) {
+  const prisma = runtime.database(PrismaClient);
+  for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
+  const stored = prismaAccountStore(prisma);
+  const remembered = rememberAccounts(stored.find, () => changes.connected());
+  const changes = runtime.listen("account_changed", remembered.forget);
+  const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;
+  return {
+    stored,
+    remembered,
+    additions: prismaKeyAdditionStore(prisma),
+    creations: prismaCreationStore(prisma, { transactionUrl, firstKeyId }),
+    keyWatch: prismaKeyWatchStore(prisma),
+    rotations: prismaServerKeyRotationStore(prisma),
+    settlements: prismaSettlementStore(prisma),
+  };
+}
