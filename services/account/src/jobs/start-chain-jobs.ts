@@ -14,7 +14,7 @@ export interface ChainJobsOptions {
   readonly budgetSigner: SettleBudgetsOptions["signer"];
 }
 
-/** Starts what reads every chain block by block: the watch of accounts' keys and the settlement of budgets. */
+/** Starts what reads every chain block by block: the watch of accounts' keys, the settlement of budgets. */
 export function startChainJobs(runtime: ServiceRuntime, config: Config, options: ChainJobsOptions): void {
   const { clock, every, logger, metrics } = runtime;
   const { chains, keyWatch, settlements, budgetSigner } = options;

@@ -9,7 +9,7 @@ import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 import { rememberAccounts } from "./remembered-accounts.ts";
 
-/** Opens the account database, with a row for each key of a creator; its connections close with the process. */
+/** Opens the account database, with a row for each key of a creator; connections close with the process. */
 export async function openStores(
   runtime: ServiceRuntime,
   chains: ReadonlyMap<string, Chain>,
