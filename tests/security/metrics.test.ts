@@ -56,7 +56,7 @@ async function closedSets(process: string): Promise<Record<string, (value: strin
     kind: oneOf("keys", "contracts", "account-capabilities", "inbox"),
     frozen: oneOf("true", "false"),
     version: (value) => /^[\w./-]{1,128}$/.test(value),
-    scope: oneOf("account", "app", "service", "backend", "creation"),
+    scope: oneOf("account", "app", "service", "backend", "creation", "open"),
     whose: oneOf(
       "all",
       "",
