@@ -27,7 +27,7 @@ export interface KeyAddition {
 export interface SequenceNumberUse {
   readonly number: bigint;
   readonly sessionId: string;
-  /** Other numbers of this key that the session may have open. */
+  /** Numbers of this key that the session may have open, this one included. */
   readonly limit: number;
   /** Numbers signed for before this time are not open any more. */
   readonly openSince: Date;
