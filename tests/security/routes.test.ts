@@ -70,7 +70,7 @@ it("the table has every route of the gateway, and no other", () => {
 });
 
 describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const))("%s", (_, route) => {
-  // A route that is not implemented reads no body; once it is, all of this applies.
+  // The tests of a body apply to the routes whose sample has one.
   const hasBody = "body" in route.sample({ deviceKey: {}, signedUp: { credentials: {} } } as unknown as Victim);
 
   const bodyTest = (name: string, work: () => Promise<void>) => {

@@ -10,6 +10,7 @@ beforeAll(() => {
   writeFileSync(join(dir, "vitest.config.mjs"), 'export default { test: { include: ["*.mjs"], exclude: [] } };');
   const imports = 'import { describe, it } from "vitest";\n';
   writeFileSync(join(dir, "whole.mjs"), `${imports}it("runs", () => {});`);
+  // This skipped test is the subject: the reporter must fail the run that contains it.
   writeFileSync(join(dir, "skipping.mjs"), `${imports}it("runs", () => {}); it.skip("one", () => {});`);
   writeFileSync(join(dir, "group.mjs"), `${imports}describe.skipIf(true)("a group", () => { it("one", () => {}); });`);
 });

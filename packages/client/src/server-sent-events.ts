@@ -11,8 +11,8 @@ export interface ServerSentEvent {
 const MAX_BLOCK = 1024 * 1024;
 
 /**
- * Reads a stream of https://html.spec.whatwg.org/multipage/server-sent-events.html; `onBytes` is called for all bytes that
- * arrive, comments included.
+ * Reads a stream of server-sent events; `onBytes` is called for all bytes that arrive, comments included.
+ * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export async function* readServerSentEvents(
   response: Response,
