@@ -261,6 +261,15 @@ describe("approveTwoFactor", () => {
       expect(statuses()).toEqual(["pending", "approved"]);
     });
 
+    it("succeeds with a signature where its transaction decided, and not the other way round", async () => {
+      await world.report(old, asked.id, TX);
+      await world.sign(old, asked.id, asked.message);
+      expect(world.chain.submissions).toEqual([]);
+      const second = (await world.open(world.enrollmentRequest(accountId))).request;
+      await world.sign(old, second.id, second.message);
+      await expect(world.report(old, second.id, TX)).rejects.toMatchObject(notPending);
+    });
+
     it("does not with another signature, which is not counted either, nor by another device", async () => {
       await world.sign(old, asked.id, asked.message);
       const wrong = signMessage(old.keys.privateKey, Buffer.from("something else"));
