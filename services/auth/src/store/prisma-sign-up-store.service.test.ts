@@ -102,4 +102,19 @@ describe("sign-up claims", () => {
     expect(leased).toHaveLength(7);
     expect(new Set(leased.map(({ accountId }) => accountId)).size).toBe(7);
   });
+
+  it("a late giving up by a first request leaves the lease of a second request alone", async () => {
+    const command = claimOf(person(), { leaseUntil: new Date(now.getTime() - 2) });
+    const first = await store().claim(command);
+    const second = await store().claim({ ...command, leaseUntil: new Date(now.getTime() - 1) });
+    if (first.kind !== "drive" || second.kind !== "drive") throw new Error("not driven");
+    const runnerFinds = async () =>
+      (await store().leaseAbandoned(now, new Date(now.getTime() - 1), 50)).some(
+        ({ accountId }) => accountId === first.saga.accountId,
+      );
+    await store().giveUp(first.saga);
+    expect(await runnerFinds()).toBe(true);
+    await store().giveUp(second.saga);
+    expect(await runnerFinds()).toBe(false);
+  });
 });

@@ -69,7 +69,7 @@ async function judge(
   if (!isSame) return { kind: "account-exists" };
   if (row.completedAt !== null) return isReplay ? { kind: "replay", saga } : { kind: "account-exists" };
   await tx.signUp.update({ where, data: { leaseUntil } });
-  return { kind: "drive", saga };
+  return { kind: "drive", saga: { ...saga, leaseUntil } };
 }
 
 /** Identities and sign-up sagas in Postgres. */
@@ -118,8 +118,8 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
         SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM marked WHERE completes`;
     },
 
-    async giveUp({ accountId, chainName }) {
-      await prisma.signUp.updateMany({ where: { accountId, chainName }, data: { leaseUntil: FAR_FUTURE } });
+    async giveUp({ accountId, chainName, leaseUntil }) {
+      await prisma.signUp.updateMany({ where: { accountId, chainName, leaseUntil }, data: { leaseUntil: FAR_FUTURE } });
     },
 
     leaseAbandoned: (now, leaseUntil, limit) =>

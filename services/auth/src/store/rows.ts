@@ -35,6 +35,7 @@ export function toSaga(row: SignUpRow): SignUpSaga {
     deviceId: row.deviceId,
     profileImageUrl: row.profileImageUrl,
     done: new Set(steps.filter(([, column]) => row[column] !== null).map(([step]) => step)),
+    leaseUntil: row.leaseUntil,
   };
 }
 

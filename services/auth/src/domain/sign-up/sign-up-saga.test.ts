@@ -16,6 +16,7 @@ const saga = (done: readonly SignUpStep[] = []): SignUpSaga => ({
   deviceId: "device",
   profileImageUrl: "",
   done: new Set(done),
+  leaseUntil: new Date(0),
 });
 
 /** Drives a saga against a chain in this state; `failing` is the step whose service does not answer. */

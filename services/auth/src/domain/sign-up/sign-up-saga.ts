@@ -30,6 +30,8 @@ export interface SignUpSaga {
   readonly deviceId: string;
   readonly profileImageUrl: string;
   readonly done: ReadonlySet<SignUpStep>;
+  /** The end of the newest lease. A request or runner that read the saga owns it while this is unchanged. */
+  readonly leaseUntil: Date;
 }
 
 /** The index of the user key in a new account; see docs/account-model.md. */
@@ -72,7 +74,6 @@ export interface ClaimSignUp extends Omit<SignUpSaga, "accountId" | "done"> {
     | { readonly accountId: string; readonly accountKey: PublicKey; readonly deviceKey: PublicKey }
     | undefined;
   readonly idempotency: Idempotency | undefined;
-  readonly leaseUntil: Date;
   readonly now: Date;
 }
 
@@ -84,6 +85,7 @@ export interface SignUpStore {
   mark: MarkStep;
   /**
    * Ends the runner's retries of a deployment that the chain refused: each costs fees. The person may retry.
+   * Changes nothing where another request or runner has leased the saga since.
    */
   giveUp(saga: SignUpSaga): Promise<void>;
   /** Leases sagas whose lease has ended. */
