@@ -1,17 +1,21 @@
-/** One block of a stream; members that it did not name are absent. */
+import { createParser } from "eventsource-parser";
+
+/** A field or an event of a stream; members that it did not name are absent. */
 export interface ServerSentEvent {
   id?: string;
   /** "message" where the stream named none. */
   type: string;
-  /** "" where there was none: then it is no event, only an id or a retry. */
+  /** "" for an id or a retry, which come on their own. */
   data: string;
   retryMs?: number;
 }
 
-const MAX_BLOCK = 1024 * 1024;
+/** Characters of an incomplete event: a stream that sends more without an end is dropped. */
+const MAX_BUFFERED = 1024 * 1024;
 
 /**
- * Reads a stream of server-sent events; `onBytes` is called for all bytes that arrive, comments included.
+ * Reads a stream of server-sent events; `onBytes` is called for all bytes that arrive, comments included. An
+ * event without an empty line after it is incomplete and left out.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export async function* readServerSentEvents(
@@ -21,41 +25,26 @@ export async function* readServerSentEvents(
   if (response.body === null) return;
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
-  let buffered = "";
+  let parsed: ServerSentEvent[] = [];
+  const parser = createParser({
+    maxBufferSize: MAX_BUFFERED,
+    onId: (id) => parsed.push({ id, type: "message", data: "" }),
+    onRetry: (retryMs) => parsed.push({ retryMs, type: "message", data: "" }),
+    onEvent: ({ event = "message", data }) => parsed.push({ type: event, data }),
+    onError(error) {
+      if (error.type === "max-buffer-size-exceeded") throw error;
+    },
+  });
   try {
     for (;;) {
       const { value, done } = await reader.read();
-      // A block without an empty line after it is incomplete.
       if (done) return;
       onBytes();
-      buffered += decoder.decode(value, { stream: true });
-      const blocks = buffered.replaceAll("\r\n", "\n").split("\n\n");
-      buffered = blocks.pop() ?? "";
-      if (buffered.length > MAX_BLOCK) throw new Error("an event is too large");
-      for (const block of blocks) {
-        const event = parseBlock(block);
-        if (event !== undefined) yield event;
-      }
+      parser.feed(decoder.decode(value, { stream: true }));
+      yield* parsed;
+      parsed = [];
     }
   } finally {
     await reader.cancel().catch(() => undefined);
   }
-}
-
-function parseBlock(block: string): ServerSentEvent | undefined {
-  const data: string[] = [];
-  const event: ServerSentEvent = { type: "message", data: "" };
-  let named = false;
-  for (const line of block.split("\n")) {
-    if (line === "" || line.startsWith(":")) continue;
-    const colon = line.indexOf(":");
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    named = true;
-    if (field === "data") data.push(value);
-    else if (field === "event") event.type = value;
-    else if (field === "id" && !value.includes("\0")) event.id = value;
-    else if (field === "retry" && /^\d{1,6}$/.test(value)) event.retryMs = Number(value);
-  }
-  return named ? { ...event, data: data.join("\n") } : undefined;
 }
