@@ -132,12 +132,19 @@ async function wrongWith({ host, second, heightBefore }: Household): Promise<str
   const own = (await readEvents(stack.stack))
     .map(({ event }) => event)
     .filter((event) => event.accountId === accountId);
+  // On a slow machine an enrollment takes longer than the stack waits before it reports a key as unregistered
+  // (KEY_ALERT_AFTER_MS): such a report is right, and comes before key-registered.
+  const discovered = own.flatMap(({ keyDiscovered }, i) => {
+    if (!keyDiscovered) return [];
+    const { keyIndex } = keyDiscovered;
+    return own.slice(i).some((later) => later.keyRegistered?.keyIndex === keyIndex) ? [] : [keyIndex];
+  });
   const heights = own.flatMap(({ accountKeysChanged }) => accountKeysChanged?.height ?? []);
   const found = [
     ["registered keys", rows.map((row) => row.key_index).join(), "1,2,3"],
     ["open sessions of the revoked key", open.length, 0],
     ["key-revoked", own.filter((event) => event.keyRevoked).length, 1],
-    ["key-discovered", own.filter((event) => event.keyDiscovered).length, 1],
+    ["key-discovered of keys that stay unregistered", discovered.join(), "3"],
     ["device-removed", own.filter((event) => event.deviceRemoved).length, 1],
     ["key-registered", own.filter((event) => event.keyRegistered).length, 2],
     ["changes with two events", heights.length - new Set(heights).size, 0],
