@@ -1,8 +1,8 @@
 import { defineFaultPoints, type FaultPoints } from "@countersign/core";
-import { SIGN_UP_STEPS, type SignUpStep } from "./domain/sign-up/sign-up-steps.ts";
 
 /** Before a step's call, and after it but before it is marked as done. */
-const aroundSteps = SIGN_UP_STEPS.flatMap((step) => [`before ${step}`, `after ${step}`] as const);
+const STEPS = ["DeployAccount", "RegisterKey", "RegisterDevice"] as const;
+const aroundSteps = STEPS.flatMap((step) => [`before ${step}`, `after ${step}`] as const);
 
 const enrollment = [
   "request begun",
@@ -19,7 +19,7 @@ const enrollment = [
 
 const revocation = ["revocation received", "revocation followed"] as const;
 
-type SignUpPoint = "claimed" | `${"before" | "after"} ${SignUpStep}` | "done" | "session begun";
+type SignUpPoint = "claimed" | `${"before" | "after"} ${(typeof STEPS)[number]}` | "done" | "session begun";
 
 /**
  * Every place of auth's sign-up, and of its part in letting a device in and in shutting out a key that was

@@ -1,10 +1,9 @@
-import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
+import type { AccountsService, DeployAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
 import { DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { Deployment } from "../deployment.ts";
 import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/ports.ts";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 
@@ -27,7 +26,11 @@ export const userKeyTypeToProto = (type: "device" | "passkey"): UserKeyType =>
 const ANSWER_MARGIN_MS = 3_000;
 
 /** The steps of sign-up, each an idempotent call to the service that owns the data. */
-export const signUpSteps = ({ accounts, keys, devices }: StepClients): SignUpSteps<Deployment> => ({
+export const signUpSteps = ({
+  accounts,
+  keys,
+  devices,
+}: StepClients): SignUpSteps<Deployed & { answer: DeployAccountResponse }> => ({
   async deployAccount({ accountId, chainName, accountKey, profileImageUrl }, waitMs, context) {
     const request = { accountId, chainName, userKey: publicKeyToProto(accountKey), profileImageUrl, waitMs };
     const answer = await accounts.deployAccount(request, {

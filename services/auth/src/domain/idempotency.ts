@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The claim of an Idempotency-Key. */
+/** An Idempotency-Key as it is stored. */
 export interface Idempotency {
   /** Hash of route, principal and key. */
   readonly id: string;
@@ -10,7 +10,7 @@ export interface Idempotency {
 
 const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
-/** Returns the claim of a key within a route and login token, which is hashed; undefined without a key. */
+/** Returns a key within its route and login token, which is hashed; undefined without a key. */
 export const idempotencyOf = (
   route: string,
   loginToken: string,

@@ -9,7 +9,7 @@ export function deleteExpiredRows(prisma: PrismaClient) {
     const before = (ms: number) => new Date(now.getTime() - ms);
     await prisma.challenge.deleteMany({ where: { expiresAt: { lt: before(HOUR_MS) } } });
     await prisma.exchangedCode.deleteMany({ where: { expiresAt: { lt: before(0) } } });
-    await prisma.idempotencyClaim.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
+    await prisma.usedIdempotencyKey.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
     // Sign-ins of enrolled devices stay: they name the transaction that added the key.
     await prisma.twoFactorSignIn.deleteMany({ where: { enrolledAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
     // A lift counts for a week (domain/freeze-rules.ts).

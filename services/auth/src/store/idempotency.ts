@@ -1,5 +1,5 @@
 import type { Idempotency } from "../domain/idempotency.ts";
-import type { IdempotencyClaim, Prisma } from "./generated/client.ts";
+import type { Prisma, UsedIdempotencyKey } from "./generated/client.ts";
 
 type Tx = Prisma.TransactionClient;
 
@@ -8,22 +8,21 @@ export async function lockIdempotency(tx: Tx, { id }: Idempotency): Promise<void
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`idempotency/${id}`}, 0))`;
 }
 
-/** What the key was claimed for before, "reused" where that was another body; undefined where it is free. */
-export async function findClaim(
-  tx: Pick<Tx, "idempotencyClaim">,
+/** Returns the earlier use of a key, and whether that was for the same body; undefined where it is unused. */
+export async function findIdempotencyKey(
+  tx: Pick<Tx, "usedIdempotencyKey">,
   { id, fingerprint }: Idempotency,
-): Promise<IdempotencyClaim | "reused" | undefined> {
-  const claim = await tx.idempotencyClaim.findUnique({ where: { id } });
-  if (!claim) return undefined;
-  return claim.fingerprint === fingerprint ? claim : "reused";
+): Promise<(UsedIdempotencyKey & { sameBody: boolean }) | undefined> {
+  const used = await tx.usedIdempotencyKey.findUnique({ where: { id } });
+  return used ? { ...used, sameBody: used.fingerprint === fingerprint } : undefined;
 }
 
-/** Claims a key that is free; only with a lock that its other users take as well. */
-export async function insertClaim(
+/** Records the first use of a key; only with a lock that its other users take as well. */
+export async function insertIdempotencyKey(
   tx: Tx,
   idempotency: Idempotency,
-  claim: { accountId: string; resultId?: string; now: Date },
+  use: { accountId: string; resultId?: string; now: Date },
 ): Promise<void> {
-  const { accountId, resultId = null, now } = claim;
-  await tx.idempotencyClaim.create({ data: { ...idempotency, accountId, resultId, createdAt: now } });
+  const { accountId, resultId = null, now } = use;
+  await tx.usedIdempotencyKey.create({ data: { ...idempotency, accountId, resultId, createdAt: now } });
 }

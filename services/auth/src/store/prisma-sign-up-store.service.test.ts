@@ -2,12 +2,12 @@ import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
-import type { ClaimSignUp } from "../domain/sign-up/sign-up-saga.ts";
-import { SIGN_UP_STEPS } from "../domain/sign-up/sign-up-steps.ts";
+import { decideSignUp } from "../domain/sign-up/sign-up.ts";
+import { type LeaseSignUp, SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
 import { app, clock, device, eventsOf, now, person, prisma, times } from "../testing/store-fixture.ts";
 import { prismaSignUpStore } from "./prisma-sign-up-store.ts";
 
-const claimOf = (profile: LoginProfile, change: Partial<ClaimSignUp> = {}): ClaimSignUp => {
+const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): LeaseSignUp => {
   const accountKey = change.accountKey ?? generateKeyPair().publicKey;
   return {
     profile,
@@ -27,64 +27,63 @@ const claimOf = (profile: LoginProfile, change: Partial<ClaimSignUp> = {}): Clai
     ...change,
   };
 };
-describe("sign-up claims", () => {
+describe("leases of sign-ups", () => {
   const store = () => prismaSignUpStore(prisma);
+  const lease = (command: LeaseSignUp) => store().lease(command, decideSignUp);
 
   it("ten at once of one identity and key are one account", async () => {
-    const command = claimOf(person());
-    const claims = await Promise.all(times(10, () => store().claim({ ...command, newAccountId: uuidv7(clock) })));
-    const sagas = claims.map((claim) => claim.kind === "drive" && claim.saga);
+    const command = commandOf(person());
+    const leased = await Promise.all(times(10, () => lease({ ...command, newAccountId: uuidv7(clock) })));
+    const sagas = leased.map((each) => each.kind === "drive" && each.saga);
     expect(new Set(sagas.map((saga) => (saga ? saga.accountId : undefined))).size).toBe(1);
     expect(sagas.every((saga) => saga && saga.deviceId === command.deviceId)).toBe(true);
   });
 
   it("of two keys at once one wins", async () => {
     const profile = person();
-    const claims = await Promise.all(times(6, () => store().claim(claimOf(profile))));
-    expect(claims.filter(({ kind }) => kind === "drive")).toHaveLength(1);
-    expect(claims.filter(({ kind }) => kind === "account-exists")).toHaveLength(5);
+    const leased = await Promise.all(times(6, () => lease(commandOf(profile))));
+    expect(leased.filter(({ kind }) => kind === "drive")).toHaveLength(1);
+    expect(leased.filter(({ kind }) => kind === "account-exists")).toHaveLength(5);
   });
 
   it("an unfinished one is resumed with both of its keys, and with no other beside its user key", async () => {
     const profile = person();
-    const command = claimOf(profile, { deviceKey: generateKeyPair().publicKey });
-    const first = await store().claim(command);
-    expect((await store().claim({ ...command, deviceKey: generateKeyPair().publicKey })).kind).toBe("account-exists");
-    expect((await store().claim({ ...command, deviceKey: command.accountKey })).kind).toBe("account-exists");
-    expect(await store().claim(command)).toEqual(first);
+    const command = commandOf(profile, { deviceKey: generateKeyPair().publicKey });
+    const first = await lease(command);
+    expect((await lease({ ...command, deviceKey: generateKeyPair().publicKey })).kind).toBe("account-exists");
+    expect((await lease({ ...command, deviceKey: command.accountKey })).kind).toBe("account-exists");
+    expect(await lease(command)).toEqual(first);
   });
 
   it("an Idempotency-Key replays a finished sign-up, and only for the same body", async () => {
-    const command = claimOf(person(), { idempotency: { id: uuidv4(), fingerprint: "f1" } });
-    const first = await store().claim(command);
+    const command = commandOf(person(), { idempotency: { id: uuidv4(), fingerprint: "f1" } });
+    const first = await lease(command);
     if (first.kind !== "drive") throw new Error(first.kind);
     for (const step of SIGN_UP_STEPS)
       await Promise.all([store().mark(first.saga, step, now), store().mark(first.saga, step, now)]);
     expect(await eventsOf(first.saga.accountId, "sign-up-completed")).toBe(1);
-    expect((await store().claim(command)).kind).toBe("replay");
+    expect((await lease(command)).kind).toBe("replay");
     const otherBody = { ...command, idempotency: { ...command.idempotency!, fingerprint: "f2" } };
-    expect((await store().claim(otherBody)).kind).toBe("idempotency-key-reused");
-    expect((await store().claim({ ...command, idempotency: undefined })).kind).toBe("account-exists");
-    expect((await store().claim({ ...command, idempotency: { id: uuidv4(), fingerprint: "f1" } })).kind).toBe(
-      "account-exists",
-    );
+    expect((await lease(otherBody)).kind).toBe("idempotency-key-reused");
+    expect((await lease({ ...command, idempotency: undefined })).kind).toBe("account-exists");
+    expect((await lease({ ...command, idempotency: { id: uuidv4(), fingerprint: "f1" } })).kind).toBe("account-exists");
   });
 
   it("a further chain only from the account's own session, with that session's key", async () => {
     const profile = person();
-    const command = claimOf(profile);
-    const first = await store().claim(command);
+    const command = commandOf(profile);
+    const first = await lease(command);
     if (first.kind !== "drive") throw new Error(first.kind);
     const { accountId } = first.saga;
     const further = { chainName: "flow-other", accountKey: command.accountKey };
     const session = { accountId, accountKey: command.accountKey, deviceKey: command.accountKey };
-    expect((await store().claim(claimOf(profile, further))).kind).toBe("account-exists");
+    expect((await lease(commandOf(profile, further))).kind).toBe("account-exists");
     const strange = { ...session, accountId: uuidv7(clock) };
-    expect((await store().claim(claimOf(profile, { ...further, session: strange }))).kind).toBe("account-exists");
-    expect((await store().claim(claimOf(profile, { chainName: "flow-other", session }))).kind).toBe("account-exists");
+    expect((await lease(commandOf(profile, { ...further, session: strange }))).kind).toBe("account-exists");
+    expect((await lease(commandOf(profile, { chainName: "flow-other", session }))).kind).toBe("account-exists");
     const strangeDevice = { ...further, deviceKey: generateKeyPair().publicKey, session };
-    expect((await store().claim(claimOf(profile, strangeDevice))).kind).toBe("account-exists");
-    expect(await store().claim(claimOf(profile, { ...further, session }))).toMatchObject({
+    expect((await lease(commandOf(profile, strangeDevice))).kind).toBe("account-exists");
+    expect(await lease(commandOf(profile, { ...further, session }))).toMatchObject({
       kind: "drive",
       saga: { accountId },
     });
@@ -92,10 +91,10 @@ describe("sign-up claims", () => {
 
   it("two runners never lease the same saga, and a given-up one is left alone", async () => {
     await prisma.signUp.updateMany({ data: { leaseUntil: new Date(now.getTime() + 1_000_000) } });
-    const claims = await Promise.all(
-      times(8, () => store().claim(claimOf(person(), { leaseUntil: new Date(now.getTime() - 1) }))),
+    const requested = await Promise.all(
+      times(8, () => lease(commandOf(person(), { leaseUntil: new Date(now.getTime() - 1) }))),
     );
-    const [first] = claims;
+    const [first] = requested;
     if (first?.kind === "drive") await store().giveUp(first.saga);
     const until = new Date(now.getTime() + 30_000);
     const leased = (await Promise.all(times(4, () => store().leaseAbandoned(now, until, 3)))).flat();
@@ -104,9 +103,9 @@ describe("sign-up claims", () => {
   });
 
   it("a late giving up by a first request leaves the lease of a second request alone", async () => {
-    const command = claimOf(person(), { leaseUntil: new Date(now.getTime() - 2) });
-    const first = await store().claim(command);
-    const second = await store().claim({ ...command, leaseUntil: new Date(now.getTime() - 1) });
+    const command = commandOf(person(), { leaseUntil: new Date(now.getTime() - 2) });
+    const first = await lease(command);
+    const second = await lease({ ...command, leaseUntil: new Date(now.getTime() - 1) });
     if (first.kind !== "drive" || second.kind !== "drive") throw new Error("not driven");
     const runnerFinds = async () =>
       (await store().leaseAbandoned(now, new Date(now.getTime() - 1), 50)).some(

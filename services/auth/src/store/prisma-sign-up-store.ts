@@ -1,11 +1,15 @@
-import { samePublicKey } from "@countersign/keys";
 import type { IdentityStore } from "../domain/login.ts";
-import { isOwnFurtherChain } from "../domain/sign-up/sign-up.ts";
-import type { ClaimSignUp, SignUpClaim, SignUpSaga, SignUpStore } from "../domain/sign-up/sign-up-saga.ts";
-import type { SignUpStep } from "../domain/sign-up/sign-up-steps.ts";
+import type {
+  LeaseSignUp,
+  SignUpDecision,
+  SignUpFacts,
+  SignUpSaga,
+  SignUpStep,
+  SignUpStore,
+} from "../domain/sign-up/sign-up-saga.ts";
 import { signUpCompletedRow } from "./events.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { findClaim, insertClaim } from "./idempotency.ts";
+import { findIdempotencyKey, insertIdempotencyKey } from "./idempotency.ts";
 import { toSaga } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;
@@ -13,35 +17,48 @@ type Tx = Prisma.TransactionClient;
 const REMEMBERED_IDENTITIES = 50_000;
 const FAR_FUTURE = new Date("9999-01-01T00:00:00Z");
 
-async function accountIdOf(
-  tx: Tx,
-  { profile, newAccountId, now }: ClaimSignUp,
-): Promise<{ accountId: string; isNew: boolean }> {
-  const { issuer, subject, email, name, picture } = profile;
-  const found = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
-  if (found) return { accountId: found.accountId, isNew: false };
-  await tx.identity.create({
-    data: { issuer, subject, email, name, picture, accountId: newAccountId, createdAt: now },
-  });
-  return { accountId: newAccountId, isNew: true };
+async function findFacts(tx: Tx, { profile, chainName, idempotency }: LeaseSignUp): Promise<SignUpFacts> {
+  const { issuer, subject } = profile;
+  const earlier = idempotency && (await findIdempotencyKey(tx, idempotency));
+  const identity = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
+  const accountId = identity?.accountId;
+  const row =
+    accountId !== undefined &&
+    (await tx.signUp.findUnique({ where: { accountId_chainName: { accountId, chainName } } }));
+  return { accountId, saga: row ? toSaga(row) : undefined, earlier };
 }
 
-async function beginSaga(tx: Tx, command: ClaimSignUp, accountId: string): Promise<SignUpSaga> {
-  const { chainName, app, userKeyType, accountKey, deviceKey, device, deviceId, profileImageUrl, leaseUntil, now } =
-    command;
+/** Writes the saga that the decision leases. */
+async function writeSaga(
+  tx: Tx,
+  command: LeaseSignUp,
+  decision: Extract<SignUpDecision, { kind: "begin" | "resume" }>,
+  knownAccountId: string | undefined,
+): Promise<SignUpSaga> {
+  const { profile, newAccountId, chainName, app, accountKey, deviceKey, leaseUntil, now } = command;
+  if (decision.kind === "resume") {
+    const { accountId } = decision.saga;
+    await tx.signUp.update({ where: { accountId_chainName: { accountId, chainName } }, data: { leaseUntil } });
+    return { ...decision.saga, leaseUntil };
+  }
+  const accountId = knownAccountId ?? newAccountId;
+  if (knownAccountId === undefined) {
+    const { issuer, subject, email, name, picture } = profile;
+    await tx.identity.create({ data: { issuer, subject, email, name, picture, accountId, createdAt: now } });
+  }
   const row = await tx.signUp.create({
     data: {
       accountId,
       chainName,
       ...app,
-      userKeyType,
+      userKeyType: command.userKeyType,
       accountKeyAlgorithm: accountKey.algorithm,
       accountKey: accountKey.publicKey,
       deviceKeyAlgorithm: deviceKey.algorithm,
       deviceKey: deviceKey.publicKey,
-      deviceAttributes: { ...device },
-      deviceId,
-      profileImageUrl,
+      deviceAttributes: { ...command.device },
+      deviceId: command.deviceId,
+      profileImageUrl: command.profileImageUrl,
       leaseUntil,
       createdAt: now,
     },
@@ -49,49 +66,25 @@ async function beginSaga(tx: Tx, command: ClaimSignUp, accountId: string): Promi
   return toSaga(row);
 }
 
-/** What a repeated command means; see docs/sign-up.md. */
-async function judge(
-  tx: Tx,
-  command: ClaimSignUp,
-  accountId: string,
-  isNew: boolean,
-  isReplay: boolean,
-): Promise<SignUpClaim> {
-  const { chainName, accountKey, deviceKey, leaseUntil } = command;
-  const where = { accountId_chainName: { accountId, chainName } };
-  const row = await tx.signUp.findUnique({ where });
-  if (!row) {
-    if (!isNew && !isOwnFurtherChain(command, accountId)) return { kind: "account-exists" };
-    return { kind: "drive", saga: await beginSaga(tx, command, accountId) };
-  }
-  const saga = toSaga(row);
-  const isSame = samePublicKey(saga.accountKey, accountKey) && samePublicKey(saga.deviceKey, deviceKey);
-  if (!isSame) return { kind: "account-exists" };
-  if (row.completedAt !== null) return isReplay ? { kind: "replay", saga } : { kind: "account-exists" };
-  await tx.signUp.update({ where, data: { leaseUntil } });
-  return { kind: "drive", saga: { ...saga, leaseUntil } };
-}
-
 /** Identities and sign-up sagas in Postgres. */
 export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityStore {
   // An identity's account is written once and never changes.
   const accounts = new Map<string, string>();
   return {
-    claim: (command) =>
-      prisma.$transaction(async (tx): Promise<SignUpClaim> => {
-        const { issuer, subject } = command.profile;
-        // One identity's requests come one after the other: which is first decides, the others find what it
-        // wrote.
-        const identity = JSON.stringify([issuer, subject]);
+    lease: (command, decide) =>
+      prisma.$transaction(async (tx) => {
+        const { profile, idempotency, now } = command;
+        // One request of an identity at a time: the next one finds what this one wrote.
+        const identity = JSON.stringify([profile.issuer, profile.subject]);
         await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${identity}, 0))`;
-        const claim = command.idempotency && (await findClaim(tx, command.idempotency));
-        if (claim === "reused") return { kind: "idempotency-key-reused" };
-        const { accountId, isNew } = await accountIdOf(tx, command);
-        const judged = await judge(tx, command, accountId, isNew, claim?.accountId === accountId);
-        if (command.idempotency && !claim && judged.kind === "drive") {
-          await insertClaim(tx, command.idempotency, { accountId, now: command.now });
+        const facts = await findFacts(tx, command);
+        const decision = decide(command, facts);
+        if (decision.kind !== "begin" && decision.kind !== "resume") return decision;
+        const saga = await writeSaga(tx, command, decision, facts.accountId);
+        if (idempotency && !facts.earlier) {
+          await insertIdempotencyKey(tx, idempotency, { accountId: saga.accountId, now });
         }
-        return judged;
+        return { kind: "drive", saga };
       }),
 
     async mark(saga, step, now) {

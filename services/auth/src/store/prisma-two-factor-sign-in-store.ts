@@ -1,7 +1,7 @@
 import { AppError } from "@countersign/core";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { findClaim, insertClaim, lockIdempotency } from "./idempotency.ts";
+import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./idempotency.ts";
 import { blockKey } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
 import { blockedKeySubject, insertSession, lockAccess } from "./prisma-session-store.ts";
@@ -28,16 +28,14 @@ async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: stri
 /** Sign-ins of new devices, in Postgres. */
 export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignInStore {
   const replayOf = async (
-    tx: Pick<Tx, "idempotencyClaim" | "twoFactorSignIn">,
+    tx: Pick<Tx, "usedIdempotencyKey" | "twoFactorSignIn">,
     idempotency: { id: string; fingerprint: string },
   ) => {
-    const claim = await findClaim(tx, idempotency);
-    if (claim === undefined) return undefined;
-    const row =
-      claim === "reused" || claim.resultId === null
-        ? null
-        : await tx.twoFactorSignIn.findUnique({ where: { id: claim.resultId } });
-    // A claim without its row is of a request that was forgotten: never the same request again.
+    const earlier = await findIdempotencyKey(tx, idempotency);
+    if (earlier === undefined) return undefined;
+    const { sameBody, resultId } = earlier;
+    const row = sameBody && resultId !== null && (await tx.twoFactorSignIn.findUnique({ where: { id: resultId } }));
+    // A key whose request was deleted since: never the same request again.
     if (!row) return { kind: "idempotency-key-reused" as const };
     return { kind: "replay" as const, signIn: toTwoFactorSignIn(row) };
   };
@@ -52,7 +50,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
           const before = await replayOf(tx, idempotency);
           if (before) return before;
           const { accountId, id: resultId, createdAt: now } = signIn;
-          await insertClaim(tx, idempotency, { accountId, resultId, now });
+          await insertIdempotencyKey(tx, idempotency, { accountId, resultId, now });
         }
         await insert(tx, signIn);
         return { kind: "begun" as const, signIn };

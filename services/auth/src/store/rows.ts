@@ -1,7 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Session } from "../domain/sessions/session.ts";
-import type { DeviceAttributes, SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
-import type { SignUpStep } from "../domain/sign-up/sign-up-steps.ts";
+import type { DeviceAttributes, SignUpSaga, SignUpStep } from "../domain/sign-up/sign-up-saga.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import type {
   Prisma,

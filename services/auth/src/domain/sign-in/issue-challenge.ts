@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
 import { LOGIN_CHALLENGE_BYTES, type PublicKey } from "@countersign/keys";
-import { requireChainAndKey } from "../chains.ts";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
+import { requireChainAndKey } from "../user-key.ts";
 import { challengeTypeOf } from "./passkeys.ts";
 import type { Challenge, ChallengeStore, FindSignInKey, ListPasskeys, SignInKey } from "./ports.ts";
 

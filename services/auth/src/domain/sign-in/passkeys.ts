@@ -4,26 +4,12 @@ import {
   type AssertionFacts,
   type AssertionPurpose,
   PasskeyError,
-  type PasskeySettings,
   type PublicKey,
   type RelyingParty,
   samePublicKey,
 } from "@countersign/keys";
 import { verifyAssertion } from "@countersign/keys/node";
 import type { ChallengeType, SignInKey } from "./ports.ts";
-
-/** Requires that a passkey could sign in to the app. Errors: UnsupportedKey. */
-export function requireUsablePasskey(
-  passkeys: PasskeySettings,
-  appId: string,
-  { userKeyType, accountKey }: { userKeyType: "device" | "passkey"; accountKey: PublicKey },
-): void {
-  if (userKeyType !== "passkey") return;
-  if (accountKey.algorithm !== "ES256") throw new AppError("UnsupportedKey", { detail: "A passkey's key is of ES256" });
-  if (passkeys.relyingPartiesOf(appId).length === 0) {
-    throw new AppError("UnsupportedKey", { detail: "This app has no passkeys here" });
-  }
-}
 
 /**
  * Returns the type of challenge that a registration answers with the named key: the device's identity key

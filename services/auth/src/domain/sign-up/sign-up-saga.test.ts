@@ -1,8 +1,14 @@
 import { AppError } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import { type Deployed, driveSignUp, type SignUpSaga, type SignUpSteps } from "./sign-up-saga.ts";
-import { SIGN_UP_STEPS, type SignUpStep } from "./sign-up-steps.ts";
+import {
+  type Deployed,
+  driveSignUp,
+  SIGN_UP_STEPS,
+  type SignUpSaga,
+  type SignUpStep,
+  type SignUpSteps,
+} from "./sign-up-saga.ts";
 
 const { publicKey } = generateKeyPair();
 const saga = (done: readonly SignUpStep[] = []): SignUpSaga => ({

@@ -3,7 +3,10 @@ import type { PublicKey } from "@countersign/keys";
 import { faultPoint } from "../../fault-points.ts";
 import type { Idempotency } from "../idempotency.ts";
 import type { App, LoginProfile } from "../login.ts";
-import type { SignUpStep } from "./sign-up-steps.ts";
+
+/** The steps of a sign-up, in their order. Each is idempotent by account id. */
+export const SIGN_UP_STEPS = ["DeployAccount", "RegisterKey", "RegisterDevice"] as const;
+export type SignUpStep = (typeof SIGN_UP_STEPS)[number];
 
 /** A device, as its client describes it. */
 export interface DeviceAttributes {
@@ -18,7 +21,7 @@ export interface DeviceAttributes {
   readonly sdkVersion: string;
 }
 
-/** The state of a sign-up. */
+/** The state of a sign-up: one row for each account and chain. */
 export interface SignUpSaga {
   readonly accountId: string;
   readonly chainName: string;
@@ -57,15 +60,8 @@ export interface SignUpSteps<Answer extends Deployed> {
 /** Records a step as done; the last one also emits sign-up-completed, in the same commit. */
 export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
 
-/** The outcome of claiming a sign-up. */
-export type SignUpClaim =
-  | { readonly kind: "drive"; readonly saga: SignUpSaga }
-  /** Finished before, and claimed again with the same Idempotency-Key. */
-  | { readonly kind: "replay"; readonly saga: SignUpSaga }
-  | { readonly kind: "account-exists" }
-  | { readonly kind: "idempotency-key-reused" };
-
-export interface ClaimSignUp extends Omit<SignUpSaga, "accountId" | "done"> {
+/** A request to begin a sign-up or to go on with one; `leaseUntil` is the end of the request's lease. */
+export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "done"> {
   readonly profile: LoginProfile;
   /** Used where the identity is new. */
   readonly newAccountId: string;
@@ -77,25 +73,54 @@ export interface ClaimSignUp extends Omit<SignUpSaga, "accountId" | "done"> {
   readonly now: Date;
 }
 
+/** What the database has of a request's identity, chain and Idempotency-Key. */
+export interface SignUpFacts {
+  /** Undefined for a new identity. */
+  readonly accountId: string | undefined;
+  /** The account's sign-up on the chain. */
+  readonly saga: SignUpSaga | undefined;
+  /** The earlier request with the same Idempotency-Key. */
+  readonly earlier: { readonly accountId: string; readonly sameBody: boolean } | undefined;
+}
+
+type Rejected = { readonly kind: "account-exists" } | { readonly kind: "idempotency-key-reused" };
+
+/** What a request does; see `decideSignUp`. */
+export type SignUpDecision =
+  | Rejected
+  | { readonly kind: "begin" }
+  | { readonly kind: "resume"; readonly saga: SignUpSaga }
+  | { readonly kind: "replay"; readonly saga: SignUpSaga };
+
+/** The outcome of a request for a lease: with `drive` the caller has it; `replay` means a complete sign-up. */
+export type LeasedSignUp =
+  | Rejected
+  | { readonly kind: "drive"; readonly saga: SignUpSaga }
+  | { readonly kind: "replay"; readonly saga: SignUpSaga };
+
 export interface SignUpStore {
   /**
-   * Writes identity, saga row and idempotency claim in one commit; serializes the requests of one identity.
+   * Loads the facts, lets `decide` decide, and records the decision: identity, saga with its lease, and use of
+   * the Idempotency-Key in one commit. One request of an identity at a time.
    */
-  claim(command: ClaimSignUp): Promise<SignUpClaim>;
+  lease(
+    command: LeaseSignUp,
+    decide: (command: LeaseSignUp, facts: SignUpFacts) => SignUpDecision,
+  ): Promise<LeasedSignUp>;
   mark: MarkStep;
   /**
    * Ends the runner's retries of a deployment that the chain refused: each costs fees. The person may retry.
    * Changes nothing where another request or runner has leased the saga since.
    */
   giveUp(saga: SignUpSaga): Promise<void>;
-  /** Leases sagas whose lease has ended. */
+  /** Leases incomplete sagas whose lease has ended. */
   leaseAbandoned(now: Date, leaseUntil: Date, limit: number): Promise<SignUpSaga[]>;
 }
 
 /**
  * Drives a saga as far as possible. Steps that are done are skipped, except for the deployment, whose answer
  * has its status. A chain that takes longer than `waitMs` does not hold up key and device; the runner
- * continues later.
+ * continues later. Several callers may drive one saga at once: each step and each mark is idempotent.
  * Errors: DeploymentFailed.
  */
 export async function driveSignUp<Answer extends Deployed>(

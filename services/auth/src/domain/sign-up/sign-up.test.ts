@@ -2,20 +2,20 @@ import { AppError, FixedClock, type Reason, systemClock, type VerifiedToken } fr
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Session } from "../sessions/session.ts";
-import { isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
-import type { ClaimSignUp, Deployed, SignUpClaim } from "./sign-up-saga.ts";
+import { decideSignUp, isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, signUp } from "./sign-up.ts";
+import { type Deployed, type LeasedSignUp, type LeaseSignUp, SIGN_UP_STEPS, type SignUpSaga } from "./sign-up-saga.ts";
 
 const key = { algorithm: "ES256" as const, publicKey: "ab".repeat(64) };
 const session = { accountId: "account", accountKey: key, sessionKey: key } as unknown as VerifiedToken;
 
 /** Asks for an identity that has an account, with the token and its refusal. Returns the error. */
 async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | undefined): Promise<AppError> {
-  const claims: unknown[] = [];
+  const leases: unknown[] = [];
   const options = {
     verifyLogin: async () => ({ issuer: "i", subject: "s", picture: "", app: { appId: "demo", appName: "Demo" } }),
     store: {
-      claim: async (claim: { session: unknown }) => {
-        claims.push(claim.session);
+      lease: async (command: { session: unknown }) => {
+        leases.push(command.session);
         return { kind: "account-exists" };
       },
     },
@@ -37,7 +37,7 @@ async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | 
   } as unknown as Parameters<ReturnType<typeof signUp>>[0];
   const error: unknown = await signUp(options)(command, new AbortController().signal).catch((thrown) => thrown);
   // A refused token is never a session.
-  expect(claims).toEqual([token && { accountId: "account", accountKey: key, deviceKey: key }]);
+  expect(leases).toEqual([token && { accountId: "account", accountKey: key, deviceKey: key }]);
   return error as AppError;
 }
 
@@ -58,15 +58,15 @@ it("where it cannot be known whether the session holds, the answer is Unavailabl
 
 interface Answers {
   status: Deployed["status"];
-  claim: SignUpClaim;
+  leased: LeasedSignUp;
   /** Why the key service does not answer. */
   registerKey: AppError;
 }
 
 /** A sign-up on a store and services in memory. */
-function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {}) {
+function world({ status = "deployed", leased, registerKey }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
-  const claims: ClaimSignUp[] = [];
+  const leases: LeaseSignUp[] = [];
   const sessions: Session[] = [];
   const calls: string[] = [];
   const marks: Date[] = [];
@@ -84,13 +84,13 @@ function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {
       };
     },
     store: {
-      async claim(command) {
-        claims.push(command);
+      async lease(command) {
+        leases.push(command);
         const { newAccountId: accountId } = command;
-        return claim ?? { kind: "drive", saga: { ...command, accountId, done: new Set() } };
+        return leased ?? { kind: "drive", saga: { ...command, accountId, done: new Set() } };
       },
       mark: async (_saga, _step, now) => void marks.push(now),
-      giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId === claims[0]?.newAccountId}`),
+      giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId === leases[0]?.newAccountId}`),
       leaseAbandoned: async () => [],
     },
     sessions: { begin: async (begun) => void sessions.push(begun) },
@@ -122,7 +122,7 @@ function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {
   } as const;
   return {
     clock,
-    claims,
+    leases,
     sessions,
     calls,
     marks,
@@ -134,7 +134,7 @@ function world({ status = "deployed", claim, registerKey }: Partial<Answers> = {
 
 describe("signUp", () => {
   it("verifies the login for both keys, then opens a full session of the new account", async () => {
-    const { calls, marks, claims, sessions, command, clock, signUp: run } = world();
+    const { calls, marks, leases, sessions, command, clock, signUp: run } = world();
     const { deployment, credentials } = await run();
     expect(marks).toEqual([clock.now(), clock.now(), clock.now()]);
     expect(calls).toEqual(["login for 2 keys", "key", "device"]);
@@ -142,7 +142,7 @@ describe("signUp", () => {
     expect(sessions).toMatchObject([
       {
         id: credentials.accessToken,
-        accountId: claims[0]!.newAccountId,
+        accountId: leases[0]!.newAccountId,
         app: { appId: "demo" },
         accountKey: command.accountKey,
         deviceKey: command.deviceKey,
@@ -153,23 +153,23 @@ describe("signUp", () => {
   });
 
   it("leases the saga for longer than the request may last", async () => {
-    const { claims, clock, signUp: run } = world();
+    const { leases, clock, signUp: run } = world();
     await run();
-    expect(claims[0]!.leaseUntil).toEqual(new Date(clock.now().getTime() + SAGA_LEASE_MS));
-    expect(claims[0]!.session).toBeUndefined();
+    expect(leases[0]!.leaseUntil).toEqual(new Date(clock.now().getTime() + SAGA_LEASE_MS));
+    expect(leases[0]!.session).toBeUndefined();
   });
 
-  it("claims nothing for an unknown chain, a key that the chain does not carry, or an unusable passkey", async () => {
-    const { claims, signUp: run } = world();
+  it("leases nothing for an unknown chain, a key that the chain does not carry, or an unusable passkey", async () => {
+    const { leases, signUp: run } = world();
     await expect(run({ chainName: "elsewhere" })).rejects.toMatchObject({ reason: "UnknownChain" });
     const accountKey = generateKeyPair("EdDSA").publicKey;
     await expect(run({ accountKey })).rejects.toMatchObject({ reason: "UnsupportedKey" });
     await expect(run({ userKeyType: "passkey" })).rejects.toMatchObject({ reason: "UnsupportedKey" });
-    expect(claims).toEqual([]);
+    expect(leases).toEqual([]);
   });
 
   it("opens no session for an Idempotency-Key that was used for another body", async () => {
-    const { sessions, calls, signUp: run } = world({ claim: { kind: "idempotency-key-reused" } });
+    const { sessions, calls, signUp: run } = world({ leased: { kind: "idempotency-key-reused" } });
     await expect(run()).rejects.toMatchObject({ reason: "IdempotencyKeyReused" });
     expect(sessions).toEqual([]);
     expect(calls).toEqual(["login for 2 keys"]);
@@ -203,4 +203,42 @@ it("a further chain is for the account's own session, with both of that session'
   expect(isOwnFurtherChain({ ...command, session: undefined }, "account")).toBe(false);
   expect(isOwnFurtherChain({ ...command, accountKey: other }, "account")).toBe(false);
   expect(isOwnFurtherChain({ ...command, deviceKey: other }, "account")).toBe(false);
+});
+
+describe("decideSignUp", () => {
+  const command = { accountKey: key, deviceKey: key, session: undefined } as LeaseSignUp;
+  const saga = { accountId: "account", accountKey: key, deviceKey: key, done: new Set() } as unknown as SignUpSaga;
+  const complete = { ...saga, done: new Set(SIGN_UP_STEPS) };
+  const own = { accountId: "account", sameBody: true };
+  const otherKeys = { ...saga, deviceKey: generateKeyPair().publicKey };
+
+  it.each([
+    ["a new identity", { accountId: undefined, saga: undefined, earlier: undefined }, "begin"],
+    [
+      "a further chain without a session",
+      { accountId: "account", saga: undefined, earlier: undefined },
+      "account-exists",
+    ],
+    ["an incomplete sign-up", { accountId: "account", saga, earlier: undefined }, "resume"],
+    ["an incomplete sign-up with the same Idempotency-Key", { accountId: "account", saga, earlier: own }, "resume"],
+    ["other keys", { accountId: "account", saga: otherKeys, earlier: own }, "account-exists"],
+    ["a complete sign-up", { accountId: "account", saga: complete, earlier: undefined }, "account-exists"],
+    [
+      "a complete sign-up with the same Idempotency-Key",
+      { accountId: "account", saga: complete, earlier: own },
+      "replay",
+    ],
+    [
+      "the Idempotency-Key of another account",
+      { accountId: "account", saga: complete, earlier: { accountId: "another", sameBody: true } },
+      "account-exists",
+    ],
+    [
+      "the Idempotency-Key of another body",
+      { accountId: "account", saga, earlier: { accountId: "account", sameBody: false } },
+      "idempotency-key-reused",
+    ],
+  ] as const)("%s", (_, facts, kind) => {
+    expect(decideSignUp(command, facts).kind).toBe(kind);
+  });
 });

@@ -1,15 +1,18 @@
 import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../../fault-points.ts";
-import { requireChainAndKey } from "../chains.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
 import { beginSession, type Credentials, type Session, type SessionStore } from "../sessions/session.ts";
-import { requireUsablePasskey } from "../sign-in/passkeys.ts";
+import { requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
 import {
   type Deployed,
   type DeviceAttributes,
   driveSignUp,
+  type LeaseSignUp,
+  SIGN_UP_STEPS,
+  type SignUpDecision,
+  type SignUpFacts,
   type SignUpSteps,
   type SignUpStore,
 } from "./sign-up-saga.ts";
@@ -46,8 +49,17 @@ export const CHAIN_WAIT_MS = 20_000;
 export const SAGA_LEASE_MS = 30_000;
 
 /**
- * Signs a person up: verifies the login, claims the saga's row, drives its steps, opens a session. Repeating
- * the request finishes what an earlier one began. Errors: see auth.v1.SignUp/SignUp.
+ * Signs a person up: verifies the login, leases the saga, drives its steps, and opens a session. Errors: see
+ * auth.v1.SignUp/SignUp.
+ *
+ * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
+ * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts only
+ * the same Idempotency-Key, which gets a new session.
+ * Writes: identity, saga and use of the Idempotency-Key in one commit; a mark after each step; the session.
+ * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left. It
+ * opens no session: the person repeats the request or signs in.
+ * Race: the store takes one request of an identity at a time. The keys of the first are the sign-up's keys;
+ * a request with other keys is AccountExists.
  */
 export const signUp =
   <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
@@ -59,7 +71,7 @@ export const signUp =
     requireUsablePasskey(passkeys, profile.app.appId, command);
 
     const now = clock.now();
-    const claim = await store.claim({
+    const leasing: LeaseSignUp = {
       profile,
       chainName,
       app: profile.app,
@@ -80,12 +92,13 @@ export const signUp =
       ]),
       leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
       now,
-    });
-    if (claim.kind === "account-exists") throw accountExists(command);
-    if (claim.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
+    };
+    const leased = await store.lease(leasing, decideSignUp);
+    if (leased.kind === "account-exists") throw accountExists(command);
+    if (leased.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
     await faultPoint("claimed");
-    const { saga } = claim;
+    const { saga } = leased;
     const drive = {
       steps,
       mark: store.mark,
@@ -113,6 +126,24 @@ export const signUp =
     await faultPoint("session begun");
     return { deployment, credentials: await issue(session) };
   };
+
+/**
+ * Decides what a request does. A new identity begins a sign-up; so does an account's own session on a further
+ * chain. The same keys resume an incomplete sign-up. A complete one is replayed only for the Idempotency-Key
+ * that it was requested with; otherwise the account exists.
+ */
+export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }: SignUpFacts): SignUpDecision {
+  if (earlier?.sameBody === false) return { kind: "idempotency-key-reused" };
+  if (!saga) {
+    const mayBegin = accountId === undefined || isOwnFurtherChain(command, accountId);
+    return { kind: mayBegin ? "begin" : "account-exists" };
+  }
+  const hasSameKeys =
+    samePublicKey(saga.accountKey, command.accountKey) && samePublicKey(saga.deviceKey, command.deviceKey);
+  if (!hasSameKeys) return { kind: "account-exists" };
+  if (saga.done.size < SIGN_UP_STEPS.length) return { kind: "resume", saga };
+  return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists" };
+}
 
 /** Returns the error for an identity that has an account, where no valid session requests a further chain. */
 function accountExists({ token, tokenRefusal }: Pick<SignUp, "token" | "tokenRefusal">): AppError {

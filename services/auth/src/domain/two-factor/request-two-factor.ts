@@ -1,12 +1,11 @@
 import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
 import { faultPoint } from "../../fault-points.ts";
-import { requireChainAndKey } from "../chains.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
-import { requireUsablePasskey } from "../sign-in/passkeys.ts";
 import type { FindSignInKey } from "../sign-in/ports.ts";
 import type { DeviceAttributes } from "../sign-up/sign-up-saga.ts";
+import { requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
 import {
   EPHEMERAL_TOKEN_MS,
   type TwoFactorRequests,
