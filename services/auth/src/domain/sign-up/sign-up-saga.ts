@@ -92,7 +92,7 @@ export type SignUpDecision =
   | { readonly kind: "resume"; readonly saga: SignUpSaga }
   | { readonly kind: "replay"; readonly saga: SignUpSaga };
 
-/** The outcome of a request for a lease: with `drive` the caller has it; `replay` means a complete sign-up. */
+/** The outcome of a request for a lease: with `drive` the caller has it; with `replay` nothing is left. */
 export type LeasedSignUp =
   | Rejected
   | { readonly kind: "drive"; readonly saga: SignUpSaga }
@@ -100,8 +100,8 @@ export type LeasedSignUp =
 
 export interface SignUpStore {
   /**
-   * Loads the facts, lets `decide` decide, and records the decision: identity, saga with its lease, and use of
-   * the Idempotency-Key in one commit. One request of an identity at a time.
+   * Loads the facts, lets `decide` decide, and records the decision: identity, saga with its lease, and use
+   * of the Idempotency-Key in one commit. One request of an identity at a time.
    */
   lease(
     command: LeaseSignUp,

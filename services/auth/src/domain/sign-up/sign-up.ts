@@ -53,11 +53,11 @@ export const SAGA_LEASE_MS = 30_000;
  * auth.v1.SignUp/SignUp.
  *
  * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
- * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts only
- * the same Idempotency-Key, which gets a new session.
+ * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts
+ * only the same Idempotency-Key, which gets a new session.
  * Writes: identity, saga and use of the Idempotency-Key in one commit; a mark after each step; the session.
- * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left. It
- * opens no session: the person repeats the request or signs in.
+ * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
+ * It opens no session: the person repeats the request or signs in.
  * Race: the store takes one request of an identity at a time. The keys of the first are the sign-up's keys;
  * a request with other keys is AccountExists.
  */
