@@ -1,5 +1,6 @@
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
-import { sha256, verifyChain } from "../../services/signer/src/audit/record.ts";
+import { sha256 } from "../../services/signer/src/audit/record.ts";
+import { verifyChain } from "../../services/signer/src/testing/verify-chain.ts";
 import { query, readAudit, readEvents } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";
 import type { NewDevice } from "./new-device.ts";

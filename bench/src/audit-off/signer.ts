@@ -1,5 +1,5 @@
 import { runService } from "@countersign/runtime";
-import type { AuditStore } from "../../../services/signer/src/audit/audit-log.ts";
+import type { AuditStore } from "../../../services/signer/src/audit/audit-store.ts";
 import { startSigner } from "../../../services/signer/src/start-signer.ts";
 
 const NO_RECORDS = { records: [], signature: new Uint8Array() };

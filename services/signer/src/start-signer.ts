@@ -11,10 +11,10 @@ import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
 import { createRpcClient, createRpcServer } from "@countersign/rpc";
 import { loadPeers, loadTls, type ServiceProcess } from "@countersign/runtime";
-import type { AuditStore } from "./audit/audit-log.ts";
+import type { AuditStore } from "./audit/audit-store.ts";
 import { startAudit } from "./audit/start-audit.ts";
 import { startBudgetMetrics } from "./budget/budget-metrics.ts";
-import { budgetRulesOf, createCreationReserve, createReserve } from "./budget/reserve.ts";
+import { budgetRulesOf, createReservationFor, createReservationForCreation } from "./budget/reservation.ts";
 import { loadConfig } from "./config.ts";
 import { createCommands } from "./domain/commands.ts";
 import { startReader } from "./parser/start-reader.ts";
@@ -89,8 +89,8 @@ export async function startSigner(
     scripts: createKnownScripts({ reader, clock }),
     newId: () => uuidv7(clock),
     checkBackend: createBackendCheck(peers.backend, clock),
-    reserve: createReserve(peers.backend, clock),
-    reserveCreation: createCreationReserve(clock),
+    reservationFor: createReservationFor(peers.backend, clock),
+    reservationForCreation: createReservationForCreation(clock),
     freezes: tokenState,
     unfrozenAt: (accountId) => tokenState.unfrozenAt(accountId),
     blockedKeys: (accountId) => tokenState.blockedKeys(accountId),

@@ -2,11 +2,13 @@ import { FixedClock } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
 import type { Amounts, BudgetWindow, Reservation } from "../budget/budget.ts";
-import { findOverBudget, type Reserved, usageId } from "../budget/judge.ts";
+import { findOverBudget, type Reserved, usageId } from "../budget/over-budget.ts";
 import { auditEntry, auditKeys, chainIdOf, newWriter, time } from "../testing/audit-fixture.ts";
-import { type AuditHead, type AuditStore, createAuditLog, type SignedBatch } from "./audit-log.ts";
+import { verifyChain } from "../testing/verify-chain.ts";
+import { createAuditLog } from "./audit-log.ts";
+import type { AuditHead, AuditStore, SignedBatch } from "./audit-store.ts";
 import { readCertificate, verifyBatch } from "./batch.ts";
-import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, verifyChain } from "./record.ts";
+import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "./record.ts";
 
 const entry = (change: Partial<AuditEntry> = {}) =>
   auditEntry({ accountId: "a", sessionId: "s", messageHash: "00", scriptHash: "01", ...change });
@@ -50,7 +52,7 @@ describe("a chain of records", () => {
 
 describe("a record's hash", () => {
   const of = (change: Partial<AuditEntry>) => chainRecords(start, [entry(change)])[0]!.hash;
-  const changes: Omit<AuditEntry, "countedAs"> = {
+  const changes: Omit<AuditEntry, "limitId"> = {
     time: new Date("2026-11-20T10:00:00.001Z"),
     caller: "shop",
     accountId: "b",
@@ -129,7 +131,7 @@ function memoryStore() {
       push(current, batch);
       return true;
     },
-    async commitJudged(current, { counted }, judge) {
+    async commitWithinLimits(current, { counted }, judge) {
       for (const [id, count] of counted.counts) counts.set(id, (counts.get(id) ?? 0) + count);
       const { batch, reservations } = await judge(counts, budgets);
       for (const reservation of reservations) use(reservation);

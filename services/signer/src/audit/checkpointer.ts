@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "@countersign/core";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
-import type { AuditHead } from "./audit-log.ts";
+import type { AuditHead } from "./audit-store.ts";
 import { readCertificate, verifyBatchInPool } from "./batch.ts";
 import {
   allHeadsHash,

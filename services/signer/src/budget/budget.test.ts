@@ -8,7 +8,7 @@ import {
   readWindowId,
   windowsAt,
 } from "./budget.ts";
-import { type BudgetState, findOverBudget, type Reserved, usageId } from "./judge.ts";
+import { type BudgetState, findOverBudget, type Reserved, usageId } from "./over-budget.ts";
 
 const now = new Date("2026-11-21T10:00:59Z");
 const rule = { windowSeconds: 60, count: 2, computation: undefined, fees: 100 };

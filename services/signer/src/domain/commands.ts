@@ -1,5 +1,5 @@
 import type { AuditLog } from "../audit/audit-log.ts";
-import type { CreationReserve } from "../budget/reserve.ts";
+import type { ReservationForCreation } from "../budget/reservation.ts";
 import type { ChainPolicy } from "../policy/chain.ts";
 import type { PolicySource } from "../policy/policy.ts";
 import { bindAddress } from "./bind-address.ts";
@@ -30,7 +30,7 @@ export interface CommandPorts extends Omit<SignPaymasterPorts, "decide"> {
   readonly signedTemplates: SignedTemplates;
   readonly timeLocks: TimeLockStore;
   readonly reservations: SettlementStore;
-  readonly reserveCreation: CreationReserve;
+  readonly reservationForCreation: ReservationForCreation;
   /** Auth's token state. */
   readonly freezes: { current(): boolean; isFrozen(accountId: string): boolean };
   /** Called with the number of transactions that used more than was reserved for them. */
@@ -50,7 +50,7 @@ export function createCommands(ports: CommandPorts) {
   return {
     signTransaction: signTransaction(signing),
     signPaymaster: signPaymaster(signing),
-    signCreation: signCreation({ ...signing, reserve: ports.reserveCreation }),
+    signCreation: signCreation({ ...signing, reservationFor: ports.reservationForCreation }),
     signVoid: signVoid(signing),
     deriveServerKeys: deriveServerKeys(ports),
     bindAddress: bindAddress(ports),

@@ -8,7 +8,7 @@ import { createDecide, type Permission } from "./decide.ts";
 const message = payloadMessage(tx());
 const { accountId } = server;
 const sessionId = "01900000-0000-7000-8000-000000000002";
-const requester = { caller: "gateway", accountId, sessionId, countedAs: accountId };
+const requester = { caller: "gateway", accountId, sessionId, limitId: accountId };
 const permission: Permission = { key: server, address: "01cf0e2f2f715450", keyId: 0 };
 const refuseAll = async () => {
   throw new AppError("SigningRefused", { metadata: { reason: "GasLimit" } });

@@ -19,8 +19,8 @@ export interface Requester {
   /** Empty where the request is not a user's. */
   readonly accountId: string;
   readonly sessionId: string;
-  /** UUID whose limit of signatures per minute this counts towards; empty: none. See AuditEntry. */
-  readonly countedAs: string;
+  /** UUID whose limit of signatures per minute the request counts towards; empty: none. See AuditEntry. */
+  readonly limitId: string;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface Requester {
  */
 export const requesterOf = ({ token, caller }: { token: VerifiedToken; caller: string }): Requester => {
   const { accountId, sessionId, scope } = token;
-  return { caller, accountId, sessionId, countedAs: scope === "full" ? accountId : sessionId };
+  return { caller, accountId, sessionId, limitId: scope === "full" ? accountId : sessionId };
 };
 
 /** Reasons of refusals that are recorded. */
@@ -100,15 +100,14 @@ function decode(message: Uint8Array): DecodedMessage {
  */
 export function createDecide(options: DecideOptions) {
   const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;
-  let window = 0;
+  let currentMinute = 0;
   const refusals = new Map<string, number>();
 
-  const mayRecordRefusal = (requester: Requester): boolean => {
+  /** Counts a refusal of the requester; returns whether it may still be recorded in this minute. */
+  const takeRefusalSlot = (requester: Requester): boolean => {
     const minute = Math.floor(clock.now().getTime() / 60_000);
-    if (minute !== window) {
-      refusals.clear();
-      window = minute;
-    }
+    if (minute !== currentMinute) refusals.clear();
+    currentMinute = minute;
     const id = `${requester.caller}/${requester.accountId}`;
     const count = (refusals.get(id) ?? 0) + 1;
     refusals.set(id, count);
@@ -132,35 +131,41 @@ export function createDecide(options: DecideOptions) {
       policyVersion: policy.version,
       keyVersion: 0,
     };
-    audit.requireWithinLimit(requester.countedAs);
+    audit.requireWithinLimit(requester.limitId);
     let scriptHash = "";
-    let recorded = false;
+    let permission: Permission;
+    let signature: Uint8Array;
     try {
       const decoded = decode(message);
       scriptHash = sha256(decoded.script);
       checkSwitch(operation, policy);
-      const { key, address, keyId, reservation } = await permit(decoded, { policy, scriptHash });
-      const signature = await vault.sign(key, message);
-      await faultPoint("signature made");
-      // From here on append records the verdict, also where a budget refuses.
-      recorded = true;
-      const receipt = await audit.append(
-        { ...entry, chainName: key.chainName, scriptHash, verdict: "signed", keyVersion: vault.version(key) },
-        reservation,
-        // An account's refusals by a budget are limited already: they count as its signatures per minute.
-        requester.accountId === "" ? () => mayRecordRefusal(requester) : undefined,
-      );
-      await faultPoint("audit committed");
-      return { address, keyId, signature, receipt };
+      permission = await permit(decoded, { policy, scriptHash });
+      signature = await vault.sign(permission.key, message);
     } catch (error) {
-      const refused = !recorded && isAppError(error, ...RECORDED_REASONS);
-      if (refused) audit.noteRefusal(requester.countedAs);
-      if (refused && mayRecordRefusal(requester)) {
+      if (isAppError(error, ...RECORDED_REASONS)) {
+        audit.noteRefusal(requester.limitId);
         const verdict = error.metadata.reason ?? error.reason;
-        await audit.append({ ...entry, scriptHash, verdict });
+        if (takeRefusalSlot(requester)) await audit.append({ ...entry, scriptHash, verdict });
       }
       throw error;
     }
+    await faultPoint("signature made");
+
+    // The signature leaves only after this commit, which may still refuse it: a budget, or the limit of
+    // signatures per minute over all replicas. `append` records that refusal itself.
+    const { key, address, keyId, reservation } = permission;
+    const signed = {
+      ...entry,
+      chainName: key.chainName,
+      scriptHash,
+      verdict: "signed",
+      keyVersion: vault.version(key),
+    };
+    // An account's refusals by a budget are few: they count as its signatures per minute.
+    const slot = requester.accountId === "" ? () => takeRefusalSlot(requester) : undefined;
+    const receipt = await audit.append(signed, reservation, slot);
+    await faultPoint("audit committed");
+    return { address, keyId, signature, receipt };
   };
 }
 export type Decide = ReturnType<typeof createDecide>;

@@ -2,7 +2,7 @@ import { isAppError } from "@countersign/core";
 import { createAccountsScript, type DecodedMessage, decodeMessage, InvalidMessageError } from "@countersign/flow";
 import { sha256 } from "../audit/record.ts";
 import type { Amounts } from "../budget/budget.ts";
-import { amountsOf } from "../budget/reserve.ts";
+import { amountsOf } from "../budget/reservation.ts";
 import type { ChainPolicy } from "../policy/chain.ts";
 import { paymasterOnlyPays } from "../policy/paymaster-rules.ts";
 import { checkSwitch, type Operation, type PolicySource } from "../policy/policy.ts";

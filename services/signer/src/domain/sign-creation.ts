@@ -1,5 +1,5 @@
 import type { Clock } from "@countersign/core";
-import type { CreationReserve } from "../budget/reserve.ts";
+import type { ReservationForCreation } from "../budget/reservation.ts";
 import { type ChainPolicy, creatorVersion, wantedServerKeyVersion } from "../policy/chain.ts";
 import { accountsAreFewAndDistinct, CREATION_RULES, readUserKeys } from "../policy/creation-rules.ts";
 import { evaluate } from "../policy/rule.ts";
@@ -22,7 +22,7 @@ export interface SignCreationPorts {
   readonly signedCreations: Pick<SignedCreations, "record">;
   readonly vault: Vault;
   readonly clock: Clock;
-  readonly reserve: CreationReserve;
+  readonly reservationFor: ReservationForCreation;
   chain(name: string): ChainPolicy;
 }
 
@@ -31,10 +31,10 @@ export interface SignCreationPorts {
  * Only a creation that was signed here can be bound later. Errors: see signer.v1.Creation/SignCreation.
  */
 export const signCreation =
-  ({ decide, bindings, signedCreations, vault, clock, reserve, chain: chainOf }: SignCreationPorts) =>
+  ({ decide, bindings, signedCreations, vault, clock, reservationFor, chain: chainOf }: SignCreationPorts) =>
   ({ chainName, message: bytes, accountIds, caller }: SignCreationCommand): Promise<SignedMessage> => {
     const chain = chainOf(chainName);
-    const requester = { caller, accountId: "", sessionId: "", countedAs: "" };
+    const requester = { caller, accountId: "", sessionId: "", limitId: "" };
     return decide("creation", bytes, requester, async (message, { policy }) => {
       evaluate([accountsAreFewAndDistinct], accountIds);
       const serverKeyVersion = wantedServerKeyVersion(chain);
@@ -60,7 +60,7 @@ export const signCreation =
         key: { role: "creator", chainName, version: creatorVersion(chain, keyId) },
         address: chain.creator.address,
         keyId,
-        reservation: reserve(message, { chainName, accounts: accountIds.length }, policy),
+        reservation: reservationFor(message, { chainName, accounts: accountIds.length }, policy),
       };
     });
   };

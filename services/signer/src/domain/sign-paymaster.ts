@@ -23,7 +23,7 @@ export interface SignPaymasterPorts extends SigningPorts {
  * `decide` does. Errors: see signer.v1.Signing/SignPaymaster.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
-  const { decide, checkBackend, paymasters, scripts, effects, reserve, clock } = ports;
+  const { decide, checkBackend, paymasters, scripts, effects, reservationFor, clock } = ports;
   return (command: SignCommand): Promise<SignedMessage> =>
     decide("paymaster", command.message, requesterOf(command), async (message, { policy, scriptHash }) => {
       const { token, caller, chainName } = command;
@@ -55,6 +55,6 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
         caller,
       } as const;
       const { address, keyId } = chain.paymaster;
-      return { key, address, keyId, reservation: reserve(message, spender, policy) };
+      return { key, address, keyId, reservation: reservationFor(message, spender, policy) };
     });
 };

@@ -1,4 +1,4 @@
-import type { Reserve } from "../budget/reserve.ts";
+import type { ReservationFor } from "../budget/reservation.ts";
 import { serverKeyOf } from "../policy/account.ts";
 import type { BackendCheck } from "../policy/backends.ts";
 import { effectsOfTransaction } from "../policy/effects.ts";
@@ -22,7 +22,7 @@ export interface SigningPorts extends FactSources, TimeLocking {
   readonly decide: Decide;
   readonly scripts: KnownScripts;
   readonly effects: EffectStore;
-  readonly reserve: Reserve;
+  readonly reservationFor: ReservationFor;
   readonly checkBackend?: BackendCheck;
 }
 
@@ -36,7 +36,7 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * signer.v1.Signing/SignTransaction.
  */
 export const signTransaction = (ports: SigningPorts) => {
-  const { decide, checkBackend, scripts, effects, reserve, clock, unfrozenAt } = ports;
+  const { decide, checkBackend, scripts, effects, reservationFor, clock, unfrozenAt } = ports;
   return (command: SignCommand): Promise<SignedMessage> =>
     decide("transaction", command.message, requesterOf(command), async (message, { policy, scriptHash }) => {
       const { token, caller } = command;
@@ -59,7 +59,7 @@ export const signTransaction = (ports: SigningPorts) => {
       await recordEffects(effects, facts, effectsOfTransaction(facts, unfrozenAt(account.accountId), now), now);
       const { chainName, accountId, address, serverKeyIndex } = account;
       const spender = { operation: "transaction", chainName, accountId, appId: token.appId, caller } as const;
-      const reservation = reserve(message, spender, policy);
+      const reservation = reservationFor(message, spender, policy);
       return { key: serverKeyOf(account), address, keyId: serverKeyIndex, reservation };
     });
 };

@@ -59,7 +59,7 @@ export const signVoid =
     const transaction = voidPayload({ referenceBlockId, proposalKey, payer: paymaster.address });
     // In no limit of signatures per minute: a thief who used up the account's would keep a template from
     // being voided.
-    const requester = { caller, accountId, sessionId: "", countedAs: "" };
+    const requester = { caller, accountId, sessionId: "", limitId: "" };
     try {
       const payload = await decide("transaction", payloadMessage(transaction), requester, async () => {
         evaluate(VOID_RULES, { isFrozen: freezes.isFrozen(accountId) });

@@ -9,7 +9,7 @@ import { withPayloadSignature } from "@countersign/flow/node";
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createCreationReserve } from "../budget/reserve.ts";
+import { createReservationForCreation } from "../budget/reservation.ts";
 import { createDecide } from "../domain/decide.ts";
 import { deriveServerKeys } from "../domain/derive-server-keys.ts";
 import { signCreation } from "../domain/sign-creation.ts";
@@ -114,7 +114,7 @@ describe("the creator", () => {
       vault: rotated,
       clock,
       chain: () => ({ ...policy, serverKeyVersion: wanted }),
-      reserve: createCreationReserve(clock),
+      reservationFor: createReservationForCreation(clock),
       decide: createDecide({ vault: rotated, audit, clock, policies }),
     };
     const derive = deriveServerKeys(options);

@@ -5,7 +5,7 @@ import {
   type Charge,
   type CountedSignatures,
   type SignedBatch,
-} from "../audit/audit-log.ts";
+} from "../audit/audit-store.ts";
 import type { AuditRecord } from "../audit/record.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { chargeRows, lockBudgets, removeEmpty } from "./prisma-budget-charge.ts";
@@ -40,11 +40,11 @@ export function prismaAuditStore(prisma: PrismaClient): AuditStore {
       }
     },
 
-    commitJudged: (head, { counted, reservations }, judge) =>
+    commitWithinLimits: (head, { counted, reservations }, applyLimits) =>
       prisma.$transaction(async (tx) => {
-        const reached = await addCounts(tx, counted);
-        const state = await lockBudgets(tx, reservations);
-        const { batch, reservations: allowed } = await judge(reached, state);
+        const counts = await addCounts(tx, counted);
+        const budgets = await lockBudgets(tx, reservations);
+        const { batch, reservations: allowed } = await applyLimits(counts, budgets);
         const charge = { counted: NOTHING_COUNTED, reservations: allowed };
         // Without a record nothing was signed, so that nothing is reserved.
         if (batch.records.length > 0) await writeBatch(tx, head, batch, charge);

@@ -1,6 +1,6 @@
 import type { BudgetWindow, Reservation } from "../budget/budget.ts";
 import { reservationId } from "../budget/budget.ts";
-import { type BudgetState, usageId } from "../budget/judge.ts";
+import { type BudgetState, usageId } from "../budget/over-budget.ts";
 import type { Prisma } from "./generated/client.ts";
 
 type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;

@@ -8,7 +8,7 @@ import { type Said, simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/ke
 import { afterAll, beforeEach, expect } from "vitest";
 import type { AuditEntry } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";
-import { createCreationReserve, createReserve } from "../budget/reserve.ts";
+import { createReservationFor, createReservationForCreation } from "../budget/reservation.ts";
 import { createDecide } from "../domain/decide.ts";
 import type { BindingStore } from "../domain/ports.ts";
 import { signCreation } from "../domain/sign-creation.ts";
@@ -178,7 +178,7 @@ export const signing = {
   timeLocks,
   delays: DELAYS,
   newId: () => uuidv7(clock),
-  reserve: createReserve(() => undefined, clock),
+  reservationFor: createReservationFor(() => undefined, clock),
 };
 export const transaction = signTransaction(signing);
 export const paymaster = signPaymaster({
@@ -193,7 +193,7 @@ export const creation = signCreation({
   vault,
   clock,
   chain,
-  reserve: createCreationReserve(clock),
+  reservationFor: createReservationForCreation(clock),
 });
 
 beforeEach(async () => {

@@ -37,7 +37,7 @@ const newDecide = () =>
           for (const [id, count] of charge?.counted.counts ?? []) counted.set(id, (counted.get(id) ?? 0) + count);
           return true;
         },
-        commitJudged: () => expect.unreachable("nothing is over a limit of the database"),
+        commitWithinLimits: () => expect.unreachable("nothing is over a limit of the database"),
       },
       writer: newWriter(),
       clock,

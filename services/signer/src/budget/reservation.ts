@@ -22,7 +22,7 @@ export interface Spender {
   readonly caller: string;
 }
 
-/** What a signature lets be used: only the paymaster's spends. */
+/** Returns the most that a signature lets a transaction use: only the paymaster's costs fees. */
 export function amountsOf(
   operation: "transaction" | "paymaster",
   { gasLimit }: Pick<DecodedMessage, "gasLimit">,
@@ -35,12 +35,12 @@ export function amountsOf(
 }
 
 /**
- * What a signature reserves: in the budgets of the account, its app, the service and a backend that asks, and
- * among the account's open fees.
+ * Creates the function that returns what a signature reserves: in the budgets of the account, its app, the
+ * service and the backend that requests it, and among the account's open fees.
  */
-export function createReserve(backend: (caller: string) => Backend | undefined, clock: Clock) {
+export function createReservationFor(backend: (caller: string) => Backend | undefined, clock: Clock) {
   const windowsNow = cacheWindows();
-  return function reserve(
+  return function reservationFor(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
     { operation, chainName, accountId, appId, caller }: Spender,
     policy: BudgetPolicy,
@@ -64,13 +64,13 @@ export function createReserve(backend: (caller: string) => Backend | undefined, 
     };
   };
 }
-export type Reserve = ReturnType<typeof createReserve>;
+export type ReservationFor = ReturnType<typeof createReservationFor>;
 
 /**
- * Makes what a creation reserves: its accounts, which the creator pays for, in the service's budgets of
- * creations; undefined where there are none.
+ * Creates the function that returns what a creation reserves: its accounts, which the creator pays for, in
+ * the service's budgets of creations; undefined where there are none.
  */
-export const createCreationReserve =
+export const createReservationForCreation =
   (clock: Clock) =>
   (
     message: Pick<DecodedMessage, "proposalKey" | "referenceBlockId">,
@@ -88,9 +88,9 @@ export const createCreationReserve =
       windows,
     };
   };
-export type CreationReserve = ReturnType<typeof createCreationReserve>;
+export type ReservationForCreation = ReturnType<typeof createReservationForCreation>;
 
-/** The rules of a scope's budgets at the moment; a backend may have its own. */
+/** Returns the rules of a scope's budgets at present; a backend may have its own. */
 export const budgetRulesOf =
   (policies: { current(): Pick<BudgetPolicy, "budgets"> }, backend: (caller: string) => Backend | undefined) =>
   (scope: string, whose: string): readonly BudgetRule[] => {

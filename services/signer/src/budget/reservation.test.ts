@@ -13,7 +13,7 @@ import {
   transaction,
   tx,
 } from "../testing/policy-fixture.ts";
-import { createReserve } from "./reserve.ts";
+import { createReservationFor } from "./reservation.ts";
 
 describe("what a signature reserves", () => {
   it("the server key's a transaction, the paymaster's of it computation and fees as well", async () => {
@@ -33,12 +33,12 @@ describe("what a signature reserves", () => {
   it("a backend's own budgets stand before the policy's for backends", () => {
     const budgets = [{ windowSeconds: 60, count: 1, computation: undefined, fees: undefined }];
     const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo" } as const;
-    const reserve = createReserve(
+    const reservationFor = createReservationFor(
       (caller) => (caller === "gateway" ? undefined : { apps: new Set(), ...(caller === "shop" && { budgets }) }),
       clock,
     );
     const limitsOf = (caller: string) =>
-      reserve(tx(), { ...spender, caller }, DEFAULT_POLICY).windows.find(({ id }) => id.startsWith("backend/"));
+      reservationFor(tx(), { ...spender, caller }, DEFAULT_POLICY).windows.find(({ id }) => id.startsWith("backend/"));
     expect(limitsOf("gateway")).toBeUndefined();
     expect(limitsOf("shop")).toMatchObject({ id: expect.stringContaining("backend/shop/60/"), limits: { count: 1 } });
     expect(limitsOf("other")).toMatchObject({ limits: { count: DEFAULT_POLICY.budgets.backend[0]!.count } });
@@ -47,7 +47,10 @@ describe("what a signature reserves", () => {
   it("only open fees where the operator has no budgets", () => {
     const none = { account: [], app: [], service: [], backend: [], creation: [] };
     const spender = { operation: "paymaster", chainName, accountId: "a", appId: "demo", caller: "gateway" } as const;
-    const { windows } = createReserve(() => undefined, clock)(tx(), spender, { ...DEFAULT_POLICY, budgets: none });
+    const { windows } = createReservationFor(() => undefined, clock)(tx(), spender, {
+      ...DEFAULT_POLICY,
+      budgets: none,
+    });
     expect(windows.map(({ id }) => id)).toEqual(["open/a/0/0"]);
   });
 });

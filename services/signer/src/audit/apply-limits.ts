@@ -1,0 +1,62 @@
+import { AppError } from "@countersign/core";
+import {
+  type BudgetWindow,
+  isOpenFees,
+  mergeReservations,
+  type Reservation,
+  readWindowId,
+  reservationId,
+} from "../budget/budget.ts";
+import { type BudgetState, findOverBudget } from "../budget/over-budget.ts";
+import type { CountedSignatures } from "./audit-store.ts";
+import type { AuditEntry } from "./record.ts";
+
+/** A decision and what its signature may use of budgets. */
+export interface Decision {
+  readonly entry: AuditEntry;
+  readonly reservation: Reservation | undefined;
+}
+
+/** Returns the id whose limit of signatures per minute an entry counts towards; "": none. */
+export const limitIdOf = ({ accountId, limitId = accountId }: AuditEntry): string => limitId;
+
+/**
+ * Returns the verdicts of a batch, in its order, after the limit of signatures per minute and the budgets. An
+ * entry over the limit is RateLimited and uses no budget; of the others, one whose reservation does not fit
+ * is BudgetExceeded. `counts` are those after the whole batch was added.
+ */
+export function applyLimits(
+  batch: readonly Decision[],
+  { counts: added, limit }: CountedSignatures,
+  counts: ReadonlyMap<string, number>,
+  budgets: BudgetState,
+): { verdicts: string[]; reservations: Reservation[]; full: ReadonlyMap<string, BudgetWindow> } {
+  const soFar = new Map([...added].map(([id, count]) => [id, (counts.get(id) ?? count) - count]));
+  const isWithinLimit = ({ entry }: Decision): boolean => {
+    const id = limitIdOf(entry);
+    if (id === "") return true;
+    const count = soFar.get(id)! + 1;
+    soFar.set(id, count);
+    return count <= limit;
+  };
+  const within = new Set(batch.filter(isWithinLimit));
+  const requested = mergeReservations([...within].flatMap(({ reservation }) => reservation ?? []));
+  const full = findOverBudget(requested, budgets);
+  const verdicts = batch.map((decision) => {
+    if (!within.has(decision)) return "RateLimited";
+    const { entry, reservation } = decision;
+    return reservation && full.has(reservationId(reservation)) ? "BudgetExceeded" : entry.verdict;
+  });
+  return { verdicts, reservations: requested.filter((each) => !full.has(reservationId(each))), full };
+}
+
+/** Returns the error of a signature that did not fit into this window of a budget. */
+export function budgetExceeded(window: BudgetWindow): AppError {
+  const { scope, windowSeconds } = readWindowId(window.id);
+  return new AppError("SigningRefused", {
+    detail: isOpenFees(window.id)
+      ? "too many transactions of this account are signed and not sent: send them, or wait until they expire"
+      : `the ${scope}'s budget of ${windowSeconds} seconds is used up until ${window.endsAt.toISOString()}`,
+    metadata: { reason: "BudgetExceeded" },
+  });
+}

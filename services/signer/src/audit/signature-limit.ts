@@ -1,0 +1,50 @@
+import { AppError, type Clock } from "@countersign/core";
+
+const MINUTE_MS = 60_000;
+
+/** Returns the beginning of the minute of a time. */
+export const minuteOf = (time: Date): Date => new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS);
+
+/**
+ * Creates what this process knows about the limit of signatures per minute, by AuditEntry.limitId. It rejects
+ * early; the commit of a record decides, over all replicas.
+ */
+export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) {
+  /** The ids that are over the limit, and until when. */
+  const overLimit = new Map<string, number>();
+  /** Refusals of this process in one minute. */
+  let refusals = { minute: 0, counts: new Map<string, number>() };
+
+  const rateLimited = (msLeft: number) =>
+    new AppError("RateLimited", { retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)) });
+
+  /** Rejects an id from now on until the minute is over. Returns the error. */
+  function reject(id: string, minute: Date): AppError {
+    const until = minute.getTime() + MINUTE_MS;
+    // Sessions come and go: those whose minute is over are forgotten.
+    for (const [other, end] of overLimit) if (end < until) overLimit.delete(other);
+    overLimit.set(id, until);
+    return rateLimited(until - clock.now().getTime());
+  }
+
+  return {
+    reject,
+    /** Errors: RateLimited where the id is known to be over its limit. */
+    requireWithinLimit(id: string): void {
+      const until = overLimit.get(id);
+      if (until === undefined) return;
+      const left = until - clock.now().getTime();
+      if (left > 0) throw rateLimited(left);
+      overLimit.delete(id);
+    },
+    /** Counts a refusal, whether it is recorded or not; "" counts nowhere. */
+    noteRefusal(id: string): void {
+      if (id === "") return;
+      const minute = minuteOf(clock.now());
+      if (refusals.minute !== minute.getTime()) refusals = { minute: minute.getTime(), counts: new Map() };
+      const count = (refusals.counts.get(id) ?? 0) + 1;
+      refusals.counts.set(id, count);
+      if (count >= signaturesPerMinute) reject(id, minute);
+    },
+  };
+}
