@@ -20,7 +20,7 @@ export function createSigningStream(
   });
   const sign = async (
     operation: Pick<SignRequest, "transaction" | "paymaster">,
-    call: RpcCallOptions["call"],
+    call: RpcCallOptions["onBehalfOf"],
   ): Promise<SignedMessage> => {
     const { rawToken = "", requestId = "" } = call ?? {};
     const { signed, refusal } = await stream.send({ ...operation, accessToken: rawToken, requestId }, deadlineMs);
@@ -28,8 +28,8 @@ export function createSigningStream(
     return signed;
   };
   return {
-    signTransaction: (transaction, { call } = {}) => sign({ transaction }, call),
-    signPaymaster: (paymaster, { call } = {}) => sign({ paymaster }, call),
+    signTransaction: (transaction, { onBehalfOf } = {}) => sign({ transaction }, onBehalfOf),
+    signPaymaster: (paymaster, { onBehalfOf } = {}) => sign({ paymaster }, onBehalfOf),
     close: () => stream.close(),
   };
 }

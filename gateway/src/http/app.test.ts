@@ -216,7 +216,7 @@ describe("browsers", () => {
 describe("the client's address", () => {
   const addressOf = async (forwarded: string) => {
     await me({ "x-forwarded-for": forwarded });
-    return gateway.calls.at(-1)!.options.call.clientIp;
+    return gateway.calls.at(-1)!.options.onBehalfOf.clientIp;
   };
 
   it("comes from the last hop that is not a trusted proxy", async () => {
@@ -226,7 +226,7 @@ describe("the client's address", () => {
   it("is the connection's where no proxy is trusted", async () => {
     const plain = await startTestGateway();
     await plain.send("GET", "/account/v1/me", { token: "full", headers: { "x-forwarded-for": "203.0.113.9" } });
-    expect(plain.calls[0]!.options.call.clientIp).toBe("127.0.0.1");
+    expect(plain.calls[0]!.options.onBehalfOf.clientIp).toBe("127.0.0.1");
     await plain.stop();
   });
 });

@@ -58,7 +58,7 @@ describe("a stream of events", () => {
     await stream.until("42");
     expect(lastCall()).toMatchObject({
       request: { lastEventId: "17" },
-      options: { call: { requestId: "request-44", rawToken: "full", clientIp: "127.0.0.1" } },
+      options: { onBehalfOf: { requestId: "request-44", rawToken: "full", clientIp: "127.0.0.1" } },
     });
   });
 
@@ -86,9 +86,9 @@ describe("a stream of events", () => {
     gateway.streamed.open = true;
     const stream = await open();
     await stream.until("42");
-    expect(lastCall().options.call.signal.aborted).toBe(false);
+    expect(lastCall().options.onBehalfOf.signal.aborted).toBe(false);
     stream.abort();
-    await expect.poll(() => lastCall().options.call.signal.aborted).toBe(true);
+    await expect.poll(() => lastCall().options.onBehalfOf.signal.aborted).toBe(true);
     await expect.poll(() => gateway.samples.at(-1)).toMatchObject({ route: PATH, status: 499 });
   });
 
@@ -98,7 +98,7 @@ describe("a stream of events", () => {
     await stream.until("42");
     gateway.stopping.abort();
     expect(await stream.until("never")).toBe(false);
-    expect(lastCall().options.call.signal.aborted).toBe(true);
+    expect(lastCall().options.onBehalfOf.signal.aborted).toBe(true);
     await expect.poll(() => gateway.samples.at(-1)).toMatchObject({ status: 200 });
   });
 
@@ -124,7 +124,7 @@ describe("a stream of events", () => {
     expect(taken).toBe(before);
     expect(taken).toBeLessThan(5_000);
     socket.destroy();
-    await expect.poll(() => lastCall().options.call.signal.aborted).toBe(true);
+    await expect.poll(() => lastCall().options.onBehalfOf.signal.aborted).toBe(true);
   });
 });
 

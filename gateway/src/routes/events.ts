@@ -12,7 +12,7 @@ export const eventRoutes = ({ accountEvents }: Services): Route[] => [
     recover: true,
     errors: ["RateLimited"],
     events: (call) => {
-      const options = { call, clientIp: call.clientIp || undefined };
+      const options = { onBehalfOf: call, clientIp: call.clientIp || undefined };
       return toServerSent(accountEvents.watch({ lastEventId: call.lastEventId }, options));
     },
   }),

@@ -130,7 +130,7 @@ describe("sign-up", () => {
 
   it("passes a full session's token on, for a further chain", async () => {
     await signUp({ authorization: "bearer full" });
-    expect(gateway.calls[0]!.options.call).toMatchObject({ rawToken: "full" });
+    expect(gateway.calls[0]!.options.onBehalfOf).toMatchObject({ rawToken: "full" });
   });
 });
 

@@ -77,7 +77,7 @@ describe.each(available.map(named))("%s", (_name, row) => {
 
   it("passes request id, client address and token on", async () => {
     await send(row, { headers: { "x-request-id": "request-42" } });
-    const { call, deadlineMs } = gateway.calls[0]!.options;
+    const { onBehalfOf: call, deadlineMs } = gateway.calls[0]!.options;
     expect(call).toMatchObject({ requestId: "request-42", clientIp: "127.0.0.1" });
     expect(call.rawToken).toBe(tokenOf(row).token);
     expect(deadlineMs).toBe(DEADLINES[row.operationId] ?? (row.limit === "signatures" ? 2_000 : 3_000));
@@ -88,14 +88,14 @@ describe.each(rows.filter(({ token }) => token === "optional").map(named))("%s",
   it("passes a token on unverified", async () => {
     for (const token of ["full", "sign", "recover", "bad", "expired", "ended"]) {
       expect(await send(row, { token })).toMatchObject({ status: 200 });
-      expect(gateway.calls.at(-1)!.options.call.rawToken).toBe(token);
+      expect(gateway.calls.at(-1)!.options.onBehalfOf.rawToken).toBe(token);
     }
   });
 
   it("takes anything else in the Authorization header for no token", async () => {
     for (const authorization of ["Basic YTpi", "Bearer", "Bearer a b", `Bearer ${"x".repeat(9_000)}`]) {
       expect(await send(row, { headers: { authorization } })).toMatchObject({ status: 200 });
-      expect(gateway.calls.at(-1)!.options.call.rawToken).toBeUndefined();
+      expect(gateway.calls.at(-1)!.options.onBehalfOf.rawToken).toBeUndefined();
     }
   });
 });

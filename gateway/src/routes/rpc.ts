@@ -17,7 +17,7 @@ export const DEADLINES = {
 
 /** Options of a call that is sent once: it grants something, and a second attempt could grant it twice. */
 export const once = (call: HttpCall, deadlineMs: number = DEADLINES.unary): RpcCallOptions => ({
-  call,
+  onBehalfOf: call,
   deadlineMs,
   clientIp: call.clientIp || undefined,
 });

@@ -164,6 +164,6 @@ describe("a new device", () => {
     const answer = await gateway.send("POST", "/auth/v1/signin/2fa/finish", { token: "sign", body: finish.body });
     expect(answer).toMatchObject({ status: 200, json: { credentials: { accessToken: "access" } } });
     expect(gateway.calls[0]!.request).toEqual({ twoFactorAuthRequestId: id });
-    expect(gateway.calls[0]!.options.call.rawToken).toBe("sign");
+    expect(gateway.calls[0]!.options.onBehalfOf.rawToken).toBe("sign");
   });
 });

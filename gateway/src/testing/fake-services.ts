@@ -9,7 +9,7 @@ import type { HttpCall } from "../http/call.ts";
 export interface SeenCall {
   rpc: string;
   request: Record<string, unknown>;
-  options: { call: HttpCall; deadlineMs: number; clientIp: string | undefined };
+  options: { onBehalfOf: HttpCall; deadlineMs: number; clientIp: string | undefined };
 }
 
 const when = new Date("2026-11-20T10:00:00.000Z");
@@ -157,7 +157,7 @@ export function createFakeServices() {
         await rpc("watch", undefined)(request, options);
         yield { id: "41", type: "", dataJson: "", occurredAt: undefined };
         yield* streamed.events;
-        const { call } = options as SeenCall["options"];
+        const { onBehalfOf: call } = options as SeenCall["options"];
         // Without listeners, `once` on a signal that has aborted would never resolve.
         if (streamed.open && !call.signal.aborted) await once(call.signal, "abort");
       },

@@ -12,7 +12,7 @@ import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
 import { bearerFrom, clientIpFrom, REQUEST_ID, requestIdFrom, singleValue, TRACEPARENT } from "./metadata.ts";
 import type { PeerRule } from "./peers.ts";
-import type { OpenCall, ServerRuntime } from "./server-options.ts";
+import type { RunningCall, ServerRuntime } from "./server-options.ts";
 import { childTrace, traceFrom } from "./trace.ts";
 
 const DEFAULT_DEADLINE_MS = 3_000;
@@ -55,7 +55,7 @@ export function beginCall(
   call: IncomingCall,
   kind: { stream: boolean; quiet?: boolean },
 ): ServerCallState {
-  const { options, openCalls } = runtime;
+  const { options, runningCalls } = runtime;
   const { metadata } = call;
   const started = performance.now();
   const requestId = requestIdFrom(singleValue(metadata, REQUEST_ID));
@@ -81,7 +81,7 @@ export function beginCall(
     reject(error);
     abort.abort(error);
   };
-  const open: OpenCall = { id: 0, stop: () => stop(new AppError("Unavailable")) };
+  const running: RunningCall = { id: 0, stop: () => stop(new AppError("Unavailable")) };
   const onCancelled = () => {
     const late = deadline !== undefined && Date.now() >= deadline.getTime();
     stop(
@@ -89,7 +89,7 @@ export function beginCall(
     );
   };
   call.on("cancelled", onCancelled);
-  openCalls.add(open);
+  runningCalls.add(running);
   // The maximum of setTimeout is 32 bits.
   if (deadline !== undefined) {
     const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
@@ -156,7 +156,7 @@ export function beginCall(
     fail(error) {
       const appError = toAppError(error);
       if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
-      else if (appError !== error) logger().warn({ err: appError.cause }, "Postgres connection lost during a call");
+      else if (appError !== error) logger().warn({ err: appError.cause }, "call failed: connection to Postgres lost");
       return appError;
     },
     end(code, error) {
@@ -164,7 +164,7 @@ export function beginCall(
       ended = true;
       clearTimeout(timer);
       clearInterval(tokenTimer);
-      openCalls.take(open.id);
+      runningCalls.take(running.id);
       call.off("cancelled", onCancelled);
       // Stops work that the handler left running: its result has no recipient.
       if (error !== undefined) abort.abort(error);
@@ -172,8 +172,8 @@ export function beginCall(
       options.metrics.rpcServer.observe({ method: rpc, code }, milliseconds / 1000);
       if (kind.quiet) return;
       const line = { code, reason: error?.reason, durationMs: Math.round(milliseconds * 10) / 10 };
-      if (error !== undefined) logger().info(line, "refused");
-      else if (options.logger.isLevelEnabled("debug")) logger().debug(line, "answered");
+      if (error !== undefined) logger().info(line, "call refused");
+      else if (options.logger.isLevelEnabled("debug")) logger().debug(line, "call answered");
     },
     endWith(error) {
       this.end(REASONS[error.reason].grpc, error);

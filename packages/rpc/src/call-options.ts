@@ -2,10 +2,11 @@ import type { CallContext } from "./context.ts";
 
 export interface RpcCallOptions {
   /**
-   * The call on whose behalf this one is made: its request id, trace, user token, deadline and cancellation
+   * The incoming call that this one is part of: its request id, trace, user token, deadline and cancellation
    * are passed on.
    */
-  call?: Pick<CallContext, "requestId" | "signal"> & Partial<Pick<CallContext, "trace" | "rawToken" | "deadline">>;
+  onBehalfOf?: Pick<CallContext, "requestId" | "signal"> &
+    Partial<Pick<CallContext, "trace" | "rawToken" | "deadline">>;
   deadlineMs?: number | undefined;
   /** A user's access token, instead of the call's. */
   token?: string | undefined;
@@ -22,7 +23,7 @@ export interface RpcCallOptions {
   idempotent?: boolean;
 }
 
-/** The metadata and limits of a call. */
+/** The metadata and limits of a call, as they are sent. */
 export interface Prepared {
   requestId: string;
   traceparent: string;

@@ -66,7 +66,7 @@ describe("tokens", () => {
     const seen: unknown[] = [];
     world.work = async (call) => void seen.push(call.rawToken);
     const parent = { requestId: "request-1", signal: new AbortController().signal, rawToken: "b.full" };
-    await world.accounts.getMe({} as never, { call: parent });
+    await world.accounts.getMe({} as never, { onBehalfOf: parent });
     expect(seen).toEqual(["b.full"]);
   });
 

@@ -6,13 +6,13 @@ import { type AnyMethod, rpcName } from "./definition.ts";
 import { decodeStatus } from "./errors.ts";
 
 /** Opens rpc.v1.Calls/Stream. */
-type OpenCalls = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
+type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
 
 /**
  * Creates a client of unary calls over rpc.v1.Calls. A call whose caller went away is still answered, and the
  * answer dropped: this costs less than cancelling it at the other side.
  */
-export function createCallsClient(open: OpenCalls) {
+export function createCallsClient(open: OpenCallsStream) {
   const coalescer = createCoalescer<Call, Answer>({
     open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),
   });

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import type { Answer, Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
-import { answerStream } from "./answer-stream.ts";
+import { answerItems } from "./answer-items.ts";
 import { beginCall, type IncomingCall, type ServerCallState } from "./begin-call.ts";
 import type { CallContext } from "./context.ts";
 import type { AnyMethod } from "./definition.ts";
@@ -10,7 +10,7 @@ import { encodeStatus } from "./errors.ts";
 import type { Handler } from "./handlers.ts";
 import { InFlight } from "./in-flight.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
-import type { OpenCall, ServerRuntime } from "./server-options.ts";
+import type { RunningCall, ServerRuntime } from "./server-options.ts";
 
 /** A unary RPC of this server. */
 export interface UnaryMethod {
@@ -26,7 +26,7 @@ type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext"
 /**
  * Returns the call as if it had come alone: certificate and cancellation are the stream's, all else its own.
  */
-function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>): IncomingCall {
+function incoming(auth: AuthContext, call: Call, runningCalls: InFlight<RunningCall>): IncomingCall {
   const metadata: Record<string, string> = {
     [REQUEST_ID]: call.requestId,
     [TRACEPARENT]: call.traceparent,
@@ -34,16 +34,16 @@ function incoming(auth: AuthContext, call: Call, openCalls: InFlight<OpenCall>):
     [AUTHORIZATION]: call.accessToken === "" ? "" : `Bearer ${call.accessToken}`,
   };
   const deadline = new Date(Date.now() + call.timeoutMs);
-  const open: OpenCall = { id: 0, stop: () => undefined };
+  const running: RunningCall = { id: 0, stop: () => undefined };
   return {
     metadata: { get: (key) => (metadata[key] ? [metadata[key]] : []) },
     getAuthContext: () => auth,
     getDeadline: () => deadline,
     on: (_event, cancel) => {
-      open.stop = cancel;
-      openCalls.add(open);
+      running.stop = cancel;
+      runningCalls.add(running);
     },
-    off: () => void openCalls.take(open.id),
+    off: () => void runningCalls.take(running.id),
   };
 }
 
@@ -73,12 +73,12 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     const grpcCall = messages as unknown as StreamOfCalls;
     // Once per stream: parsing a certificate costs more than most calls.
     const auth = grpcCall.getAuthContext();
-    const openCalls = new InFlight<OpenCall>();
+    const runningCalls = new InFlight<RunningCall>();
     grpcCall.on("cancelled", () => {
-      for (const call of openCalls.all()) call.stop();
+      for (const call of runningCalls.all()) call.stop();
     });
-    const work = (call: Call) => answer(incoming(auth, call, openCalls), call);
-    for await (const answers of answerStream(callsOf(messages), outer, work)) yield { answers };
+    const work = (call: Call) => answer(incoming(auth, call, runningCalls), call);
+    for await (const answers of answerItems(callsOf(messages), outer, work)) yield { answers };
   };
   return { stream };
 }

@@ -62,7 +62,7 @@ describe("time", () => {
       signal: new AbortController().signal,
       deadline: new Date(Date.now() + 100),
     };
-    await expect(world.accounts.getAccount(request, { call: parent })).rejects.toMatchObject({
+    await expect(world.accounts.getAccount(request, { onBehalfOf: parent })).rejects.toMatchObject({
       reason: "DeadlineExceeded",
     });
     expect(deadline!.getTime()).toBeLessThan(parent.deadline.getTime() + 100);

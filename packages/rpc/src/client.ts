@@ -125,7 +125,7 @@ function metadataOf({ requestId, traceparent, token, clientIp }: Prepared): Meta
 }
 
 function prepare(call: RpcCallOptions, deadlineMs: number | undefined): Prepared {
-  const parent = call.call;
+  const parent = call.onBehalfOf;
   const ours = deadlineMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
   const deadline = Math.min(ours, parent?.deadline?.getTime() ?? Number.POSITIVE_INFINITY);
   const signals = [call.signal, parent?.signal].filter((signal) => signal !== undefined);

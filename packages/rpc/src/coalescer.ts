@@ -40,11 +40,14 @@ interface Waiting<Item, Answer> {
 }
 
 const MAX_ITEMS_PER_MESSAGE = 256;
+/** Milliseconds between looks for late items and old streams. */
 const SWEEP_MS = 100;
+/** A stream that ends sooner was never open: its server cannot be reached. */
+const MIN_OPEN_MS = 100;
 /** Milliseconds that a retired stream has to answer the items that it took. */
 const GRACE_MS = 30_000;
 
-/** One stream, from its first item to its last answer. */
+/** One stream of a coalescer, from its first item to its last answer. */
 class Lane<Item extends Numbered, Answer extends Numbered> {
   readonly openedAt = performance.now();
   readonly #outgoing: Item[] = [];
@@ -62,8 +65,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
       },
       (error: unknown) => {
         ended();
-        // A stream that never opened would fail again at once: then the caller must get the error.
-        const wasUp = performance.now() - this.openedAt > SWEEP_MS;
+        // A stream that was never open would fail again at once: then the caller must get the error.
+        const wasUp = performance.now() - this.openedAt > MIN_OPEN_MS;
         const unsent = new Set(this.#outgoing.map(({ id }) => id));
         for (const waiting of this.#waiting.all()) {
           if (wasUp && unsent.has(waiting.id)) again(waiting);

@@ -1,4 +1,4 @@
-export { answerStream } from "./answer-stream.ts";
+export { answerItems } from "./answer-items.ts";
 export { type BudgetRule, budgetRules, countRules, flowUnits } from "./budget-rules.ts";
 export type { RpcCallOptions } from "./call-options.ts";
 export { type ClientMethod, createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";

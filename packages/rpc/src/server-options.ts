@@ -20,7 +20,7 @@ export interface RpcServerOptions {
 }
 
 /** A call that is not answered yet. */
-export interface OpenCall {
+export interface RunningCall {
   id: number;
   stop(): void;
 }
@@ -30,5 +30,5 @@ export interface ServerRuntime {
   /** Aborts when the process begins to stop. */
   draining: AbortSignal;
   /** Ended when the drain time is over. */
-  openCalls: InFlight<OpenCall>;
+  runningCalls: InFlight<RunningCall>;
 }

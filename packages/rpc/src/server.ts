@@ -18,7 +18,7 @@ import type { Handlers } from "./handlers.ts";
 import { createHealth, type Health } from "./health.ts";
 import { InFlight } from "./in-flight.ts";
 import { addReflection } from "./reflection.ts";
-import type { OpenCall, RpcServerOptions, ServerRuntime } from "./server-options.ts";
+import type { RpcServerOptions, RunningCall, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
 
 export interface RpcServer {
@@ -49,8 +49,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     "grpc.enable_channelz": 0,
   });
   const draining = new AbortController();
-  const openCalls = new InFlight<OpenCall>();
-  const runtime: ServerRuntime = { options, draining: draining.signal, openCalls };
+  const runningCalls = new InFlight<RunningCall>();
+  const runtime: ServerRuntime = { options, draining: draining.signal, runningCalls };
   const services: string[] = [];
   const unary = new Map<string, UnaryMethod>();
   const health = createHealth();
@@ -92,7 +92,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       draining.abort();
       const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const timer = setTimeout(() => {
-        for (const call of openCalls.all()) call.stop();
+        for (const call of runningCalls.all()) call.stop();
         server.forceShutdown();
       }, drainMs);
       await drained;

@@ -71,7 +71,9 @@ export const rotationSigner = (
 
 /** signer.v1.Signing, on behalf of a user: the token of their request goes along. */
 export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditionSigner {
-  const onBehalf = (call: object): RpcCallOptions => ({ call: call as NonNullable<RpcCallOptions["call"]> });
+  const onBehalf = (call: object): RpcCallOptions => ({
+    onBehalfOf: call as NonNullable<RpcCallOptions["onBehalfOf"]>,
+  });
   return {
     async signTransaction(chainName, message, call) {
       const request = { chainName, message: Buffer.from(message) };

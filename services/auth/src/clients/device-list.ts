@@ -14,6 +14,6 @@ export const removeFromDeviceList =
   (devices: RpcClient<DevicesService>) =>
   async (publicKey: Uint8Array, access: AccountAccess | undefined, call: CallContext): Promise<PublicKey> => {
     const request = { publicKey: Buffer.from(publicKey), access };
-    const { device } = await devices.removeDevice(request, { call, idempotent: true });
+    const { device } = await devices.removeDevice(request, { onBehalfOf: call, idempotent: true });
     return publicKeyFromProto(device?.publicKey);
   };

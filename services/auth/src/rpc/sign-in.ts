@@ -57,7 +57,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         requestId: call.requestId,
       });
       const [{ account, transaction }, addition] = await Promise.all([
-        accounts.getAccount({ accountId, chainName }, { call, idempotent: true }),
+        accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true }),
         signIns.additionOf(accountId, chainName, accountKey),
       ]);
       return { account, transaction: addition ?? transaction, credentials };
@@ -87,7 +87,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
         { token, id, requestId: call.requestId },
         call.signal,
       );
-      const { account } = await accounts.getAccount({ accountId, chainName }, { call, idempotent: true });
+      const { account } = await accounts.getAccount({ accountId, chainName }, { onBehalfOf: call, idempotent: true });
       return { account, transaction, credentials };
     },
   };

@@ -41,9 +41,9 @@ describe("the client of account.v1.KeyAdditions", () => {
       extensionData,
       approverKey: publicKeyToProto(approverKey),
     });
-    expect(options).toMatchObject({ call: { rawToken: "token", requestId: "r" } });
+    expect(options).toMatchObject({ onBehalfOf: { rawToken: "token", requestId: "r" } });
     expect(options).not.toHaveProperty("idempotent");
-    expect(options.call).not.toHaveProperty("deadline");
+    expect(options.onBehalfOf).not.toHaveProperty("deadline");
     expect(Number(options.deadlineMs)).toBeLessThan(ATTEMPT_TIMEOUT_MS);
   });
 
@@ -71,7 +71,7 @@ describe("the client of account.v1.KeyAdditions", () => {
     const firstMessage = Buffer.from("first");
     const seen = await port.verify({ ...addition, transactionId: transaction.id, notBefore, firstMessage }, call);
     expect(seen).toEqual({ transaction: expected, keyIndex: 2 });
-    const options = expect.objectContaining({ call: expect.objectContaining({ rawToken: "token" }) });
+    const options = expect.objectContaining({ onBehalfOf: expect.objectContaining({ rawToken: "token" }) });
     const request = { ...wire, transactionId: transaction.id, notBefore, firstMessage };
     expect(client.verifyKeyAddition).toHaveBeenCalledWith(request, options);
   });

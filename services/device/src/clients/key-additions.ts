@@ -27,7 +27,7 @@ function transactionOf(reference: TransactionReference | undefined): ChainTransa
 /**
  * Passes the user's token on, but not the end of their connection: a committed attempt is finished anyway.
  */
-const onBehalf = (call: UserCall) => ({ call: { ...call, signal: new AbortController().signal } });
+const onBehalf = (call: UserCall) => ({ onBehalfOf: { ...call, signal: new AbortController().signal } });
 
 /** account.v1.KeyAdditions, over mutual TLS. */
 export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditions {

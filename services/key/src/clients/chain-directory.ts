@@ -43,7 +43,7 @@ export function chainDirectory(
     },
     async verifyRevocation({ publicKey, ...revocation }, call) {
       const request = { ...revocation, publicKey: publicKeyToProto(publicKey) };
-      await client.verifyKeyRevocation(request, { call, idempotent: true });
+      await client.verifyKeyRevocation(request, { onBehalfOf: call, idempotent: true });
     },
   };
 }

@@ -9,7 +9,7 @@ export function deviceDirectory(
 ): DeviceDirectory<CallContext, Device> {
   return {
     async list(call) {
-      const { devices } = await client.listDevices({}, { call });
+      const { devices } = await client.listDevices({}, { onBehalfOf: call });
       return devices.map((device) => ({ publicKey: publicKeyFromProto(device.publicKey), device }));
     },
   };

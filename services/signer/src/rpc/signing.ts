@@ -5,7 +5,7 @@ import type {
   SignRequest,
   SignStreamRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
-import { answerStream, type CallContext, type Handlers, requireToken } from "@countersign/rpc";
+import { answerItems, type CallContext, type Handlers, requireToken } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
 import { signedToProto } from "./messages.ts";
 
@@ -24,7 +24,7 @@ export const signingRpcs = (
 
   async *signStream(messages, call) {
     const work = (request: SignRequest) => answer({ signTransaction, signPaymaster }, verifier, request, call);
-    for await (const answers of answerStream(requestsOf(messages), call, work)) yield { answers };
+    for await (const answers of answerItems(requestsOf(messages), call, work)) yield { answers };
   },
 });
 
