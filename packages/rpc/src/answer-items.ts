@@ -6,9 +6,9 @@ const CONCURRENCY = 512;
 const MAX_ITEMS_PER_MESSAGE = 256;
 
 /**
- * Answers the items of a coalescer at the server: works on all items at once and sends answers as they become
- * ready, in any order. The answers of one turn of the event loop share a message. When the process stops, the items that
- * were read are answered and the stream ends. `work` must not reject.
+ * Answers the items of a coalescer: works on all of them at once and yields answers as they become ready, in
+ * any order. The answers of one turn of the event loop share a message. When the process stops, the items
+ * that were read are answered and the stream ends. `work` must not reject.
  */
 export async function* answerItems<Item, Answer>(
   messages: AsyncIterable<readonly Item[]>,
