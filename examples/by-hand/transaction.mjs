@@ -1,6 +1,6 @@
-// Stores a text in the account's storage: the device's key and the server's key sign the payload, the paymaster
-// signs the envelope over both, and the client submits. docs/api.md calls it, in the root of the checkout, with
-// the account's address and the device's public key; ACCESS is the access token.
+// Stores a text in the account's storage: the device's key and the server's key sign the payload, the
+// paymaster signs the envelope over both, and the client submits. docs/api.md calls it, in the root of the
+// checkout, with the account's address and the device's public key; ACCESS is the access token.
 import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cadenceString, createAccessApi, encodeCadence, envelopeMessage, payloadMessage } from "@countersign/flow";
