@@ -1,8 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { TraceParent } from "@countersign/core";
-import { AppError } from "@countersign/core";
-import { type CallContext, childTrace, traceFrom } from "@countersign/rpc";
+import { AppError, type TraceParent } from "@countersign/core";
+import { type CallContext, childTrace, requestIdFrom, traceFrom } from "@countersign/rpc";
 import type { Request, Response } from "express";
 
 /** What identifies a request in logs and traces. */
@@ -12,18 +10,16 @@ export interface RequestIdentity {
   trace: TraceParent;
 }
 
-// The services accept no other form either.
-const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
-
 /**
  * Takes `X-Request-Id` and `traceparent` from the headers where they are valid, and creates what is
  * missing.
  */
 export function identifyRequest(headers: IncomingHttpHeaders): RequestIdentity {
-  const given = headers["x-request-id"];
-  const requestId = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
-  const parent = typeof headers.traceparent === "string" ? headers.traceparent : undefined;
-  return { requestId, trace: childTrace(traceFrom(parent)) };
+  const only = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
+  return {
+    requestId: requestIdFrom(only(headers["x-request-id"])),
+    trace: childTrace(traceFrom(only(headers.traceparent))),
+  };
 }
 
 /** What a handler knows of the HTTP request besides its validated input, and passes on to the services. */

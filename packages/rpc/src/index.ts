@@ -7,6 +7,7 @@ export { type CallContext, requireToken } from "./context.ts";
 export type { RequestOf, ResponseOf, ServiceDefinition } from "./definition.ts";
 export { decodeError, encodeError } from "./errors.ts";
 export type { Handler, Handlers } from "./handlers.ts";
+export { requestIdFrom } from "./metadata.ts";
 export {
   type Backend,
   type PeerRule,
