@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { startService } from "./process.ts";
 import { memoryLogger } from "./testing/memory-logger.ts";
 
@@ -65,12 +65,21 @@ test("a failed start closes everything that it had opened", async () => {
   expect(closed).toEqual(["database"]);
 });
 
+// A test that times out leaves no process behind.
+const children = new Set<ChildProcess>();
+afterEach(() => {
+  for (const child of children) child.kill("SIGKILL");
+  children.clear();
+});
+
+/** Runs a service whose `start` is this code; sends it the signal, if any, when it is ready. */
 async function run(body: string, sent?: NodeJS.Signals): Promise<{ code: number | null; output: string }> {
   const module = fileURLToPath(new URL("./process.ts", import.meta.url));
   const program = `import { runService } from ${JSON.stringify(module)}; await runService({ name: "try", start: async (service) => { ${body} } });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     env: { ...process.env, CS_DRAIN_MS: "50" },
   });
+  children.add(child);
   let output = "";
   let signal = sent;
   child.stdout.on("data", (chunk) => {
