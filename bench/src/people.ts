@@ -1,23 +1,18 @@
 import { createPrivateKey, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CountersignClient, type Login } from "@countersign/client";
-import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
+import type { Login } from "@countersign/client";
+import { createPhone, type Person, type Phone, signUp } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 import { SignJWT } from "jose";
 
 /** A person with a fresh login at the development provider, who has not signed up. */
-export interface LoggedIn {
-  deviceKey: NodeDeviceKey;
-  login: Login;
+export interface LoggedIn extends Phone {
+  readonly login: Login;
 }
 
 /** A person who has signed up. */
-export interface Resident extends LoggedIn {
-  client: CountersignClient;
-  /** 16 hex digits. */
-  address: string;
-}
+export type Resident = LoggedIn & Pick<Person, "address">;
 
 /**
  * Returns a function that mints ID tokens as the development provider would, with its key: a thousand logins
@@ -29,8 +24,8 @@ export function createLogins(stack: Stack): (count: number) => Promise<LoggedIn[
   const key = createPrivateKey({ format: "jwk", key: jwk });
   const { issuer, clients } = stack.identityProvider;
   const logIn = async (): Promise<LoggedIn> => {
-    const deviceKey = generateDeviceKey();
-    const { loginNonce } = new CountersignClient({ baseUrl: stack.gateway, deviceKey });
+    const phone = createPhone(stack);
+    const { loginNonce } = phone.client;
     const sub = randomUUID();
     const token = await new SignJWT({
       nonce: loginNonce,
@@ -45,20 +40,12 @@ export function createLogins(stack: Stack): (count: number) => Promise<LoggedIn[
       .setIssuedAt()
       .setExpirationTime("1h")
       .sign(key);
-    return { deviceKey, login: { method: "id_token_channel", token, nonce: loginNonce } };
+    return { ...phone, login: { method: "id_token_channel", token, nonce: loginNonce } };
   };
   return (count) => Promise.all(Array.from({ length: count }, logIn));
 }
 
 /** Signs people up, all at the same time. */
 export function signUpAll(stack: Stack, people: readonly LoggedIn[]): Promise<Resident[]> {
-  const { chainName } = stack.chains[0]!;
-  return Promise.all(
-    people.map(async (person) => {
-      const client = new CountersignClient({ baseUrl: stack.gateway, deviceKey: person.deviceKey });
-      const { account } = await client.signUp({ login: person.login, chainName });
-      const address = account.addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-      return { ...person, client, address };
-    }),
-  );
+  return Promise.all(people.map((person) => signUp(stack, person, person.login)));
 }

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { root } from "@countersign/build/paths.ts";
-import { type Address, CountersignClient, sendTransaction } from "@countersign/client";
-import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
+import { type Address, sendTransaction } from "@countersign/client";
 import { cadenceAddress, cadenceString, createAccessApi, encodeCadence } from "@countersign/flow";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
+import { createPhone, logIn, networkOf } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
 const STORE_GREETING = `transaction(greeting: String) {
@@ -51,22 +51,17 @@ const addressOf = (addresses: readonly Address[], type: Address["chainType"]): s
 /** Plays a phone against the running stack: sign-up, sign-in, one co-signed and sponsored transaction. */
 export async function demo(): Promise<void> {
   const stack = readStack();
-  const [chain] = stack.chains;
-  const [application] = stack.identityProvider.clients;
-  if (!chain || !application) throw new Failure("the running stack has no chain or no client; run `npm run reset`.");
-  const { chainName } = chain;
-  const { issuer } = stack.identityProvider;
+  const network = networkOf(stack);
+  const { chainName, accessNode } = network;
   const email = `demo-${Date.now()}@example.com`;
   const started = performance.now();
 
-  const phone = new CountersignClient({ baseUrl: stack.gateway, deviceKey: generateDeviceKey() });
-  const logIn = async () => {
-    const code = await loginAtDevelopmentProvider({ issuer, ...application, email });
-    const { idToken } = await exchangeCode(issuer, code);
-    return { method: "id_token_channel" as const, token: idToken, nonce: code.nonce };
-  };
-
-  const login = await step("log in at the identity provider", logIn, () => email);
+  const { client: phone } = createPhone(stack);
+  const login = await step(
+    "log in at the identity provider",
+    () => logIn(stack, email),
+    () => email,
+  );
   const { account, transaction } = await step(
     "sign up: account deployed, key registered",
     () =>
@@ -84,7 +79,7 @@ export async function demo(): Promise<void> {
     "store a string: co-signed, sponsored, sealed",
     () =>
       sendTransaction(phone, {
-        network: { chainName, accessNode: chain.accessNode, paymaster: chain.paymaster },
+        network,
         cadence: STORE_GREETING,
         args: [cadenceString(greeting)],
       }),
@@ -94,9 +89,7 @@ export async function demo(): Promise<void> {
   const read = await step(
     "read it back from the chain",
     () =>
-      createAccessApi({ baseUrl: chain.accessNode }).executeScript(READ_GREETING, [
-        encodeCadence(cadenceAddress(address)),
-      ]),
+      createAccessApi({ baseUrl: accessNode }).executeScript(READ_GREETING, [encodeCadence(cadenceAddress(address))]),
     (text) => JSON.stringify(text),
   );
   if (read !== greeting) throw new Failure(`the chain holds ${JSON.stringify(read)} instead of ${greeting}.`);

@@ -10,8 +10,8 @@ import { expect, it } from "vitest";
 import { sha256 } from "../../services/signer/src/audit/record.ts";
 import { verifyChain } from "../../services/signer/src/testing/verify-chain.ts";
 import { readAudit } from "../faults/books.ts";
+import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 import { type ExtraSigner, harmless, startExtraSigner } from "./extra-signer.ts";
-import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
 
 const EXAMPLE = JSON.parse(readFileSync("deploy/policy.example.json", "utf8"));
 const ROUNDS = 5;

@@ -13,7 +13,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { chainRecords, genesisHash } from "../../services/signer/src/audit/record.ts";
 import { auditEntry } from "../../services/signer/src/testing/audit-fixture.ts";
-import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
+import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 
 const { ca, clients } = stack.tls;
 const options = {

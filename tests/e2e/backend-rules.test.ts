@@ -6,8 +6,8 @@ import type { SignAnswer, SignRequest } from "@countersign/proto/signer/v1/signi
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { application, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 import { type ExtraSigner, harmless, startExtraSigner } from "./extra-signer.ts";
-import { application, chainName, type Person, signUpPerson, stack } from "./person.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-peers-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

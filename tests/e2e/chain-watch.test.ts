@@ -1,13 +1,11 @@
 import { type CountersignClient, sendKeyChange, sendParentLink, type WantedKeyChange } from "@countersign/client";
-import { type CadenceValue, cadenceAddress, createAccessApi, payloadMessage } from "@countersign/flow";
+import { type CadenceValue, cadenceAddress, payloadMessage } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
-import { runAsOwner } from "./chain-owner.ts";
-import { holdsOf, lookAt } from "./operator.ts";
 import {
-  call,
+  access,
   chain,
   chainName,
   logIn,
@@ -17,9 +15,11 @@ import {
   problemOf,
   secondPhone,
   signUpPerson,
-} from "./person.ts";
+} from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
+import { runAsOwner } from "./chain-owner.ts";
+import { holdsOf, lookAt } from "./operator.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const pollOptions = { timeout: 20_000, interval: 50 };
 const FREEZES_WITHIN_MS = 5_000;
 const newKey = () => generateKeyPair().publicKey;

@@ -4,18 +4,16 @@ import {
   type Passkey,
   revokeDevice,
   SessionEndedError,
-  sendKeyChange,
   sendTransaction,
   waitForTransaction,
 } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import { cadenceAddress, createAccessApi, encodeCadence, type FlowTransaction } from "@countersign/flow";
+import { cadenceAddress, encodeCadence, type FlowTransaction } from "@countersign/flow";
 import { simulatedPasskey } from "@countersign/keys/testing";
+import { createPhone } from "@countersign/local-stack/person.ts";
 import { describe, expect, it } from "vitest";
-import { query } from "../security/token-forge.ts";
-import { plain } from "./key-changes.ts";
 import {
-  chain,
+  access,
   chainName,
   logIn,
   network,
@@ -26,9 +24,8 @@ import {
   secondPhone,
   signUpPerson,
   stack,
-} from "./person.ts";
-
-const access = createAccessApi({ baseUrl: chain.accessNode });
+} from "../support/person.ts";
+import { addedAgo, change, plain } from "./key-changes.ts";
 
 const COUNT = `transaction {
     prepare(account: auth(LoadValue, SaveValue, IssueStorageCapabilityController, PublishCapability, UnpublishCapability) &Account) {
@@ -89,9 +86,7 @@ describe("transactions that one account sends concurrently", () => {
     const sent = await Promise.all([
       sendTransaction(client, { network, cadence: COUNT }),
       sendTransaction(client, { network, cadence: COUNT }),
-      ...newKeys.map((newKey) =>
-        sendKeyChange(client, { network, change: { template: "add-user-key", newKey: plain(newKey) } }),
-      ),
+      ...newKeys.map((newKey) => change(person, { template: "add-user-key", newKey: plain(newKey) })),
     ]);
     expect(sent.map(({ result }) => result.errorMessage)).toEqual(["", "", "", ""]);
     expect(new Set(sent.map(({ id }) => id)).size).toBe(4);
@@ -103,8 +98,7 @@ describe("transactions that one account sends concurrently", () => {
   it("are sealed from two devices, which share the server key's sequence number", async () => {
     const one = await signUpPerson();
     const two = await secondPhone(one);
-    const add = async ({ client }: Pick<typeof one, "client">) =>
-      sendKeyChange(client, { network, change: { template: "add-user-key", newKey: plain(generateDeviceKey()) } });
+    const add = (phone: Phone) => change(phone, { template: "add-user-key", newKey: plain(generateDeviceKey()) });
     const sent = await Promise.all([add(one), add(two)]);
     expect(sent.map(({ result }) => result.errorMessage)).toEqual(["", ""]);
   });
@@ -112,7 +106,7 @@ describe("transactions that one account sends concurrently", () => {
   it("run once, when somebody else used the number, and when the same transaction runs under its other id", async () => {
     const person = await signUpPerson();
     const { deviceKey, client } = person;
-    const otherPage = new CountersignClient({ baseUrl: stack.gateway, deviceKey, credentials: client.credentials! });
+    const { client: otherPage } = createPhone(stack, { deviceKey, credentials: client.credentials! });
     const overtaken = {
       ...access,
       submit: async (transaction: FlowTransaction) => {
@@ -172,15 +166,6 @@ describe("a transaction's id", () => {
 });
 
 describe("revoking a device", () => {
-  /** Makes the devices that were added later as old on the account as the signer should see them. */
-  const addedAgo = ({ signedUp }: Person, age: string) =>
-    query(
-      "signer",
-      `UPDATE added_key SET first_signed_at = now() - $2::interval, signed_at = now() - $2::interval
-        WHERE account_id = $1 AND source = 'device'`,
-      [signedUp.account.id, age],
-    );
-
   const isOut = async (person: Person, device: Phone) => {
     const { publicKey } = device.deviceKey;
     const onChain = (await access.accountKeys(person.address)).find((key) => key.publicKey === publicKey);

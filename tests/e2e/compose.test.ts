@@ -1,9 +1,8 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CountersignClient } from "@countersign/client";
-import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
 import { type Rehearsal, rehearse } from "@countersign/local-stack/compose/rehearse.ts";
+import { createPhone, logIn } from "@countersign/local-stack/person.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 // Runs without containers: the image's files, its production dependencies, and the commands of
@@ -32,11 +31,9 @@ it("has production dependencies only, and its workspaces as links", () => {
 
 it("lets a person sign up, sign in and read their account", async () => {
   const { gateway, issuer } = rehearsal;
-  const client = new CountersignClient({ baseUrl: gateway, deviceKey: generateDeviceKey() });
-  const application = { clientId: "demo", redirectUri: `${gateway}/callback` };
-  const code = await loginAtDevelopmentProvider({ issuer, ...application, email: "compose@example.com" });
-  const { idToken } = await exchangeCode(issuer, code);
-  const login = { method: "id_token_channel" as const, token: idToken, nonce: code.nonce };
+  const { client } = createPhone({ gateway });
+  const clients = [{ clientId: "demo", redirectUri: `${gateway}/callback` }];
+  const login = await logIn({ identityProvider: { issuer, clients } }, "compose@example.com");
   const chainName = "flow-emulator";
   const { account } = await client.signUp({ login, chainName, device: { name: "Test phone", type: "mobile" } });
   await client.signIn({ login, chainName });

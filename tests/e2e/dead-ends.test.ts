@@ -1,25 +1,22 @@
-import { CountersignClient, sendTransaction } from "@countersign/client";
-import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
+import { sendTransaction } from "@countersign/client";
+import { generateDeviceKey } from "@countersign/client/node";
 import { describe, expect, it } from "vitest";
-import { change, plain } from "./key-changes.ts";
 import {
   chainName,
   logIn,
+  NOTHING,
   network,
+  newPhone,
   type Person,
   type Phone,
+  phoneOf,
+  pollOptions,
   problemOf,
   secondPhone,
   signUpPerson,
-  stack,
-} from "./person.ts";
+} from "../support/person.ts";
+import { change, plain } from "./key-changes.ts";
 
-const NOTHING = "transaction { prepare(a: &Account) {} }";
-const pollOptions = { timeout: 20_000, interval: 100 };
-const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
-  deviceKey,
-  client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
-});
 const removeOwn = ({ client, deviceKey }: Phone) => client.removeDevice(deviceKey.publicKey);
 const lastDevice = { status: 409, error: "LastDevice" };
 
@@ -41,7 +38,7 @@ describe("an account is not lost", () => {
     await expectAtHome(person, person);
     await change(person, { template: "add-recovery-key", newKey: plain(backup) });
     await removeOwn(person);
-    const recovery = { ...person, ...clientOf(backup) };
+    const recovery = { ...person, ...phoneOf(backup) };
     await recovery.client.signIn({ login: await logIn(person.email), chainName });
     expect((await recovery.client.me()).id).toBe(person.signedUp.account.id);
   });
@@ -78,11 +75,8 @@ describe("an account is not lost", () => {
 
   it("by three rejections: a device reopens it", async () => {
     const person = await signUpPerson();
-    for (const { deviceKey } of [1, 2, 3].map(() => clientOf(generateDeviceKey()))) {
-      const { twoFactorAuth } = await clientOf(deviceKey).client.requestTwoFactor({
-        login: await logIn(person.email),
-        chainName,
-      });
+    for (const { client } of [newPhone(), newPhone(), newPhone()]) {
+      const { twoFactorAuth } = await client.requestTwoFactor({ login: await logIn(person.email), chainName });
       await person.client.rejectTwoFactor(twoFactorAuth.id);
     }
     expect(await problemOf(secondPhone(person))).toMatchObject({ error: "TwoFactorAuthClosed" });

@@ -1,7 +1,6 @@
 import type { TwoFactorRequested } from "@countersign/client";
 import type { NodeDeviceKey } from "@countersign/client/node";
 import {
-  createAccessApi,
   decodeMessage,
   envelopeMessage,
   type FlowTransaction,
@@ -13,25 +12,22 @@ import {
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
-import { query } from "../security/token-forge.ts";
-import { change } from "./key-changes.ts";
 import {
-  call,
-  chain,
+  access,
   chainName,
   logIn,
   newPhone,
   type Person,
-  type Phone,
+  pollOptions,
   problemOf,
   secondPhone,
   signUpPerson,
   stack,
-} from "./person.ts";
+  tokenOf,
+} from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
+import { addedAgo, change } from "./key-changes.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
-const pollOptions = { timeout: 20_000, interval: 100 };
-const tokenOf = ({ client }: Phone): string => client.credentials!.accessToken;
 const ask = (operation: "transaction" | "paymaster", token: string, message: Uint8Array) =>
   call("POST", `/sign/v1/cadence/${operation}`, { token, body: { message: bytesToHex(message), chainName } });
 
@@ -42,15 +38,6 @@ async function indexOf({ address }: Person, { publicKey }: NodeDeviceKey): Promi
 }
 
 describe("a thief's device that its owner has approved by mistake", () => {
-  /** However slow the machine is, the device is as young as can be, or a day old. */
-  const addedAgo = ({ signedUp }: Person, age: string) =>
-    query(
-      "signer",
-      `UPDATE added_key SET first_signed_at = now() - $2::interval, signed_at = now() - $2::interval
-        WHERE account_id = $1 AND source = 'device'`,
-      [signedUp.account.id, age],
-    );
-
   async function robbed() {
     const owner = await signUpPerson();
     const thief = await secondPhone(owner);

@@ -4,7 +4,8 @@ import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { query, read, realTokenKey, signJwt } from "../security/token-forge.ts";
-import { call, chainName, logIn, newPhone, type Person, type Phone, signUpPerson, stack } from "./person.ts";
+import { chainName, logIn, newPhone, type Person, type Phone, signUpPerson, stack } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 interface NewDevice extends Phone {
   asked: TwoFactorRequested;
@@ -31,7 +32,7 @@ async function finish(token: string, id: string) {
   for (;;) {
     const answer = await call("POST", "/auth/v1/signin/2fa/finish", { token, body: { twoFactorAuthRequestId: id } });
     if (answer.status !== 429) return answer;
-    await new Promise((resolve) => setTimeout(resolve, Number(answer.headers.get("retry-after")) * 1000 + 50));
+    await new Promise((resolve) => setTimeout(resolve, Number(answer.headers["retry-after"]) * 1000 + 50));
   }
 }
 

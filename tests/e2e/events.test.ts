@@ -1,6 +1,7 @@
 import type { AccountEvent, CountersignClient } from "@countersign/client";
 import { describe, expect, it } from "vitest";
-import { call, chainName, logIn, newPhone, secondPhone, signUpPerson, stack } from "./person.ts";
+import { chainName, logIn, newPhone, secondPhone, signUpPerson, stack } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 /** What a client sees of its events, with the moment of each. */
 function listen(client: CountersignClient, lastEventId?: string) {

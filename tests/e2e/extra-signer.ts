@@ -1,14 +1,14 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAccessApi, payloadMessage, type TransactionPayload } from "@countersign/flow";
+import { payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { type Child, startChild } from "@countersign/local-stack/child.ts";
 import { freePorts } from "@countersign/local-stack/ports.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient, type RpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { vi } from "vitest";
-import { chain, type Person, stack } from "./person.ts";
+import { access, chain, type Person, stack } from "../support/person.ts";
 
 /** Starts one more signer beside the stack's own: a test may kill it and give it other settings. */
 export interface ExtraSigner {
@@ -68,8 +68,6 @@ export async function startExtraSigner(changes: Record<string, string> = {}): Pr
     },
   };
 }
-
-const access = createAccessApi({ baseUrl: chain.accessNode });
 
 /** Returns the payload of a harmless transaction of a person; another gas limit makes another message. */
 export async function harmless({ address }: Person, gasLimit = 999n): Promise<Buffer> {

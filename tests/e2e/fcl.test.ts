@@ -4,7 +4,8 @@ import { challengeOf } from "@countersign/keys";
 import { simulatedPasskey } from "@countersign/keys/testing";
 import * as fcl from "@onflow/fcl";
 import { beforeAll, expect, it } from "vitest";
-import { call, chain, chainName, logIn, newEmail, signUpPerson, stack } from "./person.ts";
+import { chain, chainName, logIn, newEmail, signUpPerson, stack } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 /** What fcl asks a signing function to sign. */
 interface Signable {

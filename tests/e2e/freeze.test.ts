@@ -2,16 +2,16 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CountersignClient, type ProblemError, signTransaction } from "@countersign/client";
+import { type ProblemError, signTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
-import { createAccessApi, type FlowTransaction, type KeyChange, payloadMessage } from "@countersign/flow";
+import { type FlowTransaction, type KeyChange, payloadMessage } from "@countersign/flow";
+import { createPhone } from "@countersign/local-stack/person.ts";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
 import { query } from "../security/token-forge.ts";
+import { access, chainName, type Person, problemOf, secondPhone, signUpPerson, stack } from "../support/person.ts";
 import { startExtraSigner } from "./extra-signer.ts";
-import { chain, chainName, type Person, problemOf, secondPhone, signUpPerson, stack } from "./person.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const sequenceOf = async ({ address }: Person) => (await access.accountKey(address, 0)).sequenceNumber;
 
 /** Signs a template completely and does not send it; it could run `after` sequence numbers later. */
@@ -154,7 +154,7 @@ describe("a freeze", () => {
     const before = await sequenceOf(person);
     await person.client.freeze();
     const { deviceKey, client } = second;
-    const other = new CountersignClient({ baseUrl: stack.gateway, deviceKey, credentials: client.credentials! });
+    const other = createPhone(stack, { deviceKey, credentials: client.credentials! }).client;
     expect(await problemOf(other.unfreeze())).toMatchObject({ error: "TimeLockRequired" });
     await person.client.unfreeze();
     await expect

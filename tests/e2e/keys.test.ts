@@ -1,8 +1,18 @@
-import { CountersignClient, type Key } from "@countersign/client";
+import type { Key } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { describe, expect, it } from "vitest";
+import {
+  chainName,
+  logIn,
+  newPhone,
+  type Phone,
+  phoneOf,
+  problemOf,
+  secondPhone,
+  signUpPerson,
+} from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 import { change, plain } from "./key-changes.ts";
-import { call, chainName, logIn, newPhone, type Phone, problemOf, secondPhone, signUpPerson, stack } from "./person.ts";
 
 const keyOf = async ({ client }: Phone, { publicKey }: { publicKey: string }): Promise<Key | undefined> =>
   (await client.keys({ includeRevoked: true })).find((key) => key.publicKey === publicKey);
@@ -83,7 +93,7 @@ describe("the list of keys follows the chain", () => {
     const refused = { status: 403, error: "SigningRefused", reason: "BadTemplateArguments" };
     const back = change(person, { template: "add-user-key", newKey: plain(deviceKey) });
     expect(await problemOf(back)).toMatchObject(refused);
-    const again = new CountersignClient({ baseUrl: stack.gateway, deviceKey });
+    const again = phoneOf(deviceKey).client;
     const asked = again.requestTwoFactor({ login: await logIn(person.email), chainName });
     expect(await problemOf(asked)).toMatchObject({ status: 409, error: "KeyAlreadyRegistered" });
     expect((await person.client.keys()).map(({ publicKey }) => publicKey)).toEqual([person.deviceKey.publicKey]);

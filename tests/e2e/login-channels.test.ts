@@ -2,7 +2,8 @@ import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/no
 import { FOREIGN_CLIENT, SERVER_APP_CLIENT } from "@countersign/local-stack/identity-provider.ts";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
-import { application, call, chainName, newEmail, newPhone, type Phone, stack } from "./person.ts";
+import { application, chainName, newEmail, newPhone, type Phone, stack } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 const { issuer, clients } = stack.identityProvider;
 const serverApp = clients.find(({ clientId }) => clientId === SERVER_APP_CLIENT)!;
@@ -129,7 +130,7 @@ describe("a code with the original's three fields", () => {
         detail: "Required if the login used PKCE",
       });
       expect(answer.body.detail).not.toContain(serverApp.clientId);
-      expect(answer.headers.get("www-authenticate")).toBeNull();
+      expect(answer.headers["www-authenticate"]).toBeUndefined();
     }
   });
 });

@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CountersignClient } from "@countersign/client";
-import { exchangeCode, generateDeviceKey, loginAtDevelopmentProvider } from "@countersign/client/node";
+import type { CountersignClient } from "@countersign/client";
+import { generateDeviceKey } from "@countersign/client/node";
 import { cadenceAddress, cadenceString, createAccessApi } from "@countersign/flow";
 import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
+import { signUpPerson as signUpAt } from "@countersign/local-stack/person.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { stateFiles } from "@countersign/local-stack/service-environment.ts";
@@ -13,9 +14,9 @@ import { loadNetworks } from "@countersign/settings";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFlowNames } from "../../services/account/src/chain/flow-names.ts";
 import { stateDir } from "../security/secrets.ts";
+import { chain, chainName, problemOf, signUpPerson } from "../support/person.ts";
 import { runAsOwner } from "./chain-owner.ts";
 import { type ChainProxy, startChainProxy } from "./chain-proxy.ts";
-import { chain, chainName, newEmail, problemOf, signUpPerson } from "./person.ts";
 
 /** The parts of the name services that the scripts read, for a chain that has none. */
 const CONTRACTS = {
@@ -126,14 +127,7 @@ describe("a chain that does not answer", () => {
   });
 
   async function newClient(): Promise<CountersignClient> {
-    const { gateway, identityProvider, chains } = running!.stack;
-    const { issuer, clients } = identityProvider;
-    const code = await loginAtDevelopmentProvider({ issuer, ...clients[0]!, email: newEmail() });
-    const { idToken } = await exchangeCode(issuer, code);
-    const client = new CountersignClient({ baseUrl: gateway, deviceKey: generateDeviceKey() });
-    const login = { method: "id_token_channel", token: idToken } as const;
-    await client.signUp({ login, chainName: chains[0]!.chainName, device: { type: "mobile" } });
-    return client;
+    return (await signUpAt(running!.stack)).client;
   }
   const namesOf = async (client: CountersignClient) =>
     (await client.me()).addresses.filter(({ chainType }) => chainType === "cadence").map((each) => each.domainName);

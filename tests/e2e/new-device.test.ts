@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { call, chainName, logIn, newPhone, type Person, type Phone, signUpPerson } from "./person.ts";
+import { chainName, logIn, newPhone, type Person, type Phone, signUpPerson } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 interface Asked {
   phone: Phone;
@@ -42,7 +43,7 @@ async function finishWithRetries(token: string, id: string) {
   for (;;) {
     const answer = await finish(token, id);
     if (answer.body.error !== "TwoFactorAuthPending" && answer.status !== 429) return answer;
-    await sleep(Number(answer.headers.get("retry-after")) * 1000 + 50);
+    await sleep(Number(answer.headers["retry-after"]) * 1000 + 50);
   }
 }
 
@@ -59,10 +60,10 @@ describe("a new device", () => {
     const asked = await ask(person);
     const early = await finish(asked.ephemeral, asked.requestId);
     expect(early).toMatchObject({ status: 409, body: { error: "TwoFactorAuthPending" } });
-    expect(early.headers.get("retry-after")).toBe("1");
+    expect(early.headers["retry-after"]).toBe("1");
     const tooSoon = await finish(asked.ephemeral, asked.id);
     expect(tooSoon).toMatchObject({ status: 429, body: { error: "RateLimited" } });
-    expect(tooSoon.headers.get("retry-after")).toBe("1");
+    expect(tooSoon.headers["retry-after"]).toBe("1");
 
     await approve(person, asked);
     const { status, body } = await finishWithRetries(asked.ephemeral, asked.requestId);

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stateDir } from "../security/secrets.ts";
-import { call, chainName, logIn, newPhone, secondPhone, signUpPerson } from "./person.ts";
+import { chainName, logIn, newPhone, secondPhone, signUpPerson } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 const deviceLog = () => readFileSync(join(stateDir, "log", "device.log"), "utf8");
 

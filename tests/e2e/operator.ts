@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { accountsHolds } from "../../services/auth/src/commands/accounts-holds.ts";
 import { accountsUnfreeze } from "../../services/auth/src/commands/accounts-unfreeze.ts";
 import { query } from "../security/token-forge.ts";
-import { type Person, stack } from "./person.ts";
+import { type Person, stack } from "../support/person.ts";
 
 const env = { AUTH_DATABASE_URL: stack.databases.auth! };
 

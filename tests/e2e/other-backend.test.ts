@@ -11,7 +11,7 @@ import { verifySignature } from "@countersign/keys/node";
 import { hasPython } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl } from "@countersign/local-stack/tools.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chain, chainName, type Person, signUpPerson, stack } from "./person.ts";
+import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "countersign-backend-"));

@@ -1,10 +1,10 @@
 import { acceptChild, offerToParent, removeParent } from "@countersign/client";
 import { cadenceAddress } from "@countersign/flow";
 import { describe, expect, it } from "vitest";
+import { chainName, network, type Person, pollOptions, problemOf, signUpPerson } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 import { runAsOwner } from "./chain-owner.ts";
-import { call, chainName, network, type Person, problemOf, signUpPerson } from "./person.ts";
 
-const pollOptions = { timeout: 20_000, interval: 100 };
 const notLinked = { status: 409, error: "ParentNotLinked" };
 
 const addressOf = (person: Person) => ({

@@ -1,9 +1,9 @@
 import { CountersignClient, createBrowserPasskey } from "@countersign/client";
 import { type Assertion, hexToBytes, parseAuthenticatorData } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
+import { chainName, logIn, problemOf, stack } from "../support/person.ts";
 import type { Misbehaviour } from "./browser.ts";
 import { ada, asked, copyOn, INVALID, newChallenge, newMember, newOwner, open, respond } from "./passkey-owners.ts";
-import { chainName, logIn, problemOf, stack } from "./person.ts";
 
 describe("an assertion of a real browser does not sign in", () => {
   const refuse = async (make: (challenge: Uint8Array) => Promise<Assertion>, username?: string) => {

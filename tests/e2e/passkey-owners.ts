@@ -7,10 +7,12 @@ import {
   type SignedIn,
 } from "@countersign/client";
 import type { Assertion } from "@countersign/keys";
+import { signUp } from "@countersign/local-stack/person.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
+import { chainName, logIn, newEmail, stack } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 import { type BrowserPage, openBrowser, openPage } from "./browser.ts";
-import { call, chainName, logIn, newEmail, stack } from "./person.ts";
 
 export const rpId = "localhost";
 export const attributes = { name: "Browser", type: "browser" } as const;
@@ -45,9 +47,7 @@ export async function newOwner(email = newEmail()): Promise<Owner> {
 
 export async function newMember(): Promise<Member> {
   const owner = await newOwner();
-  const signedUp = await owner.client.signUp({ login: await logIn(owner.email), chainName, device: attributes });
-  const address = signedUp.account.addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-  return { ...owner, signedUp, address };
+  return signUp(stack, owner, await logIn(owner.email), attributes);
 }
 
 export let ada: Member;

@@ -1,13 +1,19 @@
 import { sendTransaction, signTransaction } from "@countersign/client";
-import {
-  createAccessApi,
-  envelopeMessage,
-  passkeySignature,
-  payloadMessage,
-  type TransactionPayload,
-} from "@countersign/flow";
+import { envelopeMessage, passkeySignature, payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { type Assertion, bytesToBase64url, bytesToHex, challengeOf, hexToBytes } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
+import {
+  access,
+  chain,
+  chainName,
+  logIn,
+  NOTHING,
+  network,
+  newPhone,
+  problemOf,
+  signUpPerson,
+} from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 import {
   ada,
   asked,
@@ -19,10 +25,6 @@ import {
   newOwner,
   respond,
 } from "./passkey-owners.ts";
-import { call, chain, chainName, logIn, network, newPhone, problemOf, signUpPerson } from "./person.ts";
-
-const access = createAccessApi({ baseUrl: chain.accessNode });
-const NOTHING = "transaction { prepare(a: &Account) {} }";
 
 async function nothing({ address }: Member, keyId = 1): Promise<TransactionPayload> {
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, keyId)]);

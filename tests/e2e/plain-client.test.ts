@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { chain, chainName, newPhone, type Person, signUpPerson, stack } from "./person.ts";
+import { chain, chainName, newPhone, type Person, signUpPerson, stack } from "../support/person.ts";
 import { decodePayload, PlainClient, PlainProblem, type PlainTemplate } from "./plain-client.ts";
 
 const clientOf = ({ client, deviceKey }: Person) =>

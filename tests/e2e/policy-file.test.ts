@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { SignTransactionResponse } from "@countersign/proto/signer/v1/signing.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { query } from "../faults/books.ts";
+import { chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 import { type ExtraSigner, harmless, startExtraSigner } from "./extra-signer.ts";
-import { chainName, type Person, signUpPerson, stack } from "./person.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-policy-"));
 const file = join(directory, "policy.json");

@@ -1,42 +1,30 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CountersignClient, type ProblemError, recoverDevice, sendTransaction } from "@countersign/client";
+import { type ProblemError, recoverDevice, sendTransaction } from "@countersign/client";
 import { generateDeviceKey, type NodeDeviceKey } from "@countersign/client/node";
-import {
-  cadenceAddress,
-  cadenceUFix64,
-  createAccessApi,
-  envelopeMessage,
-  type FlowTransaction,
-  KEY_ROLES,
-} from "@countersign/flow";
+import { cadenceAddress, cadenceUFix64, envelopeMessage, type FlowTransaction, KEY_ROLES } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { ensureServiceKey } from "@countersign/local-stack/emulator.ts";
 import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { describe, expect, it } from "vitest";
 import { stateDir } from "../security/secrets.ts";
-import { change, plain } from "./key-changes.ts";
 import {
-  call,
+  access,
   chain,
   chainName,
   logIn,
+  NOTHING,
   network,
   newEmail,
   newPhone,
   type Person,
   type Phone,
+  phoneOf,
+  pollOptions,
   problemOf,
   signUpPerson,
-  stack,
-} from "./person.ts";
-
-const access = createAccessApi({ baseUrl: chain.accessNode });
-const NOTHING = "transaction { prepare(a: &Account) {} }";
-const pollOptions = { timeout: 20_000, interval: 100 };
-const clientOf = (deviceKey: NodeDeviceKey): Phone => ({
-  deviceKey,
-  client: new CountersignClient({ baseUrl: stack.gateway, deviceKey }),
-});
+} from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
+import { change, plain } from "./key-changes.ts";
 
 /** Returns what `work` gives once its time lock has ended; where `mustWait`, there must have been one. */
 async function afterTimeLock<T>(work: () => Promise<T>, { mustWait }: { mustWait: boolean }): Promise<T> {
@@ -92,7 +80,7 @@ describe.concurrent("a recovery key", () => {
       },
     ]);
     const login = await logIn(person.email);
-    const early = problemOf(clientOf(backup).client.signIn({ login, chainName }));
+    const early = problemOf(phoneOf(backup).client.signIn({ login, chainName }));
     expect(await early).toMatchObject({ status: 400, error: "PleaseRegisterKey" });
     await afterTimeLock(() => change(person, { template: "add-recovery-key", newKey: plain(backup) }), {
       mustWait: false,
@@ -128,7 +116,7 @@ describe.concurrent("a recovery key", () => {
     expect,
   }) => {
     const { person: lost, backup } = await withRecoveryKey();
-    const recovery = clientOf(backup);
+    const recovery = phoneOf(backup);
     await freshly(recovery, lost.email);
     expect((await recovery.client.me()).id).toBe(lost.signedUp.account.id);
     expect(await recovery.client.keys()).toHaveLength(2);
@@ -170,7 +158,7 @@ describe.concurrent("a recovery key", () => {
 
   it("enrolls no device after an old device has cancelled the time lock", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
-    const recovery = clientOf(backup);
+    const recovery = phoneOf(backup);
     await freshly(recovery, person.email);
     const thief = newPhone();
     const breakIn = async () =>
@@ -193,7 +181,7 @@ describe.concurrent("a recovery key", () => {
 
   it("is replaced after a time lock, with a fresh login; the old one is revoked", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
-    const old = clientOf(backup);
+    const old = phoneOf(backup);
     await freshly(old, person.email);
     await grownUp(person);
     await freshly(person, person.email);
@@ -211,13 +199,13 @@ describe.concurrent("a recovery key", () => {
     await expect.poll(() => old.client.me().catch(({ error }) => error), pollOptions).toBe("SessionEnded");
     const login = await logIn(person.email);
     expect(await problemOf(old.client.signIn({ login, chainName }))).toMatchObject({ error: "PleaseRegisterKey" });
-    const now = clientOf(next);
+    const now = phoneOf(next);
     expect((await freshly(now, person.email)).account.id).toBe(person.signedUp.account.id);
   });
 
   it("lifts a freeze after its time lock, and not before", async ({ expect }) => {
     const { person, backup } = await withRecoveryKey();
-    const recovery = clientOf(backup);
+    const recovery = phoneOf(backup);
     await freshly(recovery, person.email);
     await person.client.freeze();
     await afterTimeLock(

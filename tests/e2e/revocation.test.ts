@@ -8,7 +8,8 @@ import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { afterAll, expect, it } from "vitest";
 import { stateDir } from "../security/secrets.ts";
-import { call, chainName, logIn, type Person, type Phone, secondPhone, signUpPerson, stack } from "./person.ts";
+import { chainName, logIn, type Person, type Phone, secondPhone, signUpPerson, stack } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 const tls = loadTls(tlsFiles(stateDir, "gateway"));
 const at = (serverName: string) => ({

@@ -5,7 +5,6 @@ import {
   cadenceArray,
   cadenceString,
   cadenceUFix64,
-  createAccessApi,
   payloadMessage,
 } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
@@ -21,10 +20,9 @@ import {
   ordinary,
 } from "../../services/signer/src/policy/script/testing/collection.ts";
 import { stateDir } from "../security/secrets.ts";
+import { access, chain, network, type Person, problemOf, signUpPerson } from "../support/person.ts";
 import { runAsOwner } from "./chain-owner.ts";
-import { chain, network, type Person, problemOf, signUpPerson } from "./person.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
 
 const DEPLOY = `transaction(name: String, code: String) {

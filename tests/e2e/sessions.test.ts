@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { call, chainName, logIn, newPhone, problemOf, secondPhone, signUpPerson } from "./person.ts";
+import { chainName, logIn, newPhone, problemOf, secondPhone, signUpPerson } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
 describe("sign-in by challenge", () => {
   it("opens a session of the same account, in the place of the device's older one", async () => {
@@ -120,12 +121,12 @@ describe("sessions", () => {
     await client.signOut();
     const refreshed = await call("POST", "/auth/v1/token/refresh", { body: { refreshToken } });
     expect(refreshed).toMatchObject({ status: 401, body: { error: "SessionEnded" } });
-    expect(refreshed.headers.get("www-authenticate") ?? "").not.toContain("invalid_token");
+    expect(refreshed.headers["www-authenticate"] ?? "").not.toContain("invalid_token");
     const me = () => call("GET", "/account/v1/me", { token: accessToken });
     await expect.poll(async () => (await me()).status, { timeout: 2000, interval: 50 }).toBe(401);
     const refused = await me();
     expect(refused.body.error).toBe("SessionEnded");
-    expect(refused.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    expect(refused.headers["www-authenticate"]).toContain('error="invalid_token"');
   });
 
   it("another account's session is not found", async () => {
@@ -155,7 +156,7 @@ describe("sessions", () => {
   ])("%s does not open account/me", async (_, token, error) => {
     const answer = await call("GET", "/account/v1/me", { token });
     expect(answer).toMatchObject({ status: 401, body: { error } });
-    expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
+    expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
   });
 });
 

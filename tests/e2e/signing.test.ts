@@ -1,20 +1,23 @@
 import { sendTransaction, signTransaction } from "@countersign/client";
-import {
-  cadenceString,
-  createAccessApi,
-  envelopeMessage,
-  payloadMessage,
-  type TransactionPayload,
-} from "@countersign/flow";
+import { cadenceString, envelopeMessage, payloadMessage, type TransactionPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { beforeAll, describe, expect, it } from "vitest";
-import { chain, chainName, network, newPhone, type Person, problemOf, signUpPerson, stack } from "./person.ts";
+import {
+  access,
+  chain,
+  chainName,
+  NOTHING,
+  network,
+  newPhone,
+  type Person,
+  problemOf,
+  signUpPerson,
+  stack,
+} from "../support/person.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const paymaster = chain.paymaster.replace("0x", "");
 const creator = chain.creator.replace("0x", "");
 const SAVE = "transaction(s: String) { prepare(a: auth(SaveValue) &Account) { a.storage.save(s, to: /storage/said) } }";
-const NOTHING = "transaction { prepare(a: &Account) {} }";
 const hex = bytesToHex;
 
 let person: Person;

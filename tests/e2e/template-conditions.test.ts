@@ -6,7 +6,6 @@ import {
   cadenceString,
   cadenceUFix64,
   cadenceUInt8,
-  createAccessApi,
   createAccountsScript,
   encodeCadence,
   type FlowTransaction,
@@ -23,13 +22,12 @@ import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { describe, expect, it } from "vitest";
 import { p256PrivateKey } from "../../services/signer/src/vault/p256.ts";
 import { stateDir } from "../security/secrets.ts";
-import { chain } from "./person.ts";
+import { access, chain } from "../support/person.ts";
 
 /**
  * The signer does not see the chain: conditions on an account's present keys are in the templates' Cadence.
  * Each condition is tested with a transaction that it stops, signed with the account's full weight.
  */
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
 const payer = {
   address: serviceAddress,

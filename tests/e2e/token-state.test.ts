@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 import { type ExtraSigner, harmless, startExtraSigner } from "./extra-signer.ts";
-import { chainName, type Person, signUpPerson, stack } from "./person.ts";
 
 /** The signer reads ended sessions and frozen accounts from auth, here through a proxy that can be cut. */
 const sockets = new Set<Socket>();

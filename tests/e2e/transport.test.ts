@@ -7,7 +7,7 @@ import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { Client, credentials } from "@grpc/grpc-js";
 import { afterAll, describe, expect, it } from "vitest";
-import { chainName, signUpPerson, stack } from "./person.ts";
+import { chainName, signUpPerson, stack } from "../support/person.ts";
 
 const { ca, clients } = stack.tls;
 const tls = loadTls({ ca, ...clients["demo-backend"]! });

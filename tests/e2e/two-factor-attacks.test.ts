@@ -1,10 +1,10 @@
 import { type CadenceValue, cadenceBool, cadenceString, cadenceUFix64 } from "@countersign/flow";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { beforeEach, describe, expect, it } from "vitest";
+import { access, newPhone, type Phone, problemOf } from "../support/person.ts";
 import { runAsOwner } from "./chain-owner.ts";
 import { lookAt } from "./operator.ts";
-import { newPhone, type Phone, problemOf } from "./person.ts";
-import { access, approve, ask, codeOf, idOf, type NewDevice, otherPerson, owner } from "./two-factor-new-devices.ts";
+import { approve, ask, codeOf, idOf, type NewDevice, otherPerson, owner } from "./two-factor-new-devices.ts";
 
 const statusOf = async (newDevice: NewDevice) => (await owner.client.twoFactor(idOf(newDevice))).status;
 /** Returns a transaction of the account's owner that adds the given key and does something else as well. */
@@ -135,7 +135,7 @@ describe("a transaction that is named as the approval", () => {
   it("is to be named again when the chain does not have it yet", async () => {
     const answer = await report("ab".repeat(32));
     expect(answer).toMatchObject({ status: 409, body: { error: "TransactionPending" } });
-    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(answer.headers["retry-after"]).toBe("1");
     // Repeated reports do not count as wrong: the chain may be slow.
     for (let again = 0; again < 6; again++) expect((await report("ab".repeat(32))).status).toBe(409);
     await owner.client.approveTwoFactor(idOf(newDevice), { matchingCode: await codeOf(newDevice) });
@@ -150,7 +150,7 @@ describe("a transaction that is named as the approval", () => {
     for (const body of [{ txId: wrong }, { signature }]) {
       const answer = await approve(idOf(newDevice), body);
       expect(answer).toMatchObject({ status: 429, body: { error: "RateLimited" } });
-      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(200);
+      expect(Number(answer.headers["retry-after"])).toBeGreaterThan(200);
     }
     await owner.client.rejectTwoFactor(idOf(newDevice));
     await owner.client.reopenTwoFactor();

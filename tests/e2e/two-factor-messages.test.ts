@@ -3,8 +3,9 @@ import { decodeMessage, payloadMessage } from "@countersign/flow";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { query } from "../security/token-forge.ts";
-import { call, chainName, logIn, network, newPhone } from "./person.ts";
-import { access, approve, ask, owner } from "./two-factor-new-devices.ts";
+import { access, chainName, logIn, network, newPhone } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
+import { approve, ask, owner } from "./two-factor-new-devices.ts";
 
 it("the requester's address is the connection's, not the one in its headers", async () => {
   const { deviceKey } = newPhone();

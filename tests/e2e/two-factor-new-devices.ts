@@ -1,10 +1,18 @@
 import { sendTransaction, type TwoFactorRequested } from "@countersign/client";
-import { createAccessApi } from "@countersign/flow";
 import { beforeAll, expect } from "vitest";
-import { call, chain, chainName, logIn, network, newPhone, type Person, type Phone, signUpPerson } from "./person.ts";
+import {
+  access,
+  chainName,
+  logIn,
+  NOTHING,
+  network,
+  newPhone,
+  type Person,
+  type Phone,
+  signUpPerson,
+} from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
 
-export const access = createAccessApi({ baseUrl: chain.accessNode });
-export const NOTHING = "transaction { prepare(a: &Account) {} }";
 export const attributes = { name: "New phone", osName: "iOS", type: "mobile" } as const;
 
 /** A phone with a pending 2FA request. */

@@ -1,8 +1,9 @@
 import { sendKeyAddition, sendTransaction } from "@countersign/client";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, network, newPhone, problemOf } from "./person.ts";
-import { ask, codeOf, enroll, finish, idOf, NOTHING, otherPerson, owner, raw } from "./two-factor-new-devices.ts";
+import { NOTHING, network, newPhone, problemOf } from "../support/person.ts";
+import { call } from "../support/raw-request.ts";
+import { ask, codeOf, enroll, finish, idOf, otherPerson, owner, raw } from "./two-factor-new-devices.ts";
 
 // A second phone, which may be asked instead.
 beforeAll(async () => {

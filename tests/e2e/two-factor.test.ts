@@ -6,9 +6,8 @@ import {
   sendKeyAddition,
 } from "@countersign/client";
 import { describe, expect, it } from "vitest";
-import { chainName, logIn, network, newPhone, problemOf } from "./person.ts";
+import { access, chainName, logIn, network, newPhone, problemOf } from "../support/person.ts";
 import {
-  access,
   ask,
   attributes,
   codeOf,

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { stack } from "../support/person.ts";
 import { addAuthenticator, openBrowser } from "./browser.ts";
-import { stack } from "./person.ts";
 
 let browser: Browser;
 beforeAll(async () => {

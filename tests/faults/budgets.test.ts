@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { query } from "./books.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+import { createPerson, type Person, persist, settle, settledPerson, signUp } from "./person.ts";
 
 const SCRIPT = "transaction { prepare(account: &Account) {} }";
 /** The emulator's price of a transaction: less than the policy's price of an inclusion is not believed. */
@@ -23,7 +23,7 @@ const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc6
 
 const dir = mkdtempSync(join(tmpdir(), "countersign-budgets-"));
 let stack: FaultStack;
-let phone: Phone;
+let person: Person;
 
 const policyFile = join(dir, "policy.json");
 /** Lets so many accounts be created in a month, or none while that is switched off. */
@@ -47,9 +47,7 @@ beforeAll(async () => {
   writePolicy("some-accounts", 10);
   const settings = { SIGNER_POLICY_FILE: policyFile, ACCOUNT_REFUSED_RETRY_MS: String(REFUSED_RETRY_MS) };
   stack = await startFaultStack(settings);
-  phone = newPhone(stack.stack, 0);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
-  await settle(phone);
+  person = await settledPerson(stack.stack, 0, { idempotent: true });
 }, 240_000);
 
 afterAll(async () => {
@@ -58,11 +56,10 @@ afterAll(async () => {
 }, 60_000);
 
 /** Signs a transaction with a sequence number `ahead` of the chain's, requested by `by`; sends nothing. */
-async function signed(ahead: number, by = phone): Promise<FlowTransaction> {
+async function signed(ahead: number, by = person): Promise<FlowTransaction> {
   const { chainName, accessNode, paymaster } = stack.stack.chains[0]!;
   const access = createAccessApi({ baseUrl: accessNode });
-  const { addresses } = await persist(phone, "me", () => phone.client.me());
-  const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+  const { address } = person;
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 1)]);
   const payload: TransactionPayload = {
     script: SCRIPT,
@@ -99,7 +96,7 @@ const rowsOf = (accountId: string) =>
     "signer",
     `SELECT fees, count FROM budget_usage WHERE budget LIKE 'account/${accountId}/%'`,
   );
-const usedFees = async () => Number((await rowsOf(phone.accountId))[0]?.fees ?? 0);
+const usedFees = async () => Number((await rowsOf(person.accountId))[0]?.fees ?? 0);
 const isSettled = async ({ proposalKey: { address, keyId, sequenceNumber } }: FlowTransaction) => {
   const [row] = await query<{ settled_at: Date | null }>(
     stack.stack,
@@ -125,10 +122,8 @@ it("accounts are created until their budget is used up; later sign-ups wait for 
   writePolicy("no-accounts", 0);
   // Both signers look at the file each second.
   await sleep(3_000);
-  const [other, third] = [newPhone(stack.stack, 1), newPhone(stack.stack, 2)];
-  const coming = Promise.all(
-    [other, third].map(async (one) => signUp(stack.stack, one, await logIn(stack.stack, one), true)),
-  );
+  const [other, third] = [createPerson(stack.stack, 1), createPerson(stack.stack, 2)];
+  const coming = Promise.all([other, third].map((one) => signUp(one, { idempotent: true })));
   coming.catch(() => undefined);
   await expect.poll(async () => (await creationVerdicts()).BudgetExceeded ?? 0, { timeout: 60_000 }).toBeGreaterThan(1);
   expect((await creationVerdicts()).signed).toBe(1);
@@ -147,9 +142,9 @@ it("while creation is switched off, sign-ups wait and are retried; once it is on
   writePolicy("switched-off", 10, false);
   await sleep(3_000);
   const signedBefore = (await creationVerdicts()).signed;
-  const people = [newPhone(stack.stack, 0), newPhone(stack.stack, 1)];
+  const people = [createPerson(stack.stack, 0), createPerson(stack.stack, 1)];
   const started = performance.now();
-  await Promise.all(people.map(async (one) => signUp(stack.stack, one, await logIn(stack.stack, one), true)));
+  await Promise.all(people.map((one) => signUp(one, { idempotent: true })));
   const ids = people.map(({ accountId }) => `'${accountId}'`).join();
   const places = () =>
     query<{ account_id: string; state: string; batch_limit: number; creation_id: string }>(
@@ -189,7 +184,7 @@ it("an exhausted budget refuses until the chain shows the real costs, also of a 
   const [record] = await query<{ n: string }>(
     stack.stack,
     "signer",
-    `SELECT count(*) AS n FROM audit_record WHERE account_id = '${phone.accountId}' AND verdict = 'BudgetExceeded'`,
+    `SELECT count(*) AS n FROM audit_record WHERE account_id = '${person.accountId}' AND verdict = 'BudgetExceeded'`,
   );
   expect(Number(record!.n)).toBe(1);
 

@@ -7,7 +7,7 @@ import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
 import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
-import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+import { type Person, persist, settledPerson } from "./person.ts";
 
 /** NATS gives what a killed process had in hand to somebody else only after half a minute. */
 const REDELIVERED_MS = 45_000;
@@ -24,13 +24,6 @@ afterAll(() => stack?.stop(), 60_000);
 const accessApi = () => createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
 const newKey = ({ publicKey, algorithm }: NodeDeviceKey) => ({ publicKey, algorithm });
 
-async function newPerson(): Promise<Phone> {
-  const phone = newPhone(stack.stack, 0);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
-  await settle(phone);
-  return phone;
-}
-
 async function send(transaction: FlowTransaction): Promise<void> {
   const access = accessApi();
   const id = await access.submit(transaction);
@@ -39,30 +32,30 @@ async function send(transaction: FlowTransaction): Promise<void> {
 }
 
 /** One after the other: the signer adds no key that it has signed the revocation of. */
-async function signed(phone: Phone, changes: readonly KeyChange[]): Promise<FlowTransaction[]> {
+async function signed(person: Person, changes: readonly KeyChange[]): Promise<FlowTransaction[]> {
   const transactions: FlowTransaction[] = [];
   for (const [i, change] of changes.entries()) {
     // Who asks right after a restart may find a connection that is not up again yet.
-    const sign = () => signedKeyChange(stack.stack, phone.client, change, BigInt(i));
-    transactions.push(await persist(phone, "sign", sign));
+    const sign = () => signedKeyChange(stack.stack, person.client, change, BigInt(i));
+    transactions.push(await persist(person, "sign", sign));
   }
   return transactions;
 }
 
-const shown = async ({ client }: Phone) =>
+const shown = async ({ client }: Person) =>
   (await client.keys({ includeRevoked: true })).map(({ keyIndex, publicKey, revokedAt }) => ({
     keyIndex,
     publicKey,
     revoked: revokedAt !== "",
   }));
 
-const rightSoon = (phone: Phone, expected: Awaited<ReturnType<typeof shown>>) =>
-  expect.poll(() => shown(phone).catch(() => []), { timeout: RIGHT_WITHIN_MS, interval: 100 }).toEqual(expected);
+const rightSoon = (person: Person, expected: Awaited<ReturnType<typeof shown>>) =>
+  expect.poll(() => shown(person).catch(() => []), { timeout: RIGHT_WITHIN_MS, interval: 100 }).toEqual(expected);
 
 it("the chain is changed while nobody looks: the list is right within five seconds of being back", async () => {
-  const phone = await newPerson();
+  const person = await settledPerson(stack.stack);
   const [stays, goes] = [generateDeviceKey(), generateDeviceKey()];
-  const transactions = await signed(phone, [
+  const transactions = await signed(person, [
     { template: "add-user-key", newKey: newKey(stays) },
     { template: "add-user-key", newKey: newKey(goes) },
     { template: "revoke-user-key", oldKey: goes.publicKey },
@@ -72,16 +65,16 @@ it("the chain is changed while nobody looks: the list is right within five secon
   for (const transaction of transactions) await send(transaction);
   await Promise.all(["account", "key"].map((name) => stack.restart(name)));
 
-  await rightSoon(phone, [
-    { keyIndex: 1, publicKey: phone.deviceKey.publicKey, revoked: false },
+  await rightSoon(person, [
+    { keyIndex: 1, publicKey: person.deviceKey.publicKey, revoked: false },
     { keyIndex: 2, publicKey: stays.publicKey, revoked: false },
     { keyIndex: 3, publicKey: goes.publicKey, revoked: true },
   ]);
 });
 
-/** A person whose keys change on chain: an unregistered key is added, the second phone's is revoked. */
+/** A person whose keys change on chain: an unregistered key is added, the second person's is revoked. */
 interface Household {
-  host: Phone;
+  host: Person;
   second: NewDevice;
   unregistered: NodeDeviceKey;
   /** Of the chain before the last change. */
@@ -89,9 +82,9 @@ interface Household {
 }
 
 async function newHousehold(): Promise<Household> {
-  const host = await newPerson();
-  const second = createNewDevice(stack.stack, host, "enrollmentBySignature", 0);
-  await enroll(stack.stack, second);
+  const host = await settledPerson(stack.stack);
+  const second = createNewDevice(host, "enrollmentBySignature", 0);
+  await enroll(second);
   return { host, second, unregistered: generateDeviceKey(), heightBefore: 0n };
 }
 

@@ -5,24 +5,19 @@ import { runByHand } from "../e2e/by-hand.ts";
 import { query } from "./books.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { logIn, newPhone, type Phone, settle, signUp, transact } from "./phone.ts";
+import { type Person, settledPerson, transact } from "./person.ts";
 
 const ADD_CONTRACT = (name: string) =>
   `transaction { prepare(a: auth(AddContract) &Account) { a.contracts.add(name: "${name}", code: "access(all) contract ${name} {}".utf8) } }`;
 const pollOptions = { timeout: 60_000, interval: 100 };
 
 let stack: FaultStack;
-let phone: Phone;
-let address: string;
+let person: Person;
 let contracts = 0;
 
 beforeAll(async () => {
   stack = await startFaultStack();
-  phone = newPhone(stack.stack, 0);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
-  await settle(phone);
-  const { addresses } = await phone.client.me();
-  address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+  person = await settledPerson(stack.stack);
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);
 
@@ -31,14 +26,13 @@ async function attack(): Promise<string> {
   contracts += 1;
   const { chainName, accessNode } = stack.stack.chains[0]!;
   const open = { chainName, accessNode, stateDir: resolve(stack.stack.stateDir) };
-  const { accountId, deviceKey } = phone;
-  const { id, result } = await runByHand(open, { accountId, address, deviceKey }, ADD_CONTRACT(`Sly${contracts}`));
+  const { id, result } = await runByHand(open, person, ADD_CONTRACT(`Sly${contracts}`));
   expect(result.errorMessage).toBe("");
   return id;
 }
 
 const signs = () =>
-  transact(stack.stack, phone).then(
+  transact(person).then(
     () => "signed",
     ({ error, message }: { error?: string; message: string }) => error ?? message,
   );
@@ -56,9 +50,9 @@ async function frozenOnce(transactionId: string): Promise<void> {
   const held = await query(
     stack.stack,
     "auth",
-    `SELECT alert_id FROM account_hold WHERE account_id = '${phone.accountId}' ORDER BY placed_at DESC`,
+    `SELECT alert_id FROM account_hold WHERE account_id = '${person.accountId}' ORDER BY placed_at DESC`,
   );
-  const args = [phone.accountId, "--seen", String(held[0]!.alert_id), "--by", "test", "--reason", "a test"];
+  const args = [person.accountId, "--seen", String(held[0]!.alert_id), "--by", "test", "--reason", "a test"];
   const env = { AUTH_DATABASE_URL: stack.stack.databases.auth! };
   expect(await accountsUnfreeze.run({ args, env, print: () => undefined })).toBe(0);
   await expect.poll(signs, pollOptions).toBe("signed");

@@ -5,7 +5,7 @@ import { faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
-import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+import { type Person, persist, settledPerson } from "./person.ts";
 
 let stack: FaultStack;
 beforeAll(async () => {
@@ -18,25 +18,23 @@ const accessApi = () => createAccessApi({ baseUrl: stack.stack.chains[0]!.access
 
 /** Somebody for whom two templates were signed that nobody has sent. */
 interface Robbed {
-  phone: Phone;
+  person: Person;
   address: string;
   templates: FlowTransaction[];
 }
 
 async function newRobbed(): Promise<Robbed> {
-  const phone = newPhone(stack.stack, 0);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
-  await settle(phone);
+  const person = await settledPerson(stack.stack);
   const signed = (after: bigint) => {
     const { publicKey, algorithm } = generateDeviceKey();
     const newKey = { publicKey, algorithm };
-    return signedKeyChange(stack.stack, phone.client, { template: "add-user-key", newKey }, after);
+    return signedKeyChange(stack.stack, person.client, { template: "add-user-key", newKey }, after);
   };
   const templates = [await signed(0n), await signed(1n)];
-  return { phone, address: templates[0]!.authorizers[0]!, templates };
+  return { person, address: templates[0]!.authorizers[0]!, templates };
 }
 
-const freeze = ({ phone }: Robbed) => persist(phone, "freeze", () => phone.client.freeze());
+const freeze = ({ person }: Robbed) => persist(person, "freeze", () => person.client.freeze());
 
 /** Both numbers are used up, and neither template runs. */
 async function expectVoided({ address, templates }: Robbed): Promise<void> {

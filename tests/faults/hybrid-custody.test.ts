@@ -26,7 +26,7 @@ import {
   showFactoryAndFilter,
   TAKE_ACCOUNT,
 } from "./hybrid-custody/contracts.ts";
-import { logIn, newPhone, type Phone, settle, signUp, transact } from "./phone.ts";
+import { type Person, settledPerson, transact } from "./person.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-hybrid-custody-"));
 let running: RunningStack;
@@ -51,7 +51,7 @@ async function configure(factory: string, filter: string): Promise<void> {
     await running.restart(name);
   }
   // Who asks first may find a connection that is not up again yet.
-  await transact(running.stack, await newPerson());
+  await transact(await newPerson());
 }
 
 const network = (factory = ours, filter = ours) => {
@@ -78,18 +78,7 @@ afterAll(async () => {
   removeState(stateDir);
 }, 60_000);
 
-interface Person extends Phone {
-  /** 16 hex digits. */
-  address: string;
-}
-
-async function newPerson(): Promise<Person> {
-  const phone = newPhone(running.stack, 0);
-  await signUp(running.stack, phone, await logIn(running.stack, phone), false);
-  await settle(phone);
-  const { addresses } = await phone.client.me();
-  return { ...phone, address: addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2) };
-}
+const newPerson = () => settledPerson(running.stack);
 
 const offer = (child: Person, parent: string) => offerToParent(child.client, { network: network(), parent });
 const accept = (parent: Person, child: Person) =>

@@ -5,7 +5,7 @@ import { query, readAudit, readEvents } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";
 import type { NewDevice } from "./new-device.ts";
 import { wrongWithNewDevice } from "./new-device-invariants.ts";
-import type { Phone } from "./phone.ts";
+import type { Person } from "./person.ts";
 
 /** Events that occur once per account; the others once per device, and `SESSION` once per session. */
 const ONCE = ["account.account-deployed", "auth.sign-up-completed", "signer.address-bound"];
@@ -99,8 +99,8 @@ async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, af
 }
 export type Books = Awaited<ReturnType<typeof readBooks>>;
 
-/** What does not hold about an account, seen from the phone that signed up. */
-function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Phone, enrolledDevices: number): string[] {
+/** What does not hold about an account, seen from the person that signed up. */
+function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Person, enrolledDevices: number): string[] {
   const found: string[] = [];
   const { publicKey } = deviceKey;
   const own = <T extends { account_id: string }>(rows: readonly T[]) =>
@@ -149,16 +149,16 @@ export async function broken(
   stack: Stack,
   chain: ReturnType<typeof chainReader>,
   after: bigint,
-  persons: readonly Phone[],
+  persons: readonly Person[],
   newDevices: readonly NewDevice[] = [],
 ): Promise<string[]> {
   const books = await readBooks(stack, chain, after);
-  const note = ({ email, accountId, story }: Phone, lines: readonly string[]) =>
+  const note = ({ email, accountId, story }: Person, lines: readonly string[]) =>
     lines.map((line) => `${email}, account ${accountId}: ${line}\n    ${story.join("\n    ")}`);
   const found = [
-    ...persons.flatMap((phone) => {
-      const enrolled = newDevices.filter(({ host }) => host === phone).length;
-      return note(phone, wrongWithPerson(books, phone, enrolled));
+    ...persons.flatMap((person) => {
+      const enrolled = newDevices.filter(({ host }) => host === person).length;
+      return note(person, wrongWithPerson(books, person, enrolled));
     }),
     ...newDevices.flatMap((newDevice) => note(newDevice, wrongWithNewDevice(books, newDevice))),
   ];

@@ -9,6 +9,7 @@ import {
   MAX_COMPUTATION,
   type TransactionPayload,
 } from "@countersign/flow";
+import { flowAddressOf } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
 /** A template before anybody has signed it; `after`: how many others run before it. */
@@ -39,8 +40,7 @@ export async function signedKeyChange(
   change: KeyChange,
   after: bigint,
 ): Promise<FlowTransaction> {
-  const { addresses } = await client.me();
-  const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+  const address = flowAddressOf(await client.me());
   const payload = await keyChangePayload(stack, address, change, after);
   return signTransaction(client, payload, stack.chains[0]!.chainName, 1);
 }

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createKeystoreVault, readKeystore } from "../../services/signer/src/vault/index.ts";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+import { createPerson, type Person, persist, settle, signUp } from "./person.ts";
 
 /**
  * Rotates the keys of paymaster and creator while people sign up and send transactions. No request may be
@@ -48,7 +48,7 @@ const POLL_OPTIONS = { timeout: 60_000 };
 let stack: FaultStack;
 let access: ReturnType<typeof createAccessApi>;
 let reader: ReturnType<typeof chainReader>;
-const everybody: Phone[] = [];
+const everybody: Person[] = [];
 const network = () => stack.stack.chains[0]!;
 const chainName = "flow-emulator";
 beforeAll(async () => {
@@ -101,12 +101,12 @@ async function restartBoth(program: "signer" | "account"): Promise<void> {
   for (const name of [program, `${program}-2`]) await stack.roll(name);
 }
 
-async function newPerson(n: number): Promise<Phone> {
-  const phone = newPhone(stack.stack, n);
-  everybody.push(phone);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
-  await settle(phone);
-  return phone;
+async function newPerson(n: number): Promise<Person> {
+  const person = createPerson(stack.stack, n);
+  everybody.push(person);
+  await signUp(person, { idempotent: true });
+  await settle(person);
+  return person;
 }
 
 /** Returns the key versions that paid for people's transactions and created accounts, after a block. */
@@ -122,11 +122,13 @@ async function keysUsed(after: bigint) {
   return { paymaster: [...used.paymaster].sort(), creator: [...used.creator].sort() };
 }
 
-async function send(phone: Phone): Promise<void> {
+async function send(person: Person): Promise<void> {
   const { accessNode, paymaster } = network();
   const to = { chainName, accessNode, paymaster };
   const cadence = "transaction { prepare(account: &Account) {} }";
-  const { result } = await persist(phone, "transaction", () => sendTransaction(phone.client, { network: to, cadence }));
+  const { result } = await persist(person, "transaction", () =>
+    sendTransaction(person.client, { network: to, cadence }),
+  );
   expect(result).toMatchObject({ errorMessage: "" });
 }
 
@@ -148,7 +150,7 @@ it("paymaster and creator change their keys and nobody is refused", { timeout: 4
     }
   };
   const load = [
-    ...people.map((phone) => busy("transactions", () => send(phone))),
+    ...people.map((person) => busy("transactions", () => send(person))),
     ...[0, 1].map((n) => busy("sign-ups", () => newPerson(n))),
   ];
 
@@ -190,7 +192,7 @@ it("paymaster and creator change their keys and nobody is refused", { timeout: 4
   done = true;
   await Promise.all(load);
   expect(failures).toEqual([]);
-  // Answers to a phone other than "done", after which it retried.
+  // Answers to a person other than "done", after which it retried.
   const refused = everybody.flatMap(({ story }) => story.filter((line) => !line.endsWith(": done")));
   if (refused.length > 0) console.log(`logs: ${stack.keepLogs()}`);
   expect(refused).toEqual([]);

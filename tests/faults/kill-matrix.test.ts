@@ -6,7 +6,7 @@ import { type FaultStack, type Program, programs, startFaultStack } from "./faul
 import { broken, quiet } from "./invariants.ts";
 import { type Cell, createKillScheduler } from "./kill-scheduler.ts";
 import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
-import { logIn, newPhone, type Phone, recordLine, settle, signUp } from "./phone.ts";
+import { createPerson, type Person, recordLine, settle, signUp } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
 /** Fewer persons than this are on their way only when there is nothing left to die for. */
@@ -60,24 +60,23 @@ const cellsOf = ({ ways }: Part): Cell[] =>
 let stack: FaultStack;
 let chain: ReturnType<typeof chainReader>;
 let startHeight: bigint;
-const persons: Phone[] = [];
+const persons: Person[] = [];
 const newDevices: NewDevice[] = [];
 /** Who is on the way at the moment. */
-const underWay = new Set<Phone>();
+const underWay = new Set<Person>();
 /** Who has signed up and lets nobody in at the moment. */
-const hosts: Phone[] = [];
+const hosts: Person[] = [];
 const problems: string[] = [];
 /** What does not hold about persons once a part is over; each line begins with an e-mail address. */
 const wrong = new Set<string>();
 
 async function signUpAndSettle(): Promise<void> {
-  const phone = newPhone(stack.stack, persons.length);
-  persons.push(phone);
-  await goWay(phone, async () => {
-    const login = await logIn(stack.stack, phone);
-    await signUp(stack.stack, phone, login, random.next() < 0.5);
-    await settle(phone);
-    hosts.push(phone);
+  const person = createPerson(stack.stack, persons.length);
+  persons.push(person);
+  await goWay(person, async () => {
+    await signUp(person, { idempotent: random.next() < 0.5 });
+    await settle(person);
+    hosts.push(person);
   });
 }
 
@@ -85,20 +84,20 @@ async function letSomebodyIn(way: EnrollmentWay): Promise<void> {
   // Only a part of the matrix has fewer people than go their ways at once.
   while (hosts.length === 0) await signUpAndSettle();
   const host = hosts.shift()!;
-  const newDevice = createNewDevice(stack.stack, host, way, newDevices.length);
+  const newDevice = createNewDevice(host, way, newDevices.length);
   newDevices.push(newDevice);
   await goWay(newDevice, async () => {
-    await enroll(stack.stack, newDevice);
+    await enroll(newDevice);
     hosts.push(host);
   });
 }
 
-async function goWay(phone: Phone, go: () => Promise<void>): Promise<void> {
-  underWay.add(phone);
+async function goWay(person: Person, go: () => Promise<void>): Promise<void> {
+  underWay.add(person);
   await go().catch((error: Error) => {
-    problems.push(`${phone.email}: ${error.message}\n    ${phone.story.join("\n    ")}`);
+    problems.push(`${person.email}: ${error.message}\n    ${person.story.join("\n    ")}`);
   });
-  underWay.delete(phone);
+  underWay.delete(person);
 }
 
 const goOnce = (way: WithKills): Promise<void> => (way === "signUp" ? signUpAndSettle() : letSomebodyIn(way));
@@ -136,7 +135,7 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
     const started = performance.now();
     const before = { persons: persons.length, newDevices: newDevices.length };
     const log = (line: string) => {
-      for (const phone of underWay) recordLine(phone, `-- ${line}`);
+      for (const person of underWay) recordLine(person, `-- ${line}`);
     };
     const emails = () => [...underWay].map(({ email }) => email);
     const killScheduler = createKillScheduler(stack, cells, part.publishers, random, log, emails);
@@ -170,7 +169,7 @@ describe.each(parts)("$name, with a process killed at each fault point", (part) 
   });
 });
 
-it("everybody has one account, each phone one key, one device and one chain of events, and every signature its record", async () => {
+it("everybody has one account, each person one key, one device and one chain of events, and every signature its record", async () => {
   problems.push(...stack.died().map((name) => `${name} died by itself`));
   problems.push(...(await broken(stack.stack, chain, startHeight, persons, newDevices)));
   expect(problems).toEqual([]);

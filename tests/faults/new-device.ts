@@ -1,15 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, sendKeyAddition, type TwoFactorApproval, type TwoFactorRequested } from "@countersign/client";
-import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { networkOf } from "@countersign/local-stack/person.ts";
 import { expect } from "vitest";
 import type { EnrollmentWay } from "./fault-points.ts";
-import { AGAIN_MS, logIn, newPhone, type Phone, persist, RETRY_TIMEOUT_MS, recordLine } from "./phone.ts";
+import {
+  AGAIN_MS,
+  createPerson,
+  loginOf,
+  type Person,
+  persist,
+  RETRY_TIMEOUT_MS,
+  recordLine,
+  signIn,
+} from "./person.ts";
 
 /** A second phone of a person who has signed up. */
-export interface NewDevice extends Phone {
+export interface NewDevice extends Person {
   /** The phone that approves this one. */
-  host: Phone;
+  host: Person;
   way: EnrollmentWay;
   /** The id of the 2FA request. */
   requestId: string;
@@ -17,25 +26,25 @@ export interface NewDevice extends Phone {
   answered: boolean;
 }
 
-export const createNewDevice = (stack: Stack, host: Phone, way: EnrollmentWay, first: number): NewDevice => {
-  const { email, accountId } = host;
-  return { ...newPhone(stack, first), email, accountId, host, way, requestId: "", answered: false };
+export const createNewDevice = (host: Person, way: EnrollmentWay, firstGateway: number): NewDevice => {
+  const { stack, email, accountId } = host;
+  return { ...createPerson(stack, firstGateway), email, accountId, host, way, requestId: "", answered: false };
 };
 
 /** Enrolls a new phone: it requests, the old one approves, and both retry until the new one is enrolled. */
-export async function enroll(stack: Stack, newDevice: NewDevice): Promise<void> {
-  const { client } = newDevice;
-  const login = await logIn(stack, newDevice);
-  const { chainName } = stack.chains[0]!;
+export async function enroll(newDevice: NewDevice): Promise<void> {
+  const { client, accountId } = newDevice;
+  const login = await loginOf(newDevice);
+  const { chainName } = networkOf(newDevice.stack);
   const request = { login, chainName, idempotencyKey: randomUUID() };
   const asked = await persist(newDevice, "ask", () => client.requestTwoFactor(request));
   newDevice.requestId = asked.twoFactorAuth.id;
 
-  await Promise.all([approve(stack, newDevice, asked), enter(newDevice, asked)]);
-  if (!newDevice.answered) await persist(newDevice, "sign-in", () => client.signIn({ login, chainName }));
+  await Promise.all([approve(newDevice, asked), enter(newDevice, asked)]);
+  if (!newDevice.answered) await signIn(newDevice);
 
   const { publicKey } = newDevice.deviceKey;
-  expect((await persist(newDevice, "me", () => client.me())).id).toBe(newDevice.accountId);
+  expect((await persist(newDevice, "me", () => client.me())).id).toBe(accountId);
   const devices = await persist(newDevice, "devices", () => client.devices());
   expect(devices.filter((device) => device.publicKey === publicKey)).toHaveLength(1);
   const keys = await persist(newDevice, "keys", () => client.keys());
@@ -55,9 +64,9 @@ async function enter(newDevice: NewDevice, asked: TwoFactorRequested): Promise<v
   }
 }
 
-async function approve(stack: Stack, newDevice: NewDevice, asked: TwoFactorRequested): Promise<void> {
+async function approve(newDevice: NewDevice, asked: TwoFactorRequested): Promise<void> {
   const { host, requestId } = newDevice;
-  const approval = await approvalOf(stack, newDevice, asked);
+  const approval = await approvalOf(newDevice, asked);
   const end = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {
     try {
@@ -75,11 +84,10 @@ async function approve(stack: Stack, newDevice: NewDevice, asked: TwoFactorReque
   }
 }
 
-async function approvalOf(stack: Stack, newDevice: NewDevice, asked: TwoFactorRequested): Promise<TwoFactorApproval> {
+async function approvalOf(newDevice: NewDevice, asked: TwoFactorRequested): Promise<TwoFactorApproval> {
   const { way, host, client, deviceKey } = newDevice;
   if (way === "enrollmentBySignature") return { matchingCode: await client.matchingCode(asked) };
-  const [{ chainName, accessNode, paymaster }] = stack.chains as [(typeof stack.chains)[number]];
-  const network = { chainName, accessNode, paymaster };
+  const network = networkOf(newDevice.stack);
   const { algorithm, publicKey } = deviceKey;
   const userKey = { algorithm, publicKey };
   const { id } = await persist(newDevice, "add key", () => sendKeyAddition(host.client, { network, userKey }));

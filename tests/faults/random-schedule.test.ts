@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, programs, replicasOf, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
-import { logIn, newPhone, type Phone, persist, recordLine, settle, signUp, transact } from "./phone.ts";
+import { createPerson, type Person, recordLine, settle, signIn, signUp, transact } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
 const PERSONS = 20;
@@ -14,7 +14,7 @@ const random = seededRandom("random schedule");
 let stack: FaultStack;
 let chain: ReturnType<typeof chainReader>;
 let startHeight: bigint;
-const persons: Phone[] = [];
+const persons: Person[] = [];
 const problems: string[] = [];
 const transactions: string[] = [];
 
@@ -46,7 +46,7 @@ async function faults(until: number): Promise<number> {
   const frozen = new Set<string>();
   let count = 0;
   const everybody = (line: string) => {
-    for (const phone of persons) recordLine(phone, `-- ${line}`);
+    for (const person of persons) recordLine(person, `-- ${line}`);
   };
   while (performance.now() < until) {
     const { name, kill, stopMs } = random.pick(targets);
@@ -76,16 +76,15 @@ async function faults(until: number): Promise<number> {
 }
 
 /** Signs up, then signs in and sends transactions repeatedly until the time is over, and once after it. */
-async function live(phone: Phone, until: number): Promise<void> {
-  const { chainName } = stack.stack.chains[0]!;
+async function live(person: Person, until: number): Promise<void> {
   await sleep(random.below(FAULTS_MS / 2));
-  const login = await persist(phone, "login", () => logIn(stack.stack, phone));
-  await signUp(stack.stack, phone, login, random.next() < 0.5);
-  await settle(phone);
+  await signUp(person, { idempotent: random.next() < 0.5 });
+  await settle(person);
+  const { accountId } = person;
   for (let last = false; ; ) {
-    const { account } = await persist(phone, "sign-in", () => phone.client.signIn({ login, chainName }));
-    expect(account.id).toBe(phone.accountId);
-    transactions.push(await transact(stack.stack, phone));
+    await signIn(person);
+    expect(person.accountId).toBe(accountId);
+    transactions.push(await transact(person));
     if (last) return;
     last = performance.now() >= until;
     await sleep(random.below(2_000));
@@ -98,10 +97,10 @@ it(
     const started = performance.now();
     const until = started + FAULTS_MS;
     const lives = Array.from({ length: PERSONS }, async (_, index) => {
-      const phone = newPhone(stack.stack, index);
-      persons.push(phone);
-      await live(phone, until).catch((error: Error) => {
-        problems.push(`${phone.email}: ${error.message}\n    ${phone.story.join("\n    ")}`);
+      const person = createPerson(stack.stack, index);
+      persons.push(person);
+      await live(person, until).catch((error: Error) => {
+        problems.push(`${person.email}: ${error.message}\n    ${person.story.join("\n    ")}`);
       });
     });
     const count = await faults(until);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
-import { logIn, newPhone, type Phone, settle, signUp } from "./phone.ts";
+import { createPerson, loginOf, type Person, settle, signUp } from "./person.ts";
 
 /** Two healthy replicas of every program: what one of them counts, grants and ends must hold at the other. */
 const CHALLENGES_PER_MINUTE = 40;
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 let stack: FaultStack;
 let chain: ReturnType<typeof chainReader>;
 let startHeight: bigint;
-const persons: Phone[] = [];
+const persons: Person[] = [];
 
 beforeAll(async () => {
   stack = await startFaultStack({
@@ -35,9 +35,9 @@ afterAll(() => stack?.stop(), 60_000);
 const chainName = () => stack.stack.chains[0]!.chainName;
 
 /** The same person at each gateway. */
-function atBoth(phone: Phone): [CountersignClient, CountersignClient] {
-  const { deviceKey } = phone;
-  const { credentials } = phone.client;
+function atBoth(person: Person): [CountersignClient, CountersignClient] {
+  const { deviceKey } = person;
+  const { credentials } = person.client;
   const at = (baseUrl: string) =>
     new CountersignClient({ baseUrl, deviceKey, ...(credentials === undefined ? {} : { credentials }) });
   const [first, second] = stack.stack.gateways as [string, string];
@@ -45,12 +45,11 @@ function atBoth(phone: Phone): [CountersignClient, CountersignClient] {
 }
 
 async function newPerson() {
-  const phone = newPhone(stack.stack, persons.length);
-  persons.push(phone);
-  const login = await logIn(stack.stack, phone);
-  await signUp(stack.stack, phone, login, false);
-  await settle(phone);
-  return { phone, login };
+  const person = createPerson(stack.stack, persons.length);
+  persons.push(person);
+  await signUp(person);
+  await settle(person);
+  return { person, login: await loginOf(person) };
 }
 
 const outcomes = async (work: readonly Promise<unknown>[]) => {
@@ -60,16 +59,16 @@ const outcomes = async (work: readonly Promise<unknown>[]) => {
 const countOf = (list: readonly unknown[], wanted: unknown) => list.filter((each) => each === wanted).length;
 
 it("the same sign-up at both gateways at once is one account", async () => {
-  const phone = newPhone(stack.stack, 0);
-  persons.push(phone);
-  const login = await logIn(stack.stack, phone);
-  const clients = Array.from({ length: 3 }, () => atBoth(phone)).flat();
+  const person = createPerson(stack.stack);
+  persons.push(person);
+  const login = await loginOf(person);
+  const clients = Array.from({ length: 3 }, () => atBoth(person)).flat();
   const answers = await Promise.allSettled(clients.map((client) => client.signUp({ login, chainName: chainName() })));
   const accounts = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value.account.id] : []));
   expect(new Set(accounts).size).toBe(1);
-  phone.accountId = accounts[0]!;
-  await phone.client.signIn({ login, chainName: chainName() });
-  await settle(phone);
+  person.accountId = accounts[0]!;
+  await person.client.signIn({ login, chainName: chainName() });
+  await settle(person);
 });
 
 it("people who come at once to both gateways share creations, and each gets one account", async () => {
@@ -77,8 +76,8 @@ it("people who come at once to both gateways share creations, and each gets one 
 }, 60_000);
 
 it("a challenge from one process is answered once, at any", async () => {
-  const { phone, login } = await newPerson();
-  const [one, other] = atBoth(phone);
+  const { person, login } = await newPerson();
+  const [one, other] = atBoth(person);
   const challenge = await one.requestChallenge({ login, chainName: chainName() });
   const answered = await outcomes(
     [one, other, one, other].map(async (client) => void (await client.respondChallenge(challenge))),
@@ -87,10 +86,10 @@ it("a challenge from one process is answered once, at any", async () => {
 });
 
 it("five wrong answers end a challenge, wherever they are given", async () => {
-  const { phone, login } = await newPerson();
-  const clients = atBoth(phone);
+  const { person, login } = await newPerson();
+  const clients = atBoth(person);
   const challenge = await clients[0].requestChallenge({ login, chainName: chainName() });
-  const otherPhones = clients.flatMap(() => atBoth(newPhone(stack.stack, 0)));
+  const otherPhones = clients.flatMap(() => atBoth(createPerson(stack.stack)));
   const wrong = await outcomes(
     [...otherPhones, ...otherPhones].map(async (client) => void (await client.respondChallenge(challenge))),
   );
@@ -99,16 +98,16 @@ it("five wrong answers end a challenge, wherever they are given", async () => {
 });
 
 it("a session that ends at one gateway is over at the other within two seconds", async () => {
-  const { phone } = await newPerson();
-  const [one, other] = atBoth(phone);
+  const { person } = await newPerson();
+  const [one, other] = atBoth(person);
   await other.me();
   await one.signOut();
   await expect.poll(() => outcomes([other.me()]), { timeout: 2_000, interval: 50 }).not.toEqual(["granted"]);
 });
 
 it("a refresh token that both gateways are given at once goes on as one session", async () => {
-  const { phone } = await newPerson();
-  const [one, other] = atBoth(phone);
+  const { person } = await newPerson();
+  const [one, other] = atBoth(person);
   const [first, second] = await Promise.all([one.refresh(), other.refresh()]);
   await Promise.all([one.me(), other.me()]);
   // Either of the pair is the same successor: using one ends the other's retry, not the session.
@@ -117,9 +116,8 @@ it("a refresh token that both gateways are given at once goes on as one session"
 });
 
 it("an account's signatures of a minute are counted over both signers", async () => {
-  const { phone } = await newPerson();
-  const { addresses } = await phone.client.me();
-  const address = addresses.find((entry) => entry.chainType === "cadence")!.address.slice(2);
+  const { person } = await newPerson();
+  const { address } = person;
   const [block, key] = await Promise.all([chain.access.latestSealedBlock(), chain.access.accountKey(address, 1)]);
   const message = bytesToHex(
     payloadMessage({
@@ -134,7 +132,7 @@ it("an account's signatures of a minute are counted over both signers", async ()
   );
   const left = MINUTE_MS - (Date.now() % MINUTE_MS);
   if (left < 15_000) await sleep(left + 100);
-  const clients = atBoth(phone);
+  const clients = atBoth(person);
   const asked = Array.from({ length: 3 * SIGNATURES_PER_MINUTE }, async (_, index) =>
     clients[index % 2]!.signTransaction(message, chainName()),
   );
@@ -146,8 +144,8 @@ it("an account's signatures of a minute are counted over both signers", async ()
 }, 60_000);
 
 it("challenges of a minute are counted over both gateways and both of auth", async () => {
-  const { phone, login } = await newPerson();
-  const clients = atBoth(phone);
+  const { person, login } = await newPerson();
+  const clients = atBoth(person);
   const burst = () =>
     outcomes(
       Array.from({ length: 2 * CHALLENGES_PER_MINUTE }, async (_, index) => {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { CountersignClient, ProblemError, recoverDevice, sendKeyChange, sendTransaction } from "@countersign/client";
+import { ProblemError, recoverDevice, sendKeyChange, sendTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { decodeMessage } from "@countersign/flow";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { createPhone, logIn } from "@countersign/local-stack/person.ts";
 import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
@@ -15,7 +16,7 @@ import { chainReader, signedMessages } from "./chain-reader.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, type Program, startFaultStack } from "./fault-stack.ts";
 import { type Cell, createKillScheduler } from "./kill-scheduler.ts";
-import { AGAIN_MS, logIn, type Phone, persist, recordLine } from "./phone.ts";
+import { AGAIN_MS, type Person, persist, recordLine } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 import { serverKeys } from "./server-keys.ts";
 
@@ -29,7 +30,7 @@ const CROWD = process.env.FAULT_ALL === undefined ? 12 : 24;
 let stack: FaultStack;
 let tools: ReturnType<typeof serverKeys>;
 /** Who rotates in the second test: a new account would have the wanted version from the beginning. */
-const crowd: Phone[] = [];
+const crowd: Person[] = [];
 beforeAll(async () => {
   stack = await startFaultStack();
   tools = serverKeys(stack);
@@ -50,7 +51,7 @@ function wantedVersion(): Promise<number> {
  * A holder of the account service's certificate gives the signer a key that is not the chain's: signatures
  * are invalid until the next look at rotations, which repairs the binding.
  */
-async function expectBindingRepaired(person: Phone, version: number): Promise<void> {
+async function expectBindingRepaired(person: Person, version: number): Promise<void> {
   const asAccount = createRpcClient(ServerKeysService, {
     address: stack.stack.processes.signer!.grpc!,
     tls: loadTls(tlsFiles(stack.stack.stateDir, "account")),
@@ -88,7 +89,7 @@ async function expectBindingRepaired(person: Phone, version: number): Promise<vo
 it("a server key changes while its account signs: nobody is refused, and recovery works with the new one", {
   timeout: 400_000,
 }, async () => {
-  const { network, newPerson, addressOf, serverKeysOf, derived, send, rotateTo } = tools;
+  const { network, newPerson, serverKeysOf, derived, send, rotateTo } = tools;
   const { chainName } = network;
   const person = await newPerson(0);
   const backup = generateDeviceKey();
@@ -162,7 +163,7 @@ it("a server key changes while its account signs: nobody is refused, and recover
   await expect(theft).rejects.toMatchObject({ error: "InvalidSignature" });
   // Only the account service may request a rotation, of any key.
   for (const each of (await other.client.serverKeyRotations()).map(({ message }) => message)) {
-    expect(decodeMessage(hexToBytes(each)).authorizers).toEqual([await addressOf(other)]);
+    expect(decodeMessage(hexToBytes(each)).authorizers).toEqual([other.address]);
     const direct = other.client.signTransaction(each, chainName);
     await expect(direct).rejects.toMatchObject({ reason: "BadTemplateArguments" });
   }
@@ -170,23 +171,23 @@ it("a server key changes while its account signs: nobody is refused, and recover
   await expectBindingRepaired(person, version);
 
   // Who comes now has the new version from the beginning.
-  const newPhone = await newPerson(2);
-  expect(await serverKeysOf(newPhone)).toMatchObject([{ publicKey: await derived(newPhone, version), revoked: false }]);
-  expect(await newPhone.client.serverKeyRotations()).toEqual([]);
-  await send(newPhone);
+  const latest = await newPerson(2);
+  expect(await serverKeysOf(latest)).toMatchObject([{ publicKey: await derived(latest, version), revoked: false }]);
+  expect(await latest.client.serverKeyRotations()).toEqual([]);
+  await send(latest);
 
   const listed = (await person.client.keys()).map(({ type, keyIndex }) => `${type} ${keyIndex}`);
   expect(listed.sort()).toEqual(["recover-key 2", "user-key 1"]);
   await send(other);
   // Recovery: the key from the backup enrolls a new device, together with the new server key.
-  const recovery = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey: backup });
-  await recovery.signIn({ login: await logIn(stack.stack, person), chainName });
-  const device = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey: generateDeviceKey() });
+  const { client: recovery } = createPhone(stack.stack, { deviceKey: backup });
+  await recovery.signIn({ login: await logIn(stack.stack, person.email), chainName });
+  const { client: device } = createPhone(stack.stack);
   const comeBack = async () =>
     recoverDevice({
       recovery,
       device,
-      login: await logIn(stack.stack, person),
+      login: await logIn(stack.stack, person.email),
       chainName,
       signal: AbortSignal.timeout(60_000),
     });
@@ -210,17 +211,17 @@ const cells: Cell[] = faultPointsOf("rotateServerKey").flatMap((point): Cell[] =
 const LIMIT_MS = 150_000;
 
 /** Rotates while it requests signatures; returns the keys that signed. Throws on a final refusal. */
-async function rotateUnderLoad(phone: Phone, version: number): Promise<Set<number>> {
-  const ask = await persist(phone, "account", () => tools.signatureRequester(phone));
+async function rotateUnderLoad(person: Person, version: number): Promise<Set<number>> {
+  const ask = await persist(person, "account", () => tools.signatureRequester(person));
   const signedBy = new Set<number>();
   let done = false;
   const asking = (async () => {
     while (!done) {
-      signedBy.add(await persist(phone, "signature", ask));
+      signedBy.add(await persist(person, "signature", ask));
       await sleep(AGAIN_MS);
     }
   })();
-  await Promise.all([tools.rotateTo(phone, version).finally(() => (done = true)), asking]);
+  await Promise.all([tools.rotateTo(person, version).finally(() => (done = true)), asking]);
   return signedBy;
 }
 
@@ -247,7 +248,7 @@ it("account and signer are killed at every fault point of a rotation: it is done
   const after = await chainReader(tools.network.accessNode).height();
   const started = performance.now();
   const signedBy = new Set<number>();
-  const log = (line: string) => crowd.forEach((phone) => void recordLine(phone, `-- ${line}`));
+  const log = (line: string) => crowd.forEach((person) => void recordLine(person, `-- ${line}`));
   const killScheduler = createKillScheduler(stack, cells, [], random, log);
   const open = async () =>
     (
@@ -261,7 +262,7 @@ it("account and signer are killed at every fault point of a rotation: it is done
     for (let n = 0; n < crowd.length; n += TOGETHER) {
       stack.controller.judge = killScheduler.judge;
       const people = crowd.slice(n, n + TOGETHER);
-      const keys = await Promise.all(people.map((phone) => rotateUnderLoad(phone, version)));
+      const keys = await Promise.all(people.map((person) => rotateUnderLoad(person, version)));
       for (const key of keys.flatMap((used) => [...used])) signedBy.add(key);
       // The last places are passed when the client has its answer already.
       await expect.poll(open, { timeout: 60_000 }).toBe(0);
@@ -285,18 +286,18 @@ it("account and signer are killed at every fault point of a rotation: it is done
   expect(signedBy.size).toBe(version);
 
   const addresses = new Set<string>();
-  const check = async (phone: Phone) => {
-    const story = phone.story.join("\n");
-    addresses.add(await persist(phone, "address", () => tools.addressOf(phone)));
-    const { result } = await persist(phone, "transaction", () => tools.send(phone));
+  const check = async (person: Person) => {
+    const story = person.story.join("\n");
+    addresses.add(person.address);
+    const { result } = await persist(person, "transaction", () => tools.send(person));
     expect(result.errorMessage, story).toBe("");
-    const onChain = await persist(phone, "keys on chain", () => tools.serverKeysOf(phone));
-    const versions = await Promise.all(onChain.map((_, i) => tools.derived(phone, i + 1)));
+    const onChain = await persist(person, "keys on chain", () => tools.serverKeysOf(person));
+    const versions = await Promise.all(onChain.map((_, i) => tools.derived(person, i + 1)));
     expect(onChain, story).toMatchObject(
       versions.map((publicKey, i) => ({ publicKey, revoked: i + 1 !== version, weight: 999 })),
     );
     expect(onChain, story).toHaveLength(version);
-    expect(await persist(phone, "rotations", () => phone.client.serverKeyRotations()), story).toEqual([]);
+    expect(await persist(person, "rotations", () => person.client.serverKeyRotations()), story).toEqual([]);
   };
   await Promise.all(crowd.map(check));
   expect(await unrecorded(addresses, after)).toEqual([]);

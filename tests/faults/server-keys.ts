@@ -9,7 +9,7 @@ import { bytesToHex } from "@countersign/keys";
 import { expect } from "vitest";
 import { createKeystoreVault, readKeystore, type Vault } from "../../services/signer/src/vault/index.ts";
 import { type FaultStack, type Program, replicasOf } from "./fault-stack.ts";
-import { AGAIN_MS, logIn, newPhone, type Phone, persist, RETRY_TIMEOUT_MS, settle, signUp } from "./phone.ts";
+import { AGAIN_MS, type Person, persist, RETRY_TIMEOUT_MS, settledPerson } from "./person.ts";
 
 const NOTHING = "transaction { prepare(account: &Account) {} }";
 
@@ -52,39 +52,31 @@ export function serverKeys(stack: FaultStack) {
     return version;
   }
 
-  async function newPerson(n: number): Promise<Phone> {
-    const phone = newPhone(stack.stack, n);
-    await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
-    await settle(phone);
-    return phone;
-  }
-
-  const addressOf = async ({ client }: Phone) =>
-    (await client.me()).addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
+  const newPerson = (n: number) => settledPerson(stack.stack, n, { idempotent: true });
 
   /** The server keys of an account on chain, by index. */
-  const serverKeysOf = async (phone: Phone) =>
-    (await access.accountKeys(await addressOf(phone))).filter(({ hashAlgorithm }) => hashAlgorithm === "SHA3_256");
+  const serverKeysOf = async ({ address }: Person) =>
+    (await access.accountKeys(address)).filter(({ hashAlgorithm }) => hashAlgorithm === "SHA3_256");
 
   /** Opened once for each version: a keystore costs most of a second, and only ever gains versions. */
   let vault: Vault | undefined;
-  const derived = async ({ accountId }: Phone, version: number): Promise<string> => {
+  const derived = async ({ accountId }: Person, version: number): Promise<string> => {
     if (!vault?.versions("server").includes(version))
       vault = createKeystoreVault(readKeystore(keystoreFile, readFileSync(passphraseFile, "utf8").trim()));
     return (await vault.publicKey({ role: "server", chainName, accountId, version })).publicKey;
   };
 
   /** Sends a transaction that the server key signs, too. */
-  const send = (phone: Phone) => sendTransaction(phone.client, { network, cadence: NOTHING });
+  const send = (person: Person) => sendTransaction(person.client, { network, cadence: NOTHING });
 
   /**
    * Returns a function that requests a signature and returns the index of the key that made it. The proposal
-   * key is the phone's, with a sequence number that no transaction can use.
+   * key is the person's, with a sequence number that no transaction can use.
    */
-  async function signatureRequester(phone: Phone): Promise<() => Promise<number>> {
-    const address = await addressOf(phone);
+  async function signatureRequester(person: Person): Promise<() => Promise<number>> {
+    const { address } = person;
     const keys = await access.accountKeys(address);
-    const { index: keyId } = keys.find((key) => key.publicKey === phone.deviceKey.publicKey)!;
+    const { index: keyId } = keys.find((key) => key.publicKey === person.deviceKey.publicKey)!;
     const { id: referenceBlockId } = await access.latestSealedBlock();
     const payload = payloadMessage({
       script: NOTHING,
@@ -95,27 +87,27 @@ export function serverKeys(stack: FaultStack) {
       payer: paymaster.replace("0x", ""),
       authorizers: [address],
     });
-    return async () => (await phone.client.signTransaction(bytesToHex(payload), chainName)).keyId;
+    return async () => (await person.client.signTransaction(bytesToHex(payload), chainName)).keyId;
   }
 
   /** Rotates as a client does: retries until nothing is left to sign and the chain has the version. */
-  async function rotateTo(phone: Phone, version: number): Promise<void> {
-    const wanted = await derived(phone, version);
+  async function rotateTo(person: Person, version: number): Promise<void> {
+    const wanted = await derived(person, version);
     const end = performance.now() + RETRY_TIMEOUT_MS;
     for (;;) {
-      await persist(phone, "rotation", async () => {
-        await rotateServerKeys(phone.client, { networks: [network] }).catch((error: unknown) => {
+      await persist(person, "rotation", async () => {
+        await rotateServerKeys(person.client, { networks: [network] }).catch((error: unknown) => {
           if (!(error instanceof ProblemError) || error.error !== "MessageRenewed") throw error;
         });
       });
-      const onChain = await persist(phone, "keys on chain", () => serverKeysOf(phone));
+      const onChain = await persist(person, "keys on chain", () => serverKeysOf(person));
       const active = onChain.filter(({ revoked }) => !revoked);
       expect(active).toHaveLength(1);
       if (active[0]!.publicKey === wanted) return;
-      if (performance.now() > end) throw new Error(`no rotation:\n${phone.story.join("\n")}`);
+      if (performance.now() > end) throw new Error(`no rotation:\n${person.story.join("\n")}`);
       await sleep(AGAIN_MS);
     }
   }
 
-  return { network, wantNextVersion, newPerson, addressOf, serverKeysOf, derived, send, signatureRequester, rotateTo };
+  return { network, wantNextVersion, newPerson, serverKeysOf, derived, send, signatureRequester, rotateTo };
 }

@@ -1,16 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CountersignClient, sendTransaction } from "@countersign/client";
+import { sendTransaction } from "@countersign/client";
 import { setUpNetwork } from "@countersign/local-stack/chain-setup.ts";
 import type { Child } from "@countersign/local-stack/child.ts";
 import { ensureServiceKey, startEmulator } from "@countersign/local-stack/emulator.ts";
+import { createPhone, logIn } from "@countersign/local-stack/person.ts";
 import { baseEnvironment, stateFiles } from "@countersign/local-stack/service-environment.ts";
 import { choosePorts } from "@countersign/local-stack/settings.ts";
 import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { logIn, newPhone, persist, signUp } from "./phone.ts";
+import { createPerson, persist, signUp } from "./person.ts";
 
 /** A second emulator: a network of its own, where the same addresses are given out in the same order. */
 const first = "flow-emulator";
@@ -55,22 +56,22 @@ afterAll(async () => {
 }, 60_000);
 
 it("an identity has one account, with addresses on every network that it asked for", { timeout: 240_000 }, async () => {
-  const phone = newPhone(stack.stack, 0);
-  const { client, deviceKey } = phone;
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), true);
-  const onFirst = await persist(phone, "me", () => client.me());
+  const person = createPerson(stack.stack);
+  const { client, deviceKey } = person;
+  await signUp(person, { idempotent: true });
+  const onFirst = await persist(person, "me", () => client.me());
   expect(new Set(onFirst.addresses.map(({ chainName }) => chainName))).toEqual(new Set([first]));
 
-  const withoutAccount = new CountersignClient({ baseUrl: stack.stack.gateway, deviceKey });
-  const login = await logIn(stack.stack, phone);
-  const withoutSession = persist(phone, "sign up", () => withoutAccount.signUp({ login, chainName: second }));
+  const { client: withoutAccount } = createPhone(stack.stack, { deviceKey });
+  const login = await logIn(stack.stack, person.email);
+  const withoutSession = persist(person, "sign up", () => withoutAccount.signUp({ login, chainName: second }));
   await expect(withoutSession).rejects.toMatchObject({ status: 409, error: "AccountExists" });
-  const unknown = persist(phone, "sign up", () => client.signUp({ login, chainName: "flow-nowhere" }));
+  const unknown = persist(person, "sign up", () => client.signUp({ login, chainName: "flow-nowhere" }));
   await expect(unknown).rejects.toMatchObject({ status: 400, error: "UnknownChain" });
 
-  const further = await persist(phone, "sign up", () => client.signUp({ login, chainName: second }));
+  const further = await persist(person, "sign up", () => client.signUp({ login, chainName: second }));
   expect(further.account.id).toBe(onFirst.id);
-  const account = await persist(phone, "me", () => client.me());
+  const account = await persist(person, "me", () => client.me());
   const kinds = account.addresses.map(({ chainName, chainType }) => `${chainName} ${chainType}`);
   expect(kinds.sort()).toEqual([`${first} cadence`, `${first} evm`, `${second} cadence`, `${second} evm`].sort());
 
@@ -79,10 +80,10 @@ it("an identity has one account, with addresses on every network that it asked f
   for (const chainName of [first, second]) {
     await expect.poll(() => keyOn(chainName), { timeout: 30_000 }).toBe(1);
     const send = () => sendTransaction(client, { network: networks[chainName]!, cadence: SCRIPT });
-    const { result } = await persist(phone, `transaction on ${chainName}`, send);
+    const { result } = await persist(person, `transaction on ${chainName}`, send);
     expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
-    const again = async () => client.signIn({ login: await logIn(stack.stack, phone), chainName });
-    const signedIn = await persist(phone, `sign in on ${chainName}`, again);
+    const again = async () => client.signIn({ login: await logIn(stack.stack, person.email), chainName });
+    const signedIn = await persist(person, `sign in on ${chainName}`, again);
     expect(signedIn).toMatchObject({ account: { id: onFirst.id }, transaction: { chainName } });
   }
 });

@@ -2,11 +2,22 @@ import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  deployed,
+  failures,
+  journey,
+  loginOf,
+  newPerson,
+  type Person,
+  signIn,
+  signOut,
+  signUp,
+  transact,
+} from "./person.ts";
 import { askDatabaseOf } from "./proxy/ask-database-of.ts";
 import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./proxy/evidence.ts";
 import { complaintsAbout } from "./proxy/exactly-once.ts";
 import { createLedger, type Ledger } from "./proxy/ledger.ts";
-import { deployed, failures, journey, newPerson, type Person, send, signIn, signOut, signUp } from "./proxy/person.ts";
 import { type ProxiedStack, startProxiedStack } from "./proxy/proxied-stack.ts";
 import { seededRandom } from "./proxy/random.ts";
 import { untilNone } from "./proxy/until.ts";
@@ -132,7 +143,8 @@ describe("Postgres", () => {
   it("is gone without a word, for all services at once: each answers 503 in time, and goes on over new connections", async () => {
     const person = await createPerson();
     await signUp(person);
-    await send(person, await deployed(person));
+    await deployed(person);
+    await transact(person);
     const [message] = person.signed as [string];
     for (const service of services)
       expect((await askDatabaseOf(service, person, message)).status, service).toBeLessThan(500);
@@ -180,8 +192,8 @@ describe("Postgres", () => {
 describe("the chain node", () => {
   const node = () => proxied.network.tcp("account", "flow-emulator");
   /** As the client's method, without repeating. */
-  const signUpOnce = ({ client, login }: Person) =>
-    client.signUp({ login, chainName: proxied.stack.chains[0]!.chainName });
+  const signUpOnce = async (person: Person) =>
+    person.client.signUp({ login: await loginOf(person), chainName: proxied.stack.chains[0]!.chainName });
 
   /** Signed up while the node was silent. */
   let early: Person;
@@ -274,7 +286,7 @@ describe("the services", () => {
     proxied.network.when("account", "signer", CREATION, () => {
       for (const proxy of proxied.network.rpcs()) proxy.sever();
     });
-    await Promise.all(people.map(signUp));
+    await Promise.all(people.map((person) => signUp(person)));
     await Promise.all(people.map(deployed));
     const [person] = people as [Person, ...Person[]];
     const { accessToken } = person.client.credentials!;

@@ -7,7 +7,7 @@ import { faultPointsOf, isSettlement } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
-import { logIn, newPhone, type Phone, persist, settle, signUp } from "./phone.ts";
+import { type Person, persist, settledPerson } from "./person.ts";
 
 let stack: FaultStack;
 beforeAll(async () => {
@@ -19,32 +19,28 @@ afterAll(() => stack?.stop(), 60_000);
 
 /** Somebody who wants a recovery key. */
 interface Requester {
-  phone: Phone;
+  person: Person;
   change: KeyChange;
   /** The distinct times at which the answers said that the signature is available. */
   availableTimes: Set<string>;
 }
 
 async function newRequester(): Promise<Requester> {
-  const phone = newPhone(stack.stack, 0);
-  await signUp(stack.stack, phone, await logIn(stack.stack, phone), false);
-  await settle(phone);
+  const person = await settledPerson(stack.stack);
   const access = createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
-  const { addresses } = await phone.client.me();
-  const address = addresses.find(({ chainType }) => chainType === "cadence")!.address.slice(2);
-  const { publicKey: serverKey } = await access.accountKey(address, 0);
+  const { publicKey: serverKey } = await access.accountKey(person.address, 0);
   const { publicKey, algorithm } = generateDeviceKey();
   return {
-    phone,
+    person,
     change: { template: "add-recovery-key", serverKey, newKey: { publicKey, algorithm } },
     availableTimes: new Set(),
   };
 }
 
 /** Asks until there is an answer: the signatures, or when to ask again. */
-async function ask({ phone, change, availableTimes }: Requester): Promise<"signed" | "waits"> {
+async function ask({ person, change, availableTimes }: Requester): Promise<"signed" | "waits"> {
   try {
-    await persist(phone, "ask", () => signedKeyChange(stack.stack, phone.client, change, 0n));
+    await persist(person, "ask", () => signedKeyChange(stack.stack, person.client, change, 0n));
     return "signed";
   } catch (error) {
     const { error: code, availableAt } = error as ProblemError;
@@ -57,7 +53,7 @@ async function ask({ phone, change, availableTimes }: Requester): Promise<"signe
 const signedInTheEnd = (requester: Requester) =>
   expect.poll(() => ask(requester), { timeout: 20_000, interval: 300 }).toBe("signed");
 
-const locksOf = ({ phone: { accountId } }: Requester) =>
+const locksOf = ({ person: { accountId } }: Requester) =>
   query<{ available_at: Date }>(
     stack.stack,
     "signer",
@@ -66,7 +62,7 @@ const locksOf = ({ phone: { accountId } }: Requester) =>
 
 /** One time lock, with one event and always the same end, and its key is known as a recovery key. */
 async function expectOneTimeLock(requester: Requester): Promise<void> {
-  const { accountId } = requester.phone;
+  const { accountId } = requester.person;
   const locks = await locksOf(requester);
   expect(locks).toHaveLength(1);
   expect([...requester.availableTimes]).toEqual([locks[0]!.available_at.toISOString()]);

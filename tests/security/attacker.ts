@@ -1,25 +1,21 @@
 import { generateKeyPairSync } from "node:crypto";
-import { request as httpRequest } from "node:http";
 import type { SignedIn } from "@countersign/client";
 import { exchangeCode, loginAtDevelopmentProvider } from "@countersign/client/node";
+import { type Person, signUp } from "@countersign/local-stack/person.ts";
 import { describe, expect, it } from "vitest";
-import { application, chainName, newEmail, newPhone, type Phone, stack } from "../e2e/person.ts";
+import { application, chainName, newEmail, newPhone, type Phone, stack } from "../support/person.ts";
+import { send } from "../support/raw-request.ts";
 import { secret, secretKey, secretsInLogs } from "./secrets.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 
 /** A person who has signed up; all of the person's secrets are in the register. */
-export interface Victim extends Phone {
-  email: string;
+export interface Victim extends Omit<Person, "login"> {
   idToken: string;
   nonce: string;
-  signedUp: SignedIn;
-  /** 16 hex digits. */
-  address: string;
   accountId: string;
 }
 
 const victims: Victim[] = [];
-const gateway = new URL(stack.gateway);
 
 /** Logs in at the development provider; returns the ID token and the provider's access token. */
 export async function idTokenOf(
@@ -66,112 +62,12 @@ export async function newVictim(phone: Phone = attackerPhone()): Promise<Victim>
   const email = newEmail();
   const { idToken, nonce } = await idTokenOf(email);
   const login = { method: "id_token_channel", token: idToken } as const;
-  const signedUp = await phone.client.signUp({ login, chainName, device: { name: "Victim's phone" } });
+  const signedUpPhone = await signUp(stack, phone, login, { name: "Victim's phone" });
+  const { signedUp } = signedUpPhone;
   remember(signedUp);
-  const address = signedUp.account.addresses.find((entry) => entry.chainType === "cadence")!.address.slice(2);
-  const victim = { ...phone, email, idToken, nonce, signedUp, address, accountId: signedUp.account.id };
+  const victim = { ...signedUpPhone, email, idToken, nonce, accountId: signedUp.account.id };
   victims.push(victim);
   return victim;
-}
-
-/** An answer without any processing, and the time that it took. */
-export interface RawAnswer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: documents of every route
-  body: any;
-  ms: number;
-}
-
-export interface RawRequest {
-  method: string;
-  path: string;
-  token?: string | undefined;
-  /** Sent as it is; an object is sent as JSON. */
-  body?: unknown;
-  /** Values may be arrays: one header line each. */
-  headers?: Record<string, string | string[]>;
-  /** Chunked instead of with a length. */
-  chunked?: boolean;
-}
-
-/** Sends a request as it is; `fetch` would correct or refuse some of them. */
-export function send({ method, path, token, body, headers = {}, chunked }: RawRequest): Promise<RawAnswer> {
-  const bytes =
-    body === undefined ? undefined : Buffer.isBuffer(body) || typeof body === "string" ? body : JSON.stringify(body);
-  const started = performance.now();
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(
-      {
-        host: "127.0.0.1",
-        port: gateway.port,
-        method,
-        path,
-        agent: false,
-        timeout: 35_000,
-        headers: {
-          host: gateway.host,
-          ...(bytes === undefined ? {} : { "content-type": "application/json" }),
-          ...(bytes === undefined || chunked ? {} : { "content-length": Buffer.byteLength(bytes) }),
-          ...(chunked ? { "transfer-encoding": "chunked" } : {}),
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...headers,
-        },
-      },
-      async (incoming) => {
-        const chunks: Buffer[] = [];
-        // A stream of events does not end by itself: that it was opened is the answer.
-        const endless = /^text\/event-stream/.test(incoming.headers["content-type"] ?? "");
-        if (endless) incoming.destroy();
-        try {
-          if (!endless) for await (const chunk of incoming) chunks.push(chunk);
-        } catch (error) {
-          return reject(error);
-        }
-        const text = Buffer.concat(chunks).toString();
-        const json = /json/.test(incoming.headers["content-type"] ?? "") && text !== "";
-        resolve({
-          status: incoming.statusCode!,
-          headers: incoming.headers,
-          text,
-          body: json ? JSON.parse(text) : undefined,
-          ms: performance.now() - started,
-        });
-      },
-    );
-    outgoing.on("error", reject).on("timeout", () => outgoing.destroy(new Error("no answer in 35 s")));
-    outgoing.end(bytes);
-  });
-}
-
-const INTERNALS = /node_modules|\bat [\w.<>]+ \(|\.ts:\d|prisma|postgres|ECONN|grpc|127\.0\.0\.1|stack trace/i;
-
-/** Expects a complete problem document with this status and error that contains no secret. */
-export function expectProblem(answer: RawAnswer, status: number | number[], error?: string | string[]): void {
-  const statuses = [status].flat();
-  expect(statuses, answer.text).toContain(answer.status);
-  expect(answer.headers["content-type"]).toMatch(/^application\/problem\+json/);
-  expect(answer.body).toMatchObject({
-    type: `urn:countersign:error:${answer.body.error}`,
-    title: expect.stringMatching(/./),
-    status: answer.status,
-    detail: expect.stringMatching(/./),
-    instance: answer.headers["x-request-id"],
-    error: expect.stringMatching(/^[A-Z]\w+$/),
-  });
-  expect(answer.headers["x-request-id"]).toMatch(/^[\w.-]{8,64}$/);
-  for (const each of answer.body.errors ?? []) {
-    expect(each).toEqual({ pointer: expect.any(String), detail: expect.stringMatching(/./) });
-  }
-  expect(answer.text).not.toMatch(INTERNALS);
-  if (error !== undefined) expect([error].flat(), answer.text).toContain(answer.body.error);
-  // Only if the access token was the problem; SessionEnded may be about a refresh token.
-  const aboutToken = ["Unauthenticated", "InvalidAccessToken", "AccessTokenExpired", "InsufficientScope"];
-  const challenge = answer.headers["www-authenticate"];
-  if (aboutToken.includes(answer.body.error)) expect(challenge).toMatch(/^Bearer realm="countersign"/);
-  else if (answer.body.error !== "SessionEnded") expect(challenge, answer.text).toBeUndefined();
-  if (answer.status === 429) expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
 }
 
 /** Creates a P-256 key pair for the attacker. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { FOREIGN_CLIENT } from "@countersign/local-stack/identity-provider.ts";
 import { afterAll, beforeAll } from "vitest";
-import { application } from "../e2e/person.ts";
+import { application } from "../support/person.ts";
 import { idTokenOf, newVictim, type Victim } from "./attacker.ts";
 import { secret, stateDir } from "./secrets.ts";
 import { part, read } from "./token-forge.ts";

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { chainName } from "../e2e/person.ts";
-import { afterwards, attackerPhone, expectProblem, newVictim, remember, send, type Victim } from "./attacker.ts";
+import { chainName } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerPhone, newVictim, remember, type Victim } from "./attacker.ts";
 import { secret } from "./secrets.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 

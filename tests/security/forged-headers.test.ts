@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { afterwards, expectProblem, remember, send } from "./attacker.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, remember } from "./attacker.ts";
 import { stateDir } from "./secrets.ts";
 import { query } from "./token-forge.ts";
 import { exchange } from "./wire.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readKeystore } from "../../services/signer/src/vault/index.ts";
-import { signUpPerson, stack } from "../e2e/person.ts";
+import { signUpPerson, stack } from "../support/person.ts";
 
 const run = promisify(execFile);
 const keystoreFile = join(stack.stateDir, "keys/signer-keystore.json");

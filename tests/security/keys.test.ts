@@ -1,15 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { chainName, newEmail } from "../e2e/person.ts";
-import {
-  afterwards,
-  attackerPhone,
-  expectProblem,
-  idTokenOf,
-  newVictim,
-  remember,
-  send,
-  type Victim,
-} from "./attacker.ts";
+import { chainName, newEmail } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerPhone, idTokenOf, newVictim, remember, type Victim } from "./attacker.ts";
 import { compressed, hex32, negated, noPoint, P256, SECP256K1, smallPoint } from "./curves.ts";
 import { secret } from "./secrets.ts";
 import { mintAccessToken, query } from "./token-forge.ts";

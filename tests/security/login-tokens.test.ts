@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { application, chainName, newEmail, stack } from "../e2e/person.ts";
-import { afterwards, attackerPhone, codeOf, expectProblem, idTokenOf, newVictim, remember, send } from "./attacker.ts";
+import { application, chainName, newEmail, stack } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerPhone, codeOf, idTokenOf, newVictim, remember } from "./attacker.ts";
 import { BAD_TOKENS, fetched, token, victim } from "./bad-login-tokens.ts";
 import { mintAccessToken, query, read } from "./token-forge.ts";
 

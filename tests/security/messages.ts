@@ -1,5 +1,5 @@
 import { TRANSACTION_TAG } from "@countersign/flow";
-import { chain } from "../e2e/person.ts";
+import { chain } from "../support/person.ts";
 
 /** An RLP item; `raw` bytes are inserted unchanged. */
 export type Item = Uint8Array | readonly Item[] | { raw: Uint8Array };

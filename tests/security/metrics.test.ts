@@ -6,8 +6,8 @@ import { type Call, CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { expect, it } from "vitest";
-import { application, chainName, stack } from "../e2e/person.ts";
-import { send } from "./attacker.ts";
+import { application, chainName, stack } from "../support/person.ts";
+import { send } from "../support/raw-request.ts";
 import { exchange, HOST } from "./wire.ts";
 
 const FORGED = "forged-label";

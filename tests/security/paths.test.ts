@@ -1,5 +1,6 @@
 import { describe, it } from "vitest";
-import { afterwards, expectProblem, send } from "./attacker.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards } from "./attacker.ts";
 import { victim } from "./route-attacks.ts";
 import { HOSTILE_ROUTES } from "./routes.ts";
 import { mintAccessToken } from "./token-forge.ts";

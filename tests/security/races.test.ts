@@ -1,17 +1,9 @@
 import { connect } from "node:net";
 import { createAccessApi } from "@countersign/flow";
 import { beforeAll, describe, expect, it } from "vitest";
-import { chain, chainName, newEmail, stack } from "../e2e/person.ts";
-import {
-  afterwards,
-  attackerPhone,
-  expectProblem,
-  idTokenOf,
-  newVictim,
-  remember,
-  send,
-  type Victim,
-} from "./attacker.ts";
+import { chain, chainName, newEmail, stack } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerPhone, idTokenOf, newVictim, remember, type Victim } from "./attacker.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 
 let victim: Victim;

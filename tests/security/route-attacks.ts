@@ -1,5 +1,6 @@
 import { beforeAll } from "vitest";
-import { newVictim, send, type Victim } from "./attacker.ts";
+import { send } from "../support/raw-request.ts";
+import { newVictim, type Victim } from "./attacker.ts";
 
 export let victim: Victim;
 /** The operations of the gateway's OpenAPI document, which is made from its route table. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { afterwards, expectProblem, type RawAnswer, send, type Victim } from "./attacker.ts";
+import { expectProblem, type RawAnswer, send } from "../support/raw-request.ts";
+import { afterwards, type Victim } from "./attacker.ts";
 import {
   DECEIVING_TEXT,
   described,

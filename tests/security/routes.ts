@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chainName } from "../e2e/person.ts";
+import { chainName } from "../support/person.ts";
 import { attackerPhone, type Victim } from "./attacker.ts";
 
 /** A valid request of a route, without the token. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import "@countersign/local-stack/testing/provided.ts";
 import { inject } from "vitest";
-import { stack } from "../e2e/person.ts";
+import { stack } from "../support/person.ts";
 
 /** Every secret that this file's tests have created or received, with its kind. */
 const secrets = new Map<string, string>();

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Credentials } from "@countersign/client";
 import { beforeAll, describe, expect, it } from "vitest";
-import { chainName, secondPhone, signUpPerson } from "../e2e/person.ts";
-import { afterwards, attackerKeyPair, expectProblem, newVictim, remember, send, type Victim } from "./attacker.ts";
+import { chainName, secondPhone, signUpPerson } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerKeyPair, newVictim, remember, type Victim } from "./attacker.ts";
 import { secret } from "./secrets.ts";
 import { mintAccessToken, part, query, read, realTokenKey, signJwt } from "./token-forge.ts";
 

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { createAccessApi } from "@countersign/flow";
 import { beforeAll, expect } from "vitest";
-import { chain } from "../e2e/person.ts";
-import { expectProblem, newVictim, send, type Victim } from "./attacker.ts";
+import { chain } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { newVictim, type Victim } from "./attacker.ts";
 import { bytes, type Fields, type Item, integer, payload, tagged } from "./messages.ts";
 import { mintAccessToken, query } from "./token-forge.ts";
 

@@ -2,7 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { recordOfRow } from "../../services/signer/src/testing/stored-records.ts";
 import { verifyChain } from "../../services/signer/src/testing/verify-chain.ts";
-import { afterwards, attackerPhone, expectProblem, newVictim } from "./attacker.ts";
+import { expectProblem } from "../support/raw-request.ts";
+import { afterwards, attackerPhone, newVictim } from "./attacker.ts";
 import { bytes, creator, type Fields, type Item, integer, payload, paymaster, tagged, utf8 } from "./messages.ts";
 import {
   ask,

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { beforeAll, expect, it } from "vitest";
-import { afterwards, expectProblem, newVictim, send, type Victim } from "./attacker.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, newVictim, type Victim } from "./attacker.ts";
 import { mintAccessToken } from "./token-forge.ts";
 import { HOST, open, parseAnswers } from "./wire.ts";
 
@@ -125,7 +126,7 @@ it("a client that sends many requests and reads no answers costs little memory",
   const answer = await send({ method: "GET", path: "/account/v1/me", token });
   expect(answer.status).toBe(200);
   expect(answer.ms).toBeLessThan(1_000);
-  const { metrics } = (await import("../e2e/person.ts")).stack.processes.gateway!;
+  const { metrics } = (await import("../support/person.ts")).stack.processes.gateway!;
   const text = await (await fetch(metrics!)).text();
   const [, bytes] = /^process_resident_memory_bytes(?:\{[^}]*\})? ([\d.e+]+)/m.exec(text) ?? [];
   expect(Number(bytes)).toBeLessThan(400 * 1024 * 1024);

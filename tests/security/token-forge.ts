@@ -2,7 +2,7 @@ import { createDecipheriv, createPrivateKey, type KeyObject, randomUUID, sign } 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { stack } from "../e2e/person.ts";
+import { stack } from "../support/person.ts";
 import { secret, stateDir } from "./secrets.ts";
 
 /** Runs one query on a service's database. */

@@ -1,7 +1,8 @@
 import { createHmac, createPublicKey, randomUUID, sign } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stack } from "../e2e/person.ts";
-import { afterwards, attackerKeyPair, expectProblem, newVictim, remember, send, type Victim } from "./attacker.ts";
+import { stack } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerKeyPair, newVictim, remember, type Victim } from "./attacker.ts";
 import { HOSTILE_ROUTES } from "./routes.ts";
 import { goodClaims, mintAccessToken, part, read, realTokenKey, signJwt, type TokenKey } from "./token-forge.ts";
 

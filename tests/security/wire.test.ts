@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { chainName, newEmail } from "../e2e/person.ts";
-import { afterwards, attackerPhone, expectProblem, idTokenOf, send } from "./attacker.ts";
+import { chainName, newEmail } from "../support/person.ts";
+import { expectProblem, send } from "../support/raw-request.ts";
+import { afterwards, attackerPhone, idTokenOf } from "./attacker.ts";
 import { exchange, HOST } from "./wire.ts";
 import { auth, get, lines, ME } from "./wire-requests.ts";
 

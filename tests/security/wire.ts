@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
-import { stack } from "../e2e/person.ts";
-import type { RawAnswer } from "./attacker.ts";
+import { stack } from "../support/person.ts";
+import type { RawAnswer } from "../support/raw-request.ts";
 
 const { port, host } = new URL(stack.gateway);
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Reason } from "@countersign/core";
 import { expect } from "vitest";
 import { mintAccessToken, query } from "../../security/token-forge.ts";
-import { newPhone } from "../person.ts";
+import { newPhone } from "../../support/person.ts";
 import { exchange } from "./exchange.ts";
 import type { Operation } from "./openapi.ts";
 import { once } from "./people.ts";

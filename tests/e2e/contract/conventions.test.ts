@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { expectProblem, send } from "../../security/attacker.ts";
 import { read } from "../../security/token-forge.ts";
-import { chainName, logIn, newEmail, newPhone, signUpPerson } from "../person.ts";
+import { chainName, logIn, newEmail, newPhone, signUpPerson, tokenOf } from "../../support/person.ts";
+import { expectProblem, send } from "../../support/raw-request.ts";
 import { exchange } from "./exchange.ts";
 import { operations } from "./openapi.ts";
-import { once, tokenOf, userKeyOf } from "./people.ts";
+import { once, userKeyOf } from "./people.ts";
 import { problem, undocumented } from "./resources.ts";
 
 const person = once(signUpPerson);
@@ -56,12 +56,12 @@ describe("requests", () => {
   });
 
   it("hex is read in either case and with 0x, and one form of a key is answered", async () => {
-    const { deviceKey, ...owner } = await person();
-    const { publicKey } = deviceKey;
+    const owner = await person();
+    const { publicKey } = owner.deviceKey;
     const isOdd = Number.parseInt(publicKey.slice(-1), 16) % 2 === 1;
     const compressed = `${isOdd ? "03" : "02"}${publicKey.slice(0, 64)}`;
     for (const name of [publicKey.toUpperCase(), `0x${publicKey}`, `04${publicKey}`, compressed]) {
-      const answer = await exchange("updateDevice", { token: tokenOf({ deviceKey, ...owner }), name, body: {} });
+      const answer = await exchange("updateDevice", { token: tokenOf(owner), name, body: {} });
       expect(answer.body.device.publicKey).toBe(publicKey);
     }
   });

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Reason } from "@countersign/core";
 import { expect } from "vitest";
-import { expectProblem, type RawAnswer, send } from "../../security/attacker.ts";
-import { newPhone } from "../person.ts";
+import { newPhone } from "../../support/person.ts";
+import { expectProblem, type RawAnswer, send } from "../../support/raw-request.ts";
 import { operations, statusOf, undescribed } from "./openapi.ts";
 import { problem, undocumented } from "./resources.ts";
 

@@ -1,6 +1,6 @@
 import { REASONS, type Reason } from "@countersign/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { stack } from "../person.ts";
+import { stack } from "../../support/person.ts";
 
 interface Response {
   description: string;

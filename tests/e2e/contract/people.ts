@@ -2,7 +2,7 @@ import type { Login } from "@countersign/client";
 import { uuidv7 } from "@countersign/core";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { mintAccessToken, query, read } from "../../security/token-forge.ts";
-import { chainName, logIn, newEmail, newPhone, type Person, type Phone, stack } from "../person.ts";
+import { chainName, logIn, newEmail, newPhone, type Person, type Phone, stack, tokenOf } from "../../support/person.ts";
 import { type Answer, exchange } from "./exchange.ts";
 
 /** Everything that a device may say of itself at sign-up. */
@@ -34,7 +34,6 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-export const tokenOf = ({ client }: Phone): string => client.credentials!.accessToken;
 export const accountIdOf = ({ signedUp }: Person): string => signedUp.account.id;
 
 /** The request of a new phone to be enrolled. */

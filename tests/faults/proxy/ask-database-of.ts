@@ -1,12 +1,15 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
 import { ProblemError } from "@countersign/client";
-import type { Person } from "./person.ts";
+import { networkOf } from "@countersign/local-stack/person.ts";
+import { loginOf, type Person } from "../person.ts";
 
 /** What a service cannot answer without its database. */
 const NEEDS_DATABASE: Record<ServiceName, (person: Person, message: string) => Promise<unknown>> = {
   // Its limits have connections of their own.
-  auth: ({ client, login, stack }) =>
-    Promise.all([client.sessions(), client.requestChallenge({ login, chainName: stack.chains[0]!.chainName })]),
+  auth: async (person) => {
+    const request = { login: await loginOf(person), chainName: networkOf(person.stack).chainName };
+    return Promise.all([person.client.sessions(), person.client.requestChallenge(request)]);
+  },
   device: ({ client }) => client.devices(),
   key: ({ client }) => client.keys(),
   // Not linked, which it says once that is written down.

@@ -1,7 +1,7 @@
 import type { ServiceName } from "@countersign/build/paths.ts";
 import { services } from "@countersign/build/paths.ts";
+import type { Person } from "../person.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Person } from "./person.ts";
 import type { ProxiedStack } from "./proxied-stack.ts";
 
 type Query = ProxiedStack["query"];

@@ -2,10 +2,10 @@ import { DeployAccountRequest } from "@countersign/proto/account/v1/accounts.ts"
 import { RefreshTokenResponse } from "@countersign/proto/auth/v1/sessions.ts";
 import { SignPaymasterRequest, SignTransactionRequest } from "@countersign/proto/signer/v1/signing.ts";
 import { expect } from "vitest";
+import { journey, newPerson, type Person, persist } from "../person.ts";
 import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./evidence.ts";
 import { complaintsAbout } from "./exactly-once.ts";
 import { createLedger } from "./ledger.ts";
-import { journey, newPerson, type Person, persist } from "./person.ts";
 import type { ProxiedStack } from "./proxied-stack.ts";
 import { seededRandom } from "./random.ts";
 import type { ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
@@ -149,8 +149,9 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
       );
       armed.disarm();
       judge(rpc, armed.strikes, refreshed);
+      expect(person.answers.filter((line) => line.endsWith(" 429"))).toEqual([]);
       for (const challenge of person.challenges) {
-        await expect(persist(() => person.client.respondChallenge(challenge))).rejects.toMatchObject({
+        await expect(persist(person, "again", () => person.client.respondChallenge(challenge))).rejects.toMatchObject({
           error: "UnknownChallenge",
         });
       }

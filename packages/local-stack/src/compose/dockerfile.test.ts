@@ -130,7 +130,7 @@ describe("the readers of both formats", () => {
     ["proto/gen/x.ts", true],
     [".local/tls/ca.key", true],
     [".git/config", true],
-    ["tests/e2e/person.ts", true],
+    ["tests/support/person.ts", true],
     ["deploy/peers.json", false],
   ])("%s: kept from the builder: %s", (path, expected) => expect(ignored(path)).toBe(expected));
 });

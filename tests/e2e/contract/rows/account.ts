@@ -2,11 +2,19 @@ import { randomUUID } from "node:crypto";
 import { sendParentLink } from "@countersign/client";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
+import {
+  chainName,
+  network,
+  newPhone,
+  type Person,
+  secondPhone,
+  signUpPerson,
+  tokenOf,
+} from "../../../support/person.ts";
 import { plain } from "../../key-changes.ts";
-import { chainName, network, newPhone, type Person, secondPhone, signUpPerson } from "../../person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
+import { accountIdOf, once, undeployed } from "../people.ts";
 import { account, accountWithParents, address, hex, network as networkSchema, timeLock } from "../resources.ts";
 import { type Rows, seenIn, unprovoked } from "../rows.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { query } from "../../../security/token-forge.ts";
-import { chainName, logIn, newEmail, newPhone, secondPhone, signUpPerson } from "../../person.ts";
+import { chainName, logIn, newEmail, newPhone, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { exchange } from "../exchange.ts";
-import { exhausted, once, signed, tokenOf, userKeyOf } from "../people.ts";
+import { exhausted, once, signed, userKeyOf } from "../people.ts";
 import { challenge, signedIn } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 

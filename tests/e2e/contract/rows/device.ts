@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { newPhone, secondPhone, signUpPerson, stack } from "../../person.ts";
+import { newPhone, secondPhone, signUpPerson, stack, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { accountIdOf, attributes, once, tokenOf } from "../people.ts";
+import { accountIdOf, attributes, once } from "../people.ts";
 import { device } from "../resources.ts";
 import { type Rows, unprovoked } from "../rows.ts";
 

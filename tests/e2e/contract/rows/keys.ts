@@ -1,10 +1,10 @@
 import { sendKeyChange } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { z } from "zod";
-import { network, newPhone, secondPhone, signUpPerson } from "../../person.ts";
+import { network, newPhone, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { once, tokenOf, undeployed } from "../people.ts";
+import { once, undeployed } from "../people.ts";
 import { key } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 

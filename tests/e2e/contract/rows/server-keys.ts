@@ -1,5 +1,4 @@
 import {
-  createAccessApi,
   encodeCadence,
   keyChangeArguments,
   keyTemplateScript,
@@ -12,13 +11,12 @@ import { bytesToHex } from "@countersign/keys";
 import { z } from "zod";
 import { transactionToJson } from "../../../../services/account/src/store/transaction-json.ts";
 import { query } from "../../../security/token-forge.ts";
-import { chain, chainName, type Person, signUpPerson } from "../../person.ts";
+import { access, chain, chainName, type Person, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { exchange } from "../exchange.ts";
-import { accountIdOf, once, tokenOf, undeployed } from "../people.ts";
+import { accountIdOf, once, undeployed } from "../people.ts";
 import { hex, txId } from "../resources.ts";
 import { type Rows, seenIn, unprovoked } from "../rows.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const owner = once(signUpPerson);
 const newServerKey = "ab".repeat(64);
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { chainName, logIn, newPhone, secondPhone, signUpPerson } from "../../person.ts";
+import { chainName, logIn, newPhone, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { exhausted, once, signed, tokenOf } from "../people.ts";
+import { exhausted, once, signed } from "../people.ts";
 import { credentials, session } from "../resources.ts";
 import type { Rows } from "../rows.ts";
 

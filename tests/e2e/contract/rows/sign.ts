@@ -1,21 +1,14 @@
-import {
-  createAccessApi,
-  envelopeMessage,
-  payloadMessage,
-  type TransactionPayload,
-  type TransactionSignature,
-} from "@countersign/flow";
+import { envelopeMessage, payloadMessage, type TransactionPayload, type TransactionSignature } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { chain, type Person, signUpPerson } from "../../person.ts";
+import { access, chain, type Person, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { accountIdOf, once, tokenOf } from "../people.ts";
+import { accountIdOf, once } from "../people.ts";
 import { signature, template } from "../resources.ts";
 import { type Row, type Rows, seenIn } from "../rows.ts";
 
-const access = createAccessApi({ baseUrl: chain.accessNode });
 const RECOVERY = seenIn("tests/e2e/recovery.test.ts");
 const owner = once(signUpPerson);
 const otherPerson = once(signUpPerson);

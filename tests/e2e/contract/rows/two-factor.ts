@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Reason } from "@countersign/core";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { logIn, newEmail, newPhone, type Person, secondPhone, signUpPerson } from "../../person.ts";
+import { logIn, newEmail, newPhone, type Person, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { type Answer, exchange } from "../exchange.ts";
 import {
@@ -12,7 +12,6 @@ import {
   once,
   requestEnrollment,
   signed,
-  tokenOf,
   undeployed,
   userKeyOf,
 } from "../people.ts";
