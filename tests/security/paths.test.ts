@@ -2,7 +2,7 @@ import { describe, it } from "vitest";
 import { expectProblem, send } from "../support/raw-request.ts";
 import { afterwards } from "./attacker.ts";
 import { victim } from "./route-attacks.ts";
-import { HOSTILE_ROUTES } from "./routes.ts";
+import { hostileRoute } from "./routes.ts";
 import { mintAccessToken } from "./token-forge.ts";
 
 describe("paths", () => {
@@ -54,7 +54,7 @@ describe("paths", () => {
   it.each(['"', "a\tb", "\u00e9", "x".repeat(256), '"a', 'a"b', "a b"])(
     "the Idempotency-Key %s is 400",
     async (key) => {
-      const { path, body } = HOSTILE_ROUTES[0]!.sample(victim);
+      const { path, body } = hostileRoute("signUp").sample(victim);
       const answer = await send({ method: "POST", path, body, headers: { "idempotency-key": key } });
       expectProblem(answer, 400, "InvalidRequest");
     },

@@ -1,40 +1,9 @@
 import { beforeAll } from "vitest";
-import { send } from "../support/raw-request.ts";
 import { newVictim, type Victim } from "./attacker.ts";
 
 export let victim: Victim;
-/** The operations of the gateway's OpenAPI document, which is made from its route table. */
-export let described: Record<
-  string,
-  { responses: Record<string, { description: string }>; path: string; method: string }
->;
-export let security: Record<string, unknown[]>;
-export let readsBody: Record<string, boolean>;
-
 beforeAll(async () => {
   victim = await newVictim();
-  const { paths } = (await send({ method: "GET", path: "/openapi.json" })).body as {
-    paths: Record<
-      string,
-      Record<
-        string,
-        {
-          operationId: string;
-          responses: Record<string, { description: string }>;
-          security: Record<string, unknown>[];
-          requestBody?: object;
-        }
-      >
-    >;
-  };
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
-  );
-  described = Object.fromEntries(operations.map((operation) => [operation.operationId, operation]));
-  readsBody = Object.fromEntries(
-    operations.map(({ operationId, requestBody }) => [operationId, requestBody !== undefined]),
-  );
-  security = Object.fromEntries(operations.map((operation) => [operation.operationId, operation.security]));
 });
 
 /** Returns every field of a document, by JSON pointer. */

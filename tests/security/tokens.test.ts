@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { stack } from "../support/person.ts";
 import { expectProblem, send } from "../support/raw-request.ts";
 import { afterwards, attackerKeyPair, newVictim, remember, type Victim } from "./attacker.ts";
-import { HOSTILE_ROUTES } from "./routes.ts";
+import { HOSTILE_ROUTES, hostileRoute } from "./routes.ts";
 import { goodClaims, mintAccessToken, part, read, realTokenKey, signJwt, type TokenKey } from "./token-forge.ts";
 
 let victim: Victim;
@@ -201,7 +201,7 @@ describe.each(guarded.map((route) => [route.operationId, route] as const))("%s",
 });
 
 it(`${BAD_TOKENS.length} bad tokens change nothing about a sign-up`, async () => {
-  const signUp = HOSTILE_ROUTES.find(({ operationId }) => operationId === "signUp")!;
+  const signUp = hostileRoute("signUp");
   const { method, path, body } = { method: signUp.method, ...signUp.sample(victim) };
   for (const [name, token] of BAD_TOKENS) {
     const answer = await send({ method, path, body, token: token() });

@@ -3,25 +3,13 @@ import { z } from "zod";
 import { MAX_BODY_BYTES } from "../http/body.ts";
 import type { Route } from "../http/route.ts";
 import { createFakeServices } from "../testing/fake-services.ts";
-import { GOOD_REQUESTS, WRONG_TYPES } from "../testing/samples.ts";
+import { DEADLINES, GOOD_REQUESTS, WRONG_TYPES } from "../testing/samples.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 import { createRoutes } from "./index.ts";
 
 const rows = createRoutes(createFakeServices().clients, { requireLoginToken: true });
 const named = (row: Route): [string, Route] => [`${row.method.toUpperCase()} ${row.path}`, row];
 const available = rows.filter(({ events }) => events === undefined);
-
-const DEADLINES: Record<string, number> = {
-  registerRecoveryKey: 8_000,
-  signUp: 25_000,
-  linkParent: 8_000,
-  prepareMessage: 8_000,
-  listServerKeyRotations: 8_000,
-  rotateServerKey: 12_500,
-  requestTwoFactor: 8_000,
-  finishTwoFactor: 8_000,
-  approveTwoFactor: 12_500,
-};
 
 const pathOf = (row: Route) => GOOD_REQUESTS[row.operationId]?.path ?? row.path.replace(/\{\w+\}/g, "x");
 const tokenOf = (row: Route) => (row.token === "user" || row.token === "ephemeral" ? { token: "full" } : {});

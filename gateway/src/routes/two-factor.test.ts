@@ -1,7 +1,6 @@
 import { AppError } from "@countersign/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { SAMPLE_KEYS } from "../testing/fake-services.ts";
-import { GOOD_REQUESTS } from "../testing/samples.ts";
+import { GOOD_REQUESTS, SAMPLE_KEYS } from "../testing/samples.ts";
 import { startTestGateway, type TestGateway } from "../testing/test-gateway.ts";
 
 const path = GOOD_REQUESTS.getTwoFactor!.path!;

@@ -9,7 +9,7 @@ import { AccountsService, type GetMeResponse } from "@countersign/proto/account/
 import { TokenStateService, type WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { createRpcServer, parsePeers } from "@countersign/rpc";
 import { createLogger, createMetrics, loadTls, type TlsPaths } from "@countersign/runtime";
-import { SAMPLE_KEYS } from "./fake-services.ts";
+import { SAMPLE_KEYS } from "./samples.ts";
 
 export const ISSUER = "http://gateway.test";
 const KID = "test-key";

@@ -1,4 +1,106 @@
-import { SAMPLE_KEYS } from "./fake-services.ts";
+import type { Account, Device, PublicKey } from "@countersign/proto/common/v1/types.ts";
+import { KeyAlgorithm, UserKeyType } from "@countersign/proto/common/v1/types.ts";
+import { type TwoFactorAuth, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
+import type { Services } from "../clients.ts";
+
+/*
+ * What the tests of the routes know of each operation: a good request, bodies with one wrong field, its
+ * deadline, and what the service behind it answers. A new operation has all of it here.
+ */
+
+export const when = new Date("2026-11-20T10:00:00.000Z");
+const app = { appId: "demo", appName: "Demo wallet" };
+
+/** The generator points of P-256 and secp256k1, and a key of Ed25519 (RFC 8032, section 7.1). */
+export const SAMPLE_KEYS = {
+  p256:
+    "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296" +
+    "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5",
+  p256Compressed: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
+  secp256k1:
+    "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798" +
+    "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8",
+  ed25519: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+};
+
+const deviceKey: PublicKey = {
+  algorithm: KeyAlgorithm.KEY_ALGORITHM_ES256,
+  bytes: Buffer.from(SAMPLE_KEYS.p256, "hex"),
+};
+
+const account: Account = {
+  id: "0197a1b2-0000-7000-8000-000000000001",
+  addresses: [
+    {
+      address: "0x01CF0E2F2F715450",
+      profileImageUrl: "",
+      domainName: "",
+      chainName: "flow-emulator",
+      chainId: 646n,
+      chainType: "cadence",
+    },
+  ],
+  parent: [],
+  createdAt: when,
+  updatedAt: when,
+};
+
+export const device: Device = {
+  id: "0197a1b2-0000-7000-8000-000000000002",
+  publicKey: deviceKey,
+  attributes: {
+    pushToken: "",
+    name: "",
+    osName: "",
+    osVersion: "",
+    deviceManufacturer: "",
+    deviceModel: "",
+    lang: "",
+    type: "mobile",
+    sdkVersion: "",
+  },
+  accountId: account.id,
+  createdAt: when,
+  lastUsedAt: undefined,
+};
+
+const twoFactorAuth: TwoFactorAuth = {
+  id: "0197a1b2-0000-7000-8000-000000000003",
+  accountId: account.id,
+  request: {
+    id: "d9428888-122b-4f5e-8a70-000000000004",
+    app,
+    signIn: { email: "ada@example.com", ip: "192.0.2.7", location: "" },
+    srcDevice: device,
+    destDevice: undefined,
+    message: Buffer.from("464c4f57", "hex"),
+    requestedAt: when,
+  },
+  status: TwoFactorStatus.TWO_FACTOR_STATUS_PENDING,
+  resultTxId: "",
+  expiresAt: when,
+};
+
+const signedIn = {
+  account,
+  transaction: { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "http://node.test/1" },
+  credentials: { accessToken: "access", refreshToken: "refresh" },
+};
+
+const key = {
+  accountKey: deviceKey,
+  accountId: account.id,
+  chainName: "flow-emulator",
+  app,
+  name: "Phone",
+  keyIndex: 1,
+  lastUsedAt: undefined,
+  revokedAt: undefined,
+  createdAt: when,
+  weight: 1,
+};
+
+const signature = { address: Buffer.from("01cf0e2f2f715450", "hex"), keyId: 2, signature: Buffer.alloc(64, 0xab) };
 
 const twoFactor = "/device/v1/2fa/0197a1b2-0000-7000-8000-000000000003";
 const login = { method: "id_token_channel", token: "an-id-token", chainName: "flow-emulator" };
@@ -86,3 +188,136 @@ export const WRONG_TYPES: [operationId: string, body: unknown, pointer: string][
   ["signTransaction", { message: "0x123" }, "/message"],
   ["signPaymaster", { message: { hex: "00" } }, "/message"],
 ];
+
+/** The milliseconds that an operation has, where they are not those of most operations. */
+export const DEADLINES: Record<string, number> = {
+  registerRecoveryKey: 8_000,
+  signUp: 25_000,
+  linkParent: 8_000,
+  prepareMessage: 8_000,
+  listServerKeyRotations: 8_000,
+  rotateServerKey: 12_500,
+  requestTwoFactor: 8_000,
+  finishTwoFactor: 8_000,
+  approveTwoFactor: 12_500,
+};
+
+type Answers = {
+  [Service in keyof Omit<Services, "accountEvents">]: {
+    [Method in keyof Services[Service]]?: Services[Service][Method] extends (...call: never[]) => Promise<infer Answer>
+      ? Answer
+      : never;
+  };
+};
+
+/** What the services answer, by the gateway's name of the service and the method. */
+export const ANSWERS: Answers = {
+  signUp: { signUp: signedIn },
+  signIn: {
+    issueChallenge: { challengeData: Buffer.alloc(16, 0xcd), expiresAt: when },
+    respondChallenge: { ...signedIn, transaction: undefined },
+    requestTwoFactor: { twoFactorAuth, ephemeralAccessToken: "ephemeral" },
+    finishTwoFactor: signedIn,
+  },
+  sessions: {
+    refreshToken: { credentials: signedIn.credentials },
+    signOut: {},
+    listSessions: {
+      sessions: [{ id: account.id, app, deviceKey, createdAt: when, lastUsedAt: when, expiresAt: when, current: true }],
+    },
+    endSession: {},
+    endOtherSessions: {},
+  },
+  access: {
+    removeDevice: { publicKey: deviceKey },
+    freezeAccount: {},
+    unfreezeAccount: {},
+  },
+  devices: {
+    listDevices: { devices: [device] },
+    updateDevice: { device },
+  },
+  twoFactor: {
+    getTwoFactor: { twoFactorAuth },
+    listTwoFactor: {
+      twoFactorAuths: [
+        twoFactorAuth,
+        {
+          ...twoFactorAuth,
+          request: { ...twoFactorAuth.request!, destDevice: device },
+          status: TwoFactorStatus.TWO_FACTOR_STATUS_FINISHED,
+          resultTxId: "ab".repeat(32),
+        },
+      ],
+    },
+    redirectTwoFactor: { twoFactorAuth },
+    rejectTwoFactor: {},
+    approveTwoFactor: {},
+    reopenTwoFactor: {},
+  },
+  keys: {
+    listKeys: {
+      keys: [
+        { ...key, userKey: { type: UserKeyType.USER_KEY_TYPE_DEVICE, deviceKey, device } },
+        { ...key, recoverKey: { type: "cloud", cloudAccountName: "ada", pending: true }, keyIndex: -1 },
+      ],
+    },
+    registerRecoveryKey: {
+      keys: [{ ...key, recoverKey: { type: "cloud", cloudAccountName: "ada", pending: true }, keyIndex: -1 }],
+    },
+    reportRevocation: {},
+  },
+  timeLocks: {
+    listTimeLocks: {
+      timeLocks: [
+        {
+          id: account.id,
+          operation: "add-recovery-key",
+          chainName: "flow-emulator",
+          startedAt: when,
+          availableAt: when,
+          cancelledAt: undefined,
+        },
+      ],
+    },
+    cancelTimeLock: {},
+  },
+  accounts: { getMe: { account }, linkParent: { account } },
+  networks: {
+    listNetworks: {
+      networks: [
+        {
+          chainName: "flow-emulator",
+          chainType: "cadence",
+          chainId: 646n,
+          accessNode: "http://127.0.0.1:8888",
+          paymaster: Buffer.from("f3fcd2c1a78f5eee", "hex"),
+          explorerUrl: "http://127.0.0.1:8888/v1/transaction_results/{id}",
+        },
+      ],
+    },
+  },
+  messages: { prepareMessage: { message: Buffer.from("464c4f57", "hex") } },
+  information: {
+    listTemplates: {
+      templates: [
+        {
+          name: "revoke-user-key",
+          script: "transaction(userKey: String) {}",
+          parameters: [{ name: "userKey", type: "String", value: "" }],
+          gasLimit: 9999n,
+        },
+      ],
+    },
+  },
+  serverKeys: {
+    listServerKeyRotations: {
+      rotations: [{ chainName: "flow-emulator", message: Buffer.from("464c4f57", "hex") }],
+    },
+    rotateServerKey: { transaction: signedIn.transaction, done: true },
+  },
+  signing: {
+    signTransaction: { signature, audit: undefined },
+    signPaymaster: { signature, audit: undefined },
+  },
+};

@@ -1,6 +1,7 @@
 import type { Login } from "@countersign/client";
 import { uuidv7 } from "@countersign/core";
 import { bytesToHex, hexToBytes } from "@countersign/keys";
+import type { Victim } from "../../security/attacker.ts";
 import { mintAccessToken, query, read } from "../../security/token-forge.ts";
 import { chainName, logIn, newEmail, newPhone, type Person, type Phone, stack, tokenOf } from "../../support/person.ts";
 import { type Answer, exchange } from "./exchange.ts";
@@ -23,6 +24,39 @@ export const userKeyOf = ({ deviceKey: { publicKey, algorithm } }: Phone) => ({
   publicKey,
   algorithm,
   device: { ...attributes, publicKey, algorithm },
+});
+
+/** A victim's login, in every field. */
+export const loginOf = ({ idToken, nonce }: Victim) => ({
+  method: "id_token_channel",
+  token: idToken,
+  provider: "dev",
+  redirectUri: "",
+  codeVerifier: "",
+  nonce,
+});
+
+/** A victim's device, in every field. */
+export const fullDeviceOf = ({ deviceKey: { publicKey } }: Victim) => ({
+  publicKey,
+  algorithm: "ES256",
+  pushToken: "",
+  name: "Phone",
+  osName: "OS",
+  osVersion: "1",
+  deviceManufacturer: "M",
+  deviceModel: "X",
+  lang: "en",
+  type: "mobile",
+  sdkVersion: "1",
+});
+
+/** A victim's user key with its device, in every field. */
+export const fullUserKeyOf = (victim: Victim) => ({
+  type: "device",
+  publicKey: victim.deviceKey.publicKey,
+  algorithm: "ES256",
+  device: fullDeviceOf(victim),
 });
 
 /** Once per file, when it is first needed. */

@@ -1,6 +1,7 @@
 import type { Reason } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
+import type { Victim } from "../../security/attacker.ts";
 import { commonCodes } from "./common-codes.ts";
 import type { Answer } from "./exchange.ts";
 import { operations, statusOf } from "./openapi.ts";
@@ -18,7 +19,20 @@ export interface Unprovoked {
 
 export type Provoked = (() => Promise<Answer>) | Elsewhere | Unprovoked;
 
-/** One operation of the contract. */
+/** How tests/security calls an operation. */
+export interface Hostile {
+  /**
+   * Makes a request that is valid in every field and has no relevant effect, however often it is sent. Default:
+   * one without a body, for a name that nobody has.
+   */
+  sample?(victim: Victim): { query?: string; body?: Record<string, unknown> };
+  /** The answer to the sample: the status of success, or the error of the last rule. Default: success. */
+  answers?: (200 | 204 | string)[];
+  /** Sends the sample with the token of an account that does not exist, since it would affect a real one. */
+  asNobody?: boolean;
+}
+
+/** One operation: everything that the tests on the real stack need to know of it. */
 export interface Row {
   /** Calls it as it is meant. */
   success(): Promise<Answer>;
@@ -26,6 +40,9 @@ export interface Row {
   answer?: z.ZodType;
   /** The codes of its own; those of every operation are in common-codes.ts. */
   codes: Partial<Record<Reason, Provoked>>;
+  hostile?: Hostile;
+  /** The page that describes an operation of ours that the contract does not have. */
+  besides?: string;
 }
 
 /** Rows by the operation's id. */
@@ -33,6 +50,8 @@ export type Rows = Readonly<Record<string, Row>>;
 
 export const seenIn = (file: string): Elsewhere => ({ file });
 export const unprovoked = (because: string): Unprovoked => ({ because });
+/** Of operations that ask the chain; tests/e2e/names.test.ts refuses its node on a stack of its own. */
+export const CHAIN_AWAY = unprovoked("the shared stack's chain node is never away; names.test.ts has one that is");
 
 /** Every code that has a test for an operation, or a reason for having none. */
 export const codesOf = (operationId: string, row: Row): Record<string, Provoked> => ({

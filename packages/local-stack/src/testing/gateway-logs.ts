@@ -27,6 +27,16 @@ export function keepGatewayLogs(stateDir: string): void {
   rmSync(pathFile(stateDir), { force: true });
 }
 
+const EXCUSED = "excused.json";
+
+/** Keeps which documented codes of each operation no test of this run makes a gateway answer. */
+export const keepExcused = (codes: Record<string, string[]>): void =>
+  writeFileSync(join(directory, EXCUSED), JSON.stringify(codes));
+
+/** Returns what the last run of tests/e2e/contract/completeness.test.ts has kept. */
+export const excusedCodes = (): Record<string, string[]> =>
+  existsSync(join(directory, EXCUSED)) ? JSON.parse(readFileSync(join(directory, EXCUSED), "utf8")) : {};
+
 /** A request that a gateway answered with a problem document. */
 export interface AnsweredProblem {
   method: string;
@@ -38,7 +48,8 @@ export interface AnsweredProblem {
 /** Every problem that gateways of the last run of the e2e project have answered. */
 export function answeredProblems(): AnsweredProblem[] {
   if (!existsSync(directory)) return [];
-  const texts = readdirSync(directory).map((name) => {
+  const logs = readdirSync(directory).filter((name) => name !== EXCUSED);
+  const texts = logs.map((name) => {
     const content = readFileSync(join(directory, name), "utf8");
     return name.endsWith(".path") ? logOf(content) : content;
   });

@@ -16,7 +16,7 @@ import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once, undeployed } from "../people.ts";
 import { account, accountWithParents, address, hex, network as networkSchema, timeLock } from "../resources.ts";
-import { type Rows, seenIn, unprovoked } from "../rows.ts";
+import { CHAIN_AWAY, type Rows, seenIn, unprovoked } from "../rows.ts";
 
 const owner = once(signUpPerson);
 const freezer = once(signUpPerson);
@@ -67,8 +67,9 @@ export const accounts: Rows = {
     codes: {
       ParentNotLinked: async () => exchange("linkParent", { token: tokenOf(await freezer()) }),
       AccountNotReady: async () => exchange("linkParent", { token: (await undeployed()).token }),
-      ChainUnavailable: seenIn("tests/e2e/names.test.ts"),
+      ChainUnavailable: CHAIN_AWAY,
     },
+    hostile: { answers: ["ParentNotLinked"] },
   },
   listNetworks: {
     success: () => asOwner("listNetworks"),
@@ -90,6 +91,18 @@ export const accounts: Rows = {
       ),
       ChainUnavailable: seenIn("services/device/src/domain/two-factor/open-two-factor.test.ts"),
     },
+    hostile: {
+      sample: () => ({
+        body: {
+          template: "add-recovery-key",
+          chainName,
+          publicKey: newPhone().deviceKey.publicKey,
+          algorithm: "ES256",
+          address: "0x01cf0e2f2f715450",
+        },
+      }),
+    },
+    besides: "docs/keys.md",
   },
   freezeAccount: {
     success: async () => exchange("freezeAccount", { token: tokenOf(await freezer()) }),
@@ -104,6 +117,7 @@ export const accounts: Rows = {
         return exchange("freezeAccount", { token: tokenOf(person) });
       },
     },
+    hostile: { asNobody: true },
   },
   unfreezeAccount: {
     // Nothing to lift: changes nothing.
@@ -129,6 +143,7 @@ export const accounts: Rows = {
         return exchange("unfreezeAccount", { token });
       },
     },
+    hostile: { asNobody: true },
   },
   listTimeLocks: {
     success: async () => {
@@ -137,6 +152,7 @@ export const accounts: Rows = {
     },
     answer: z.strictObject({ timeLocks: z.array(timeLock).min(1) }),
     codes: {},
+    besides: "docs/recovery.md",
   },
   cancelTimeLock: {
     success: () => cancel(0),
@@ -146,5 +162,7 @@ export const accounts: Rows = {
       DeviceTooYoung: () => cancel(3600),
       TimeLockContested: () => cancel(0, 31),
     },
+    hostile: { answers: ["TimeLockNotFound"] },
+    besides: "docs/recovery.md",
   },
 };

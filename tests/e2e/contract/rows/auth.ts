@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { query } from "../../../security/token-forge.ts";
 import { chainName, logIn, newEmail, newPhone, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { exchange } from "../exchange.ts";
-import { exhausted, once, signed, userKeyOf } from "../people.ts";
+import { exhausted, fullUserKeyOf, loginOf, once, signed, userKeyOf } from "../people.ts";
 import { challenge, signedIn } from "../resources.ts";
 import { type Rows, seenIn } from "../rows.ts";
 
@@ -75,6 +75,11 @@ export const auth: Rows = {
       },
       RateLimited: () => exhausted("sign-up", () => signUp()),
     },
+    hostile: {
+      // The identity has its account: valid to the last field, and refused.
+      answers: ["AccountExists"],
+      sample: (victim) => ({ body: { ...loginOf(victim), chainName, userKey: fullUserKeyOf(victim) } }),
+    },
   },
   issueChallenge: {
     success: () => issue(),
@@ -89,6 +94,17 @@ export const auth: Rows = {
       KeyBindingRequired: BROKEN_PROVIDER,
       AccountLeft: seenIn("tests/e2e/recovery.test.ts"),
       RateLimited: () => exhausted("challenge", () => issue()),
+    },
+    hostile: {
+      sample: (victim) => ({
+        body: {
+          challengeType: "deviceKey",
+          request: { ...loginOf(victim), chainName },
+          publicKey: victim.deviceKey.publicKey,
+          algorithm: "ES256",
+          passKey: { username: "" },
+        },
+      }),
     },
   },
   respondChallenge: {
@@ -125,6 +141,17 @@ export const auth: Rows = {
         const data = await issued();
         return exhausted("respond", () => respond(data));
       },
+    },
+    hostile: {
+      answers: ["UnknownChallenge"],
+      sample: () => ({
+        body: {
+          challengeType: "deviceKey",
+          challengeData: "000102030405060708090a0b0c0d0e0f",
+          deviceKey: { signature: "ab".repeat(64) },
+          passKey: { clientDataJSON: "data", authenticatorData: "AAAA", signature: "AAAA" },
+        },
+      }),
     },
   },
 };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { newPhone, secondPhone, signUpPerson, stack, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
-import { accountIdOf, attributes, once } from "../people.ts";
+import { accountIdOf, attributes, fullDeviceOf, once } from "../people.ts";
 import { device } from "../resources.ts";
 import { type Rows, unprovoked } from "../rows.ts";
 
@@ -35,6 +35,13 @@ export const devices: Rows = {
       DeviceNotFound: () => update({ name: "Mine now" }, newPhone().deviceKey.publicKey),
       PushTokenNotYours: async () => update({ pushToken: "mine" }, (await second()).deviceKey.publicKey),
     },
+    hostile: {
+      answers: ["DeviceNotFound"],
+      sample: (victim) => {
+        const { publicKey: _key, algorithm: _algorithm, type: _type, ...changes } = fullDeviceOf(victim);
+        return { body: { id: "", ...changes } };
+      },
+    },
   },
   removeDevice: {
     success: async () => remove((await secondPhone(await owner())).deviceKey.publicKey),
@@ -60,6 +67,7 @@ export const devices: Rows = {
         return exchange("removeDevice", { token: other, name: person.deviceKey.publicKey });
       },
     },
+    hostile: { answers: ["DeviceNotFound"] },
   },
 };
 
@@ -86,5 +94,6 @@ export const events: Rows = {
         }
       },
     },
+    hostile: { answers: [200, "RateLimited"] },
   },
 };

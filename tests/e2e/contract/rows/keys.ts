@@ -1,15 +1,14 @@
 import { sendKeyChange } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
 import { z } from "zod";
-import { network, newPhone, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
+import { chainName, network, newPhone, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { once, undeployed } from "../people.ts";
 import { key } from "../resources.ts";
-import { type Rows, seenIn } from "../rows.ts";
+import { CHAIN_AWAY, type Rows } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
-const CHAIN_AWAY = seenIn("tests/e2e/names.test.ts");
 const owner = once(signUpPerson);
 const accountName = "ada@cloud.example";
 
@@ -51,6 +50,13 @@ export const keys: Rows = {
       },
       ChainUnavailable: CHAIN_AWAY,
     },
+    hostile: {
+      // The account's own device key: valid to the last field, and refused.
+      answers: ["KeyAlreadyRegistered"],
+      sample: ({ deviceKey: { publicKey } }) => ({
+        body: { recoveryKey: { publicKey, algorithm: "ES256", cloudKey: { accountName } }, chainName },
+      }),
+    },
   },
   reportRevocation: {
     success: async () => {
@@ -71,5 +77,6 @@ export const keys: Rows = {
       },
       ChainUnavailable: CHAIN_AWAY,
     },
+    hostile: { answers: ["KeyNotFound"], sample: () => ({ query: `?txId=${"ab".repeat(32)}` }) },
   },
 };

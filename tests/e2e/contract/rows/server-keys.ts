@@ -76,6 +76,7 @@ export const serverKeys: Rows = {
       AccountNotReady: unprovoked("an account whose chain shows no server key of ours any more"),
       ChainUnavailable: CHAIN_UNAVAILABLE,
     },
+    besides: "docs/keys.md",
   },
   rotateServerKey: {
     success: replayed,
@@ -94,5 +95,12 @@ export const serverKeys: Rows = {
       SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       ChainUnavailable: CHAIN_UNAVAILABLE,
     },
+    hostile: {
+      answers: ["InvalidMessage"],
+      sample: () => ({
+        body: { chainName, message: "00".repeat(40), signature: "ab".repeat(64), extensionData: "ab" },
+      }),
+    },
+    besides: "docs/keys.md",
   },
 };

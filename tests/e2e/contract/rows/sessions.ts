@@ -63,6 +63,13 @@ export const sessions: Rows = {
         return exhausted("refresh", () => refresh(refreshToken));
       },
     },
+    hostile: {
+      answers: ["InvalidRefreshToken"],
+      // An access token is no refresh token.
+      sample: ({ signedUp: { credentials } }) => ({
+        body: { refreshToken: credentials.accessToken, proof: "ab".repeat(64) },
+      }),
+    },
   },
   signOut: {
     success: async () => exchange("signOut", { token: (await newSession()).accessToken }),
@@ -84,6 +91,7 @@ export const sessions: Rows = {
       SessionNotFound: async () => exchange("endSession", { token: tokenOf(await person()), name: randomUUID() }),
       InvalidRequest: async () => exchange("endSession", { token: await nobodysToken(), name: "1" }),
     },
+    hostile: { answers: ["SessionNotFound"] },
   },
   endOtherSessions: {
     success: async () => exchange("endOtherSessions", { token: tokenOf(await person()) }),

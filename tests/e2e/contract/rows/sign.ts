@@ -2,13 +2,15 @@ import { envelopeMessage, payloadMessage, type TransactionPayload, type Transact
 import { bytesToHex } from "@countersign/keys";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { access, chain, type Person, signUpPerson, tokenOf } from "../../../support/person.ts";
+import { access, chain, chainName, type Person, signUpPerson, tokenOf } from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { exchange } from "../exchange.ts";
 import { accountIdOf, once } from "../people.ts";
 import { signature, template } from "../resources.ts";
 import { type Row, type Rows, seenIn } from "../rows.ts";
 
+/** Refused when the transaction's signature is requested, which comes before the paymaster's. */
+const AFTER_THE_TRANSACTION = seenIn("services/signer/src/domain/time-locks.test.ts");
 const RECOVERY = seenIn("tests/e2e/recovery.test.ts");
 const owner = once(signUpPerson);
 const otherPerson = once(signUpPerson);
@@ -42,7 +44,7 @@ const messageOf = {
   },
 };
 
-const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>): Row => {
+const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>, ownCodes: Row["codes"]): Row => {
   const sign = async (of: Person, change: { token?: string; body?: object } = {}) => {
     const message = `0x${bytesToHex(await messageOf[operationId](of)).toUpperCase()}`;
     return exchange(operationId, { token: change.token ?? tokenOf(of), body: { message, ...change.body } });
@@ -82,9 +84,12 @@ const rowOf = (operationId: keyof typeof messageOf, addr: () => Promise<string>)
       },
       SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       MessageRenewed: seenIn("services/signer/src/policy/rotation.test.ts"),
-      LoginTooOld: seenIn("services/signer/src/domain/time-locks.test.ts"),
       TimeLockRequired: RECOVERY,
-      TimeLockCancelled: RECOVERY,
+      ...ownCodes,
+    },
+    hostile: {
+      answers: ["InvalidMessage"],
+      sample: () => ({ body: { message: "00".repeat(40), chainName } }),
     },
   };
 };
@@ -100,6 +105,12 @@ export const sign: Rows = {
         exchange("listTemplates", { token: tokenOf(await owner()), query: "?chainName=nowhere" }),
     },
   },
-  signTransaction: rowOf("signTransaction", async () => `0x${(await owner()).address}`),
-  signPaymaster: rowOf("signPaymaster", async () => chain.paymaster),
+  signTransaction: rowOf("signTransaction", async () => `0x${(await owner()).address}`, {
+    LoginTooOld: RECOVERY,
+    TimeLockCancelled: RECOVERY,
+  }),
+  signPaymaster: rowOf("signPaymaster", async () => chain.paymaster, {
+    LoginTooOld: AFTER_THE_TRANSACTION,
+    TimeLockCancelled: AFTER_THE_TRANSACTION,
+  }),
 };

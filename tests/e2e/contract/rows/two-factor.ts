@@ -2,13 +2,24 @@ import { randomUUID } from "node:crypto";
 import type { Reason } from "@countersign/core";
 import { z } from "zod";
 import { query } from "../../../security/token-forge.ts";
-import { logIn, newEmail, newPhone, type Person, secondPhone, signUpPerson, tokenOf } from "../../../support/person.ts";
+import {
+  chainName,
+  logIn,
+  newEmail,
+  newPhone,
+  type Person,
+  secondPhone,
+  signUpPerson,
+  tokenOf,
+} from "../../../support/person.ts";
 import { nobodysToken } from "../common-codes.ts";
 import { type Answer, exchange } from "../exchange.ts";
 import {
   approve,
   enrollmentBody,
   exhausted,
+  fullUserKeyOf,
+  loginOf,
   once,
   requestEnrollment,
   signed,
@@ -134,6 +145,13 @@ export const newDevice: Rows = {
       ChainUnavailable: OPENING,
       RateLimited: () => exhausted("two-factor", () => request()),
     },
+    hostile: {
+      // The account's own key asks to be added: valid to the last field, and refused.
+      answers: ["KeyAlreadyRegistered"],
+      sample: (victim) => ({
+        body: { request: { ...loginOf(victim), chainName }, userKey: fullUserKeyOf(victim) },
+      }),
+    },
   },
   finishTwoFactor: {
     success: async () => {
@@ -169,6 +187,11 @@ export const newDevice: Rows = {
       TooManyDevices: seenIn("services/device/src/domain/devices/register-device.test.ts"),
       TooManyKeys: seenIn("services/key/src/domain/register-key.test.ts"),
     },
+    hostile: {
+      // A session's token is not the ephemeral one of a request.
+      answers: ["InsufficientScope"],
+      sample: () => ({ body: { twoFactorAuthRequestId: randomUUID() } }),
+    },
   },
 };
 
@@ -194,6 +217,7 @@ export const twoFactor: Rows = {
     },
     answer: z.strictObject({ twoFactorAuth }),
     codes: ofOne("getTwoFactor"),
+    hostile: { answers: ["TwoFactorAuthNotFound"] },
   },
   redirectTwoFactor: {
     success: async () => {
@@ -212,6 +236,10 @@ export const twoFactor: Rows = {
         return exchange("redirectTwoFactor", { token: tokenOf(person), name: requester.id, body });
       },
     },
+    hostile: {
+      answers: ["TwoFactorAuthNotFound"],
+      sample: () => ({ body: { destDeviceId: randomUUID() } }),
+    },
   },
   rejectTwoFactor: {
     success: async () => {
@@ -228,6 +256,7 @@ export const twoFactor: Rows = {
         return exchange("rejectTwoFactor", { token: tokenOf(person), name: requester.id });
       },
     },
+    hostile: { answers: ["TwoFactorAuthNotFound"] },
   },
   approveTwoFactor: {
     success: async () => {
@@ -270,6 +299,12 @@ export const twoFactor: Rows = {
       TimeLockRequired: RECOVERY,
       TimeLockCancelled: RECOVERY,
       ChainUnavailable: OPENING,
+    },
+    hostile: {
+      answers: ["TwoFactorAuthNotFound"],
+      sample: () => ({
+        body: { signature: "ab".repeat(64), clientDataJSON: "data", authenticatorData: "AAAA" },
+      }),
     },
   },
 };
