@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { reportFailure } from "@countersign/build/fail.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 import { startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
+import { command, runCommand } from "@countersign/runtime/command.ts";
 import { accountMe } from "./cases/account-me.ts";
 import type { Bench, Case, Row } from "./cases/case.ts";
 import { paymaster } from "./cases/paymaster.ts";
@@ -44,17 +45,13 @@ const POLICY = {
   budgets: { account: PLENTY, app: PLENTY, service: PLENTY, backend: PLENTY },
 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seconds: { type: "string", default: "10" },
-    "warm-up": { type: "string", default: "4" },
-    connections: { type: "string", default: "32" },
-    /** stack.json of a running stack; default: a stack of its own, whose database waits for the disk. */
-    stack: { type: "string" },
-    json: { type: "string", default: join(import.meta.dirname, "../results/latest.json") },
-  },
-});
+/** The options of a run, as text. */
+interface Options {
+  readonly seconds: string;
+  readonly "warm-up": string;
+  readonly connections: string;
+  readonly json: string;
+}
 
 async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-bench-"));
@@ -84,8 +81,8 @@ async function ownStack(): Promise<{ stack: Stack; stop(): Promise<void> }> {
   };
 }
 
-async function bench(stack: Stack): Promise<void> {
-  const chosen = positionals.length === 0 ? Object.keys(cases) : positionals;
+async function bench(stack: Stack, values: Options, wanted: readonly string[]): Promise<void> {
+  const chosen = wanted.length === 0 ? Object.keys(cases) : wanted;
   for (const name of chosen) if (!Object.hasOwn(cases, name)) throw new Error(`no case ${name}: ${Object.keys(cases)}`);
   const services = Object.entries(stack.processes).filter(([name]) => Object.hasOwn(MEMORY_GOALS, name));
   const idle = new Map(services.map(([name, { pid }]) => [name, residentMiB(pid)]));
@@ -125,14 +122,29 @@ async function bench(stack: Stack): Promise<void> {
   }
 }
 
-if (values.stack === undefined) {
-  const { stack, stop } = await ownStack();
-  try {
-    await bench(stack);
-  } finally {
-    await stop();
-  }
-} else {
-  await bench(JSON.parse(readFileSync(values.stack, "utf8")) as Stack);
-}
+const benchCommand = command({
+  usage: `[--seconds <n>] [--warm-up <n>] [--connections <n>] [--stack <stack.json>] [--json <file>] [${Object.keys(cases).join("|")}]…`,
+  about: "Measures a running stack, by default one of its own whose database waits for the disk, beside its floors.",
+  options: {
+    seconds: { type: "string", default: "10" },
+    "warm-up": { type: "string", default: "4" },
+    connections: { type: "string", default: "32" },
+    stack: { type: "string" },
+    json: { type: "string", default: join(import.meta.dirname, "../results/latest.json") },
+  },
+  positionals: true,
+  async run({ values, positionals }) {
+    if (values.stack !== undefined) {
+      return bench(JSON.parse(readFileSync(values.stack, "utf8")) as Stack, values, positionals);
+    }
+    const { stack, stop } = await ownStack();
+    try {
+      await bench(stack, values, positionals);
+    } finally {
+      await stop();
+    }
+  },
+});
+
+await runCommand("npm run bench --", [benchCommand], reportFailure);
 process.exit();

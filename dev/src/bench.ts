@@ -7,7 +7,7 @@ import { ensureTools } from "@countersign/local-stack/tools.ts";
 import { NO_PRETENURING, ONE_MARKER } from "@countersign/runtime/node-flags.ts";
 
 /** `npm run bench`: prepares what the stack needs, then runs the benchmark with the given arguments. */
-export async function bench(args: string[]): Promise<void> {
+export async function bench(args: string[]): Promise<number> {
   await generate();
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
@@ -16,5 +16,5 @@ export async function bench(args: string[]): Promise<void> {
   const command = [ONE_MARKER, NO_PRETENURING, join(root, "bench/src/main.ts"), ...args];
   const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-  process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+  return new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }

@@ -1,28 +1,64 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { Failure, reportFailure } from "@countersign/build/fail.ts";
+import { reportFailure } from "@countersign/build/fail.ts";
+import { type Command, command, runCommand } from "@countersign/runtime/command.ts";
 
-const verbs: Record<string, (args: string[]) => Promise<void>> = {
-  start: async (args) => (await import("./start.ts")).start(args),
-  reset: async (args) => (await import("./reset.ts")).reset(args),
-  test: async (args) => (await import("./test.ts")).test(args),
-  bench: async (args) => (await import("./bench.ts")).bench(args),
-  mutate: async (args) => (await import("./mutate.ts")).mutate(args),
-  check: async () => (await import("./check.ts")).check(),
-  demo: async (args) => {
-    const path = join(import.meta.dirname, "demo.ts");
-    if (!existsSync(path)) throw new Failure("this checkout has no demo.");
-    await (await import(path)).demo(args);
-  },
-  generate: async () => {
-    const made = await (await import("@countersign/build/generate.ts")).generate();
-    console.log(made.length > 0 ? `generated: ${made.join(", ")}` : "generated code is up to date");
-  },
-};
+const stateDir = { "state-dir": { type: "string" } } as const;
 
-const [verb, ...args] = process.argv.slice(2);
-const work = verbs[verb ?? ""];
-if (!work) reportFailure(new Failure(`usage: npm run ${Object.keys(verbs).join("|")}`));
-else await work(args).catch(reportFailure);
+/** A command that passes its arguments on to the program that it runs. */
+const passingOn = (usage: string, about: string, run: (args: string[]) => Promise<number>): Command => ({
+  usage,
+  about,
+  run: ({ args }) => run([...args]),
+});
+
+const commands: Command[] = [
+  command({
+    usage: "start -- [--free-ports] [--state-dir <folder>]",
+    about: "Runs the whole stack on this machine until it is stopped by Ctrl-C.",
+    options: { ...stateDir, "free-ports": { type: "boolean", default: false } },
+    run: async ({ values }) => (await import("./start.ts")).start(values),
+  }),
+  command({
+    usage: "demo",
+    about: "Plays a phone against the running stack.",
+    options: {},
+    run: async () => (await import("./demo.ts")).demo(),
+  }),
+  command({
+    usage: "reset -- [--state-dir <folder>]",
+    about: "Deletes accounts, chain, keys and certificates of the local stack. Tools stay built.",
+    options: stateDir,
+    run: async ({ values }) => (await import("./reset.ts")).reset(values["state-dir"]),
+  }),
+  passingOn("test -- [argument of vitest]…", "Prepares what tests need, then runs vitest.", async (args) =>
+    (await import("./test.ts")).test(args),
+  ),
+  passingOn("bench -- [argument of the benchmark]…", "Prepares the stack, then runs the benchmark.", async (args) =>
+    (await import("./bench.ts")).bench(args),
+  ),
+  command({
+    usage: "mutate -- [folder or file]…",
+    about: "Changes one expression after the other and prints the changes that no unit test notices.",
+    options: {},
+    positionals: true,
+    run: async ({ positionals }) => (await import("./mutate.ts")).mutate(positionals),
+  }),
+  command({
+    usage: "check",
+    about: "Checks types, lint, import rules, words, links and contracts.",
+    options: {},
+    run: async () => (await import("./check.ts")).check(),
+  }),
+  command({
+    usage: "generate",
+    about: "Generates the code of proto/ and of the database schemas.",
+    options: {},
+    async run() {
+      const made = await (await import("@countersign/build/generate.ts")).generate();
+      console.log(made.length > 0 ? `generated: ${made.join(", ")}` : "generated code is up to date");
+    },
+  }),
+];
+
+await runCommand("npm run", commands, reportFailure);
 // Connections that are kept alive must not keep a finished command alive.
 process.exit();

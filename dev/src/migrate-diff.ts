@@ -1,25 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Failure, reportFailure } from "@countersign/build/fail.ts";
+import { reportFailure } from "@countersign/build/fail.ts";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
 import { freePort } from "@countersign/local-stack/ports.ts";
 import { postgresHome, startPostgres } from "@countersign/local-stack/postgres.ts";
 import { writeMigration } from "@countersign/migrations/migrate.ts";
+import { command, runCommand, UsageError } from "@countersign/runtime/command.ts";
 
-/**
- * `node dev/src/migrate-diff.ts <service> <name>`: writes the migration from the migrations so far to
- * schema.prisma.
- */
-async function main([service, name]: string[]): Promise<void> {
-  if (!services.includes(service as ServiceName) || !/^[a-z][a-z0-9_]*$/.test(name ?? "")) {
-    throw new Failure(`usage: node dev/src/migrate-diff.ts <${services.join("|")}> <name_in_snake_case>`);
-  }
+const isService = (name: string): name is ServiceName => services.some((each) => each === name);
+
+/** Writes the migration of a service from its migrations so far to its schema.prisma. */
+async function migrateDiff(service: ServiceName, name: string): Promise<void> {
   const stateDir = mkdtempSync(join(tmpdir(), "countersign-diff-"));
   const logFile = join(stateDir, "postgres.log");
   const postgres = await startPostgres({ stateDir, port: await freePort(), logFile, throwAway: true });
   try {
-    const path = await writeMigration(service as ServiceName, name as string, postgres.adminUrl);
+    const path = await writeMigration(service, name, postgres.adminUrl);
     console.log(path ?? `${service}: schema.prisma and the migrations agree already`);
   } finally {
     await postgres.child.stop();
@@ -27,4 +24,15 @@ async function main([service, name]: string[]): Promise<void> {
   }
 }
 
-main(process.argv.slice(2)).catch(reportFailure);
+const migrateDiffCommand = command({
+  usage: `<${services.join("|")}> <name_in_snake_case>`,
+  about: "Writes the migration of a service from its migrations so far to its schema.prisma.",
+  options: {},
+  positionals: true,
+  async run({ positionals: [service = "", name = "", ...rest] }) {
+    if (!isService(service) || !/^[a-z][a-z0-9_]*$/.test(name) || rest.length > 0) throw new UsageError(this.usage);
+    await migrateDiff(service, name);
+  },
+});
+
+await runCommand("node dev/src/migrate-diff.ts", [migrateDiffCommand], reportFailure);

@@ -1,15 +1,13 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { Failure } from "@countersign/build/fail.ts";
 import { defaultStateDir } from "@countersign/build/paths.ts";
 import { isRunning } from "@countersign/local-stack/is-running.ts";
 import { postgresHome } from "@countersign/local-stack/postgres.ts";
 
 /** `npm run reset`: deletes accounts, chain, keys and certificates of the local stack. Tools stay built. */
-export async function reset(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { "state-dir": { type: "string" } } });
-  const stateDir = resolve(values["state-dir"] ?? defaultStateDir);
+export async function reset(folder: string = defaultStateDir): Promise<void> {
+  const stateDir = resolve(folder);
   const pidFile = join(stateDir, "supervisor.pid");
   const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
   if (isRunning(pid)) throw new Failure(`the stack runs (pid ${pid}): stop it first.`);

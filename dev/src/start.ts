@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { defaultStateDir } from "@countersign/build/paths.ts";
 import { type RunningStack, startStack } from "@countersign/local-stack/stack.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
@@ -65,11 +64,7 @@ function stopOnRequest(request: (why: string) => void, force: () => void): void 
 }
 
 /** `npm start`: runs the whole stack until it is asked to stop. */
-export async function start(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: { "free-ports": { type: "boolean", default: false }, "state-dir": { type: "string" } },
-  });
+export async function start(options: { "free-ports": boolean; "state-dir"?: string | undefined }): Promise<void> {
   const started = performance.now();
   const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
   const say = (line: string) => console.log(`[${seconds().padStart(5)} s] ${line}`);
@@ -83,10 +78,10 @@ export async function start(args: string[]): Promise<void> {
   };
   stopOnRequest(request, () => running?.supervisor.kill());
 
-  const stateDir = resolve(values["state-dir"] ?? defaultStateDir);
+  const stateDir = resolve(options["state-dir"] ?? defaultStateDir);
   const starting = startStack({
     stateDir,
-    freePorts: values["free-ports"],
+    freePorts: options["free-ports"],
     autoRestart: true,
     webWallet: true,
     throwAway: false,

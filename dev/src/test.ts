@@ -8,7 +8,7 @@ import { ensureTestPrograms } from "@countersign/local-stack/test-programs.ts";
 import { ensureGrpcurl, ensureTools } from "@countersign/local-stack/tools.ts";
 
 /** `npm test`: prepares what tests need (stubs, tools), then runs vitest with the given arguments. */
-export async function test(args: string[]): Promise<void> {
+export async function test(args: string[]): Promise<number> {
   await generate();
   // Built before vitest starts: in a test's set-up, a build of minutes would look like a hang.
   await ensureTools((line) => console.log(line));
@@ -27,7 +27,7 @@ export async function test(args: string[]): Promise<void> {
     env,
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-  process.exitCode = await new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+  return new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }
 
 /** Returns the reporter arguments: in CI, a skipped test fails the run. */

@@ -1,3 +1,4 @@
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { Env } from "./config.ts";
 
 /** The input of a command: its own arguments, the environment, and its output. */
@@ -8,31 +9,92 @@ export interface CommandContext {
   print(line: string): void;
 }
 
-/** One command of a service's operator, such as `signer keys list`. */
+/** A command of a program, such as `signer keys list`. */
 export interface Command {
-  /** "noun verb", then its arguments, for the list of commands. */
+  /** The words that name it, then its arguments. */
   readonly usage: string;
-  /** Runs the command and returns the exit code. Errors: Error whose message is shown. */
+  /** What it does, for --help. */
+  readonly about: string;
+  /** Runs the command and returns the exit code. Errors: UsageError; Error whose message is shown. */
   run(context: CommandContext): Promise<number>;
 }
 
 /** An error in the arguments; the message is the usage. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+  /** What is wrong, if it can be said. */
+  readonly reason: string;
+
+  constructor(usage: string, reason = "") {
+    super(usage);
+    this.reason = reason;
+  }
 }
 
+type Parsed<Options extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>
+>;
+
+export interface CommandDefinition<Options extends ParseArgsOptionsConfig> extends Pick<Command, "usage" | "about"> {
+  /** As for node:util's parseArgs. */
+  options: Options;
+  /** Whether it has arguments besides options. */
+  positionals?: boolean;
+  /** Returns the exit code; 0 where it returns no number. */
+  run(input: Parsed<Options> & Omit<CommandContext, "args">): Promise<unknown>;
+}
+
+/** Makes a command of its options. Unknown options, and positionals where it has none, are a UsageError. */
+export function command<const Options extends ParseArgsOptionsConfig>(definition: CommandDefinition<Options>): Command {
+  const { usage, about, options, positionals: allowPositionals = false } = definition;
+  return {
+    usage,
+    about,
+    async run({ args, ...context }) {
+      let parsed: Parsed<Options>;
+      try {
+        parsed = parseArgs({ args: [...args], options, allowPositionals }) as Parsed<Options>;
+      } catch (error) {
+        throw new UsageError(usage, (error as Error).message);
+      }
+      const code = await definition.run({ ...parsed, ...context });
+      return typeof code === "number" ? code : 0;
+    },
+  };
+}
+
+const wordsOf = ({ usage }: Command): string[] =>
+  usage
+    .match(/^(?:[a-z][a-z-]*(?: |$))*/)![0]
+    .split(" ")
+    .filter(Boolean);
+
 /**
- * Runs the command that the process's arguments name and sets its exit code: 2 if there is none or it failed.
+ * Runs the command that the process's arguments name and sets its exit code. --help prints the usage. Errors
+ * in the arguments, and by default all errors, are exit code 2.
  */
-export async function runCommand(program: string, commands: readonly Command[]): Promise<void> {
-  const [noun, verb, ...args] = process.argv.slice(2);
-  const command = commands.find(({ usage }) => usage === `${noun} ${verb}` || usage.startsWith(`${noun} ${verb} `));
+export async function runCommand(
+  program: string,
+  commands: readonly Command[],
+  report = (error: unknown): void => {
+    console.error((error as Error).message);
+    process.exitCode = 2;
+  },
+): Promise<void> {
+  const argv = process.argv.slice(2);
+  const chosen = commands.find((each) => wordsOf(each).every((word, index) => argv[index] === word));
+  const known = chosen ? [chosen] : commands;
+  if (argv.includes("--help") || argv.includes("-h")) {
+    for (const { usage, about } of known) console.log(`${program} ${usage}\n    ${about}`);
+    return;
+  }
   try {
-    if (!command) throw new UsageError(commands.map(({ usage }) => usage).join(`\n       ${program} `));
-    process.exitCode = await command.run({ args, env: process.env, print: (line) => console.log(line) });
+    if (!chosen) throw new UsageError(commands.map(({ usage }) => usage).join(`\n       ${program} `));
+    const args = argv.slice(wordsOf(chosen).length);
+    process.exitCode = await chosen.run({ args, env: process.env, print: (line) => console.log(line) });
   } catch (error) {
-    const { message } = error as Error;
-    console.error(error instanceof UsageError ? `usage: ${program} ${message}` : message);
+    if (!(error instanceof UsageError)) return report(error);
+    console.error(`${error.reason && `${error.reason}\n`}usage: ${program} ${error.message}`);
     process.exitCode = 2;
   }
 }

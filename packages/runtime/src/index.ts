@@ -1,5 +1,5 @@
 export { splitAddress } from "./admin.ts";
-export { type Command, type CommandContext, runCommand, UsageError } from "./command.ts";
+export { type Command, type CommandContext, command, runCommand, UsageError } from "./command.ts";
 export {
   ConfigError,
   dialAddress,

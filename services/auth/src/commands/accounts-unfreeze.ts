@@ -1,6 +1,5 @@
-import { parseArgs } from "node:util";
 import { isUuid, systemClock } from "@countersign/core";
-import { type Command, UsageError } from "@countersign/runtime";
+import { command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
 /**
@@ -8,16 +7,17 @@ import { withHolds } from "./with-holds.ts";
  * that was seen, so that what came while somebody looked goes on holding. Who, when and why stay in auth's
  * table account_hold. Exit code 1 where nothing was lifted.
  */
-export const accountsUnfreeze: Command = {
+export const accountsUnfreeze = command({
   usage: "accounts unfreeze <account id> --seen <newest alert looked at> --by <operator> --reason <text>",
-  async run({ args, env, print }) {
-    const options = { seen: { type: "string" }, by: { type: "string" }, reason: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  about: "Lifts the freeze of the chain watch, up to the alert that was seen. Exit code 1 where nothing was lifted.",
+  options: { seen: { type: "string" }, by: { type: "string" }, reason: { type: "string" } },
+  positionals: true,
+  async run({ values, positionals, env, print }) {
     const [accountId, ...rest] = positionals;
     const { seen } = values;
     const [by, reason] = [values.by?.trim(), values.reason?.trim()];
     if (!accountId || !isUuid(accountId) || rest.length > 0 || !seen || !isUuid(seen) || !by || !reason)
-      throw new UsageError(accountsUnfreeze.usage);
+      throw new UsageError(this.usage);
     const now = systemClock.now();
     const { holds, still } = await withHolds(env, ({ lift }) => lift({ accountId, seen, by, reason, now }));
     for (const { alertId, chainName, eventType, transactionId } of holds) {
@@ -29,4 +29,4 @@ export const accountsUnfreeze: Command = {
     if (holds.length === 0) print("nothing was lifted");
     return holds.length === 0 ? 1 : 0;
   },
-};
+});

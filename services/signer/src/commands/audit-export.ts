@@ -1,7 +1,6 @@
 import { open } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { createPrismaAdapter } from "@countersign/postgres";
-import { type Command, loadEnv, UsageError } from "@countersign/runtime";
+import { command, loadEnv, UsageError } from "@countersign/runtime";
 import { z } from "zod";
 import { PrismaClient } from "../store/generated/client.ts";
 import { exportAudit } from "../store/prisma-audit-reader.ts";
@@ -9,11 +8,12 @@ import { exportAudit } from "../store/prisma-audit-reader.ts";
 const LINES_PER_WRITE = 1000;
 
 /** `signer audit export`: all checkpoints, chains and records of the database in one file. */
-export const auditExport: Command = {
+export const auditExport = command({
   usage: "audit export --out <file>",
-  async run({ args, env, print }) {
-    const { out } = parseArgs({ args: [...args], options: { out: { type: "string" } } }).values;
-    if (!out) throw new UsageError(auditExport.usage);
+  about: "Writes all checkpoints, chains and records of the database to one file.",
+  options: { out: { type: "string" } },
+  async run({ values: { out }, env, print }) {
+    if (!out) throw new UsageError(this.usage);
     const { SIGNER_DATABASE_URL } = loadEnv(z.object({ SIGNER_DATABASE_URL: z.string() }), env);
     const prisma = new PrismaClient({ adapter: createPrismaAdapter(SIGNER_DATABASE_URL) });
     const file = await open(out, "w", 0o600);
@@ -38,4 +38,4 @@ export const auditExport: Command = {
     print(`${count} lines in ${out}`);
     return 0;
   },
-};
+});

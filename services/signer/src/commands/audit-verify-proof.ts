@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { GetAuditProofResponse } from "@countersign/proto/signer/v1/information.ts";
-import { type Command, UsageError } from "@countersign/runtime";
+import { command, UsageError } from "@countersign/runtime";
 import { verifyProof } from "../audit/verify-proof.ts";
 import { readAuditKeys } from "./audit-keys.ts";
 
@@ -10,15 +9,13 @@ import { readAuditKeys } from "./audit-keys.ts";
  * `signer audit verify-proof`: a third party's check that a signature is in the log. Needs the proof and the
  * audit key's public half.
  */
-export const auditVerifyProof: Command = {
+export const auditVerifyProof = command({
   usage:
     "audit verify-proof --proof <JSON of GetAuditProofResponse> --public-key <file> [--message <file of the signed message>]",
-  async run({ args, print }) {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { proof: { type: "string" }, "public-key": { type: "string" }, message: { type: "string" } },
-    });
-    if (!values.proof || !values["public-key"]) throw new UsageError(auditVerifyProof.usage);
+  about: "Checks that a signature is in the log, with the proof and the audit key's public half only.",
+  options: { proof: { type: "string" }, "public-key": { type: "string" }, message: { type: "string" } },
+  async run({ values, print }) {
+    if (!values.proof || !values["public-key"]) throw new UsageError(this.usage);
     const response = GetAuditProofResponse.fromJSON(JSON.parse(readFileSync(values.proof, "utf8")));
     const proof = {
       record: response.record.toString("utf8"),
@@ -32,7 +29,7 @@ export const auditVerifyProof: Command = {
     else print(JSON.stringify(proven));
     return problem ? 1 : 0;
   },
-};
+});
 
 function notThisMessage(messageHash: string, file: string | undefined): string {
   if (!file) return "";

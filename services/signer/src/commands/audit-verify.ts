@@ -1,6 +1,5 @@
 import { createReadStream, readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
-import { type Command, UsageError } from "@countersign/runtime";
+import { command, UsageError } from "@countersign/runtime";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { parseSignedLine } from "../audit/checkpoint-file.ts";
 import { verifyExport } from "../audit/verify-export.ts";
@@ -21,18 +20,16 @@ function readCheckpoints(path: string): { name: string; checkpoints: SignedCheck
  * `signer audit verify`: needs files only. Exits with 0 where everything is as it was signed, else with 1 and
  * the problems.
  */
-export const auditVerify: Command = {
+export const auditVerify = command({
   usage: "audit verify --export <file> --public-key <file of keys export-public> [--checkpoints <file>]…",
-  async run({ args, print }) {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        export: { type: "string" },
-        "public-key": { type: "string" },
-        checkpoints: { type: "string", multiple: true, default: [] },
-      },
-    });
-    if (!values.export || !values["public-key"]) throw new UsageError(auditVerify.usage);
+  about: "Checks an export without the database. Exit code 1 and the problems where it is not whole.",
+  options: {
+    export: { type: "string" },
+    "public-key": { type: "string" },
+    checkpoints: { type: "string", multiple: true, default: [] },
+  },
+  async run({ values, print }) {
+    if (!values.export || !values["public-key"]) throw new UsageError(this.usage);
     const elsewhere = values.checkpoints.map(readCheckpoints);
     const keys = readAuditKeys(values["public-key"]);
     const report = await verifyExport(createReadStream(values.export, { highWaterMark: READ_CHUNK_BYTES }), {
@@ -51,4 +48,4 @@ export const auditVerify: Command = {
     print(problems.length === 0 ? "whole" : "NOT WHOLE");
     return problems.length === 0 ? 0 : 1;
   },
-};
+});

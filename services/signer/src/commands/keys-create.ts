@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { type Command, UsageError } from "@countersign/runtime";
+import { command, UsageError } from "@countersign/runtime";
 import { createKeystoreVault, ensureKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
@@ -7,11 +6,12 @@ import { keystorePlace } from "./open-keystore.ts";
  * `signer keys create`: creates the keystore, or adds a chain's keys and the audit key to it, and prints the
  * public keys. Repeated, it changes nothing.
  */
-export const keysCreate: Command = {
+export const keysCreate = command({
   usage: "keys create --chain <chain name>",
-  async run({ args, env, print }) {
-    const { chain: chainName } = parseArgs({ args: [...args], options: { chain: { type: "string" } } }).values;
-    if (!chainName) throw new UsageError(keysCreate.usage);
+  about: "Creates the keystore, or adds a chain's keys and the audit key to it, and prints the public keys.",
+  options: { chain: { type: "string" } },
+  async run({ values: { chain: chainName }, env, print }) {
+    if (!chainName) throw new UsageError(this.usage);
     const { file, passphrase } = keystorePlace(env);
     const vault = createKeystoreVault(ensureKeystore(file, passphrase, chainName));
     const describe = async (role: "creator" | "paymaster") => ({
@@ -21,4 +21,4 @@ export const keysCreate: Command = {
     print(JSON.stringify({ chainName, creator: await describe("creator"), paymaster: await describe("paymaster") }));
     return 0;
   },
-};
+});

@@ -1,4 +1,4 @@
-import type { Command } from "@countersign/runtime";
+import { command } from "@countersign/runtime";
 import { createKeystoreVault, keyVersions, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
@@ -6,8 +6,10 @@ import { keystorePlace } from "./open-keystore.ts";
  * `signer keys export-public`: prints the public halves of the audit key and of every chain's paymaster and
  * creator, all versions.
  */
-export const keysExportPublic: Command = {
+export const keysExportPublic = command({
   usage: "keys export-public",
+  about: "Prints the public halves of the audit key and of every chain's paymaster and creator, all versions.",
+  options: {},
   async run({ env, print }) {
     const { file, passphrase } = keystorePlace(env);
     const content = readKeystore(file, passphrase);
@@ -29,4 +31,4 @@ export const keysExportPublic: Command = {
     );
     return 0;
   },
-};
+});

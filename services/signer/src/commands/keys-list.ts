@@ -1,10 +1,12 @@
-import type { Command } from "@countersign/runtime";
+import { command } from "@countersign/runtime";
 import { keyVersions, readKeystore } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
 /** `signer keys list`: which versions of which keys the keystore file holds. */
-export const keysList: Command = {
+export const keysList = command({
   usage: "keys list",
+  about: "Lists which versions of which keys the keystore file holds.",
+  options: {},
   async run({ env, print }) {
     const { file, passphrase } = keystorePlace(env);
     const { audit, chains, server } = keyVersions(readKeystore(file, passphrase));
@@ -20,4 +22,4 @@ export const keysList: Command = {
     print("server keys are derived from the root secret of their version, for each account and chain");
     return 0;
   },
-};
+});

@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { type Command, UsageError } from "@countersign/runtime";
+import { command, UsageError } from "@countersign/runtime";
 import { addKeyVersion, addServerRoot, createKeystoreVault, keyVersions } from "../vault/index.ts";
 import { keystorePlace } from "./open-keystore.ts";
 
@@ -8,13 +7,11 @@ import { keystorePlace } from "./open-keystore.ts";
  * version in use (docs/vaults.md); of the audit key the newest is used from the next start on. For server
  * keys it adds the root secret of the next version.
  */
-export const keysRotate: Command = {
+export const keysRotate = command({
   usage: "keys rotate --role creator|paymaster|audit|server [--chain <chain name>]",
-  async run({ args, env, print }) {
-    const { role, chain: chainName } = parseArgs({
-      args: [...args],
-      options: { role: { type: "string" }, chain: { type: "string" } },
-    }).values;
+  about: "Adds a version of a key; the versions before it go on signing.",
+  options: { role: { type: "string" }, chain: { type: "string" } },
+  async run({ values: { role, chain: chainName }, env, print }) {
     const { file, passphrase } = keystorePlace(env);
     if (role === "audit" && !chainName) {
       const content = addKeyVersion(file, passphrase, { role });
@@ -27,11 +24,11 @@ export const keysRotate: Command = {
       print(JSON.stringify({ role, version: keyVersions(addServerRoot(file, passphrase)).server.at(-1) }));
       return 0;
     }
-    if ((role !== "creator" && role !== "paymaster") || !chainName) throw new UsageError(keysRotate.usage);
+    if ((role !== "creator" && role !== "paymaster") || !chainName) throw new UsageError(this.usage);
     const vault = createKeystoreVault(addKeyVersion(file, passphrase, { role, chainName }));
     const version = vault.version({ role, chainName });
     const { publicKey } = await vault.publicKey({ role, chainName, version });
     print(JSON.stringify({ role, chainName, version, publicKey, hashAlgorithm: "SHA3_256" }));
     return 0;
   },
-};
+});

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { command, runCommand, UsageError } from "./command.ts";
+
+const seen: unknown[] = [];
+const add = command({
+  usage: "keys add --chain <name> [file]",
+  about: "Adds a key.",
+  options: { chain: { type: "string" } },
+  positionals: true,
+  async run({ values, positionals }) {
+    if (values.chain === undefined) throw new UsageError(this.usage);
+    seen.push([values.chain, positionals]);
+    return 3;
+  },
+});
+const list = command({
+  usage: "keys list",
+  about: "Lists keys.",
+  options: {},
+  run: async () => void seen.push("list"),
+});
+
+const out: string[] = [];
+const err: string[] = [];
+const { argv, exitCode } = process;
+beforeEach(() => {
+  for (const list of [seen, out, err]) list.length = 0;
+  vi.spyOn(console, "log").mockImplementation((line) => void out.push(line));
+  vi.spyOn(console, "error").mockImplementation((line) => void err.push(line));
+});
+afterEach(() => {
+  process.argv = argv;
+  process.exitCode = exitCode;
+  vi.restoreAllMocks();
+});
+
+async function run(...args: string[]) {
+  process.argv = ["node", "cli.ts", ...args];
+  process.exitCode = undefined;
+  await runCommand("signer", [add, list]);
+  return process.exitCode ?? 0;
+}
+
+it("runs the command that is named, with its options, and returns its exit code", async () => {
+  expect(await run("keys", "add", "--chain", "flow", "x")).toBe(3);
+  expect(seen).toEqual([["flow", ["x"]]]);
+  seen.length = 0;
+  expect(await run("keys", "list")).toBe(0);
+  expect(seen).toEqual(["list"]);
+});
+
+it.each([["--help"], ["-h"], ["nothing", "--help"]])("lists all commands for %s", async (...args) => {
+  expect(await run(...args)).toBe(0);
+  expect(out.join("\n")).toContain("signer keys add --chain <name> [file]\n    Adds a key.\nsigner keys list");
+});
+
+it("shows one command's usage for its --help, and runs nothing", async () => {
+  expect(await run("keys", "list", "--help")).toBe(0);
+  expect(out).toEqual(["signer keys list\n    Lists keys."]);
+  expect(seen).toEqual([]);
+});
+
+it.each([
+  [["keys", "add", "--chain", "flow", "--force"], /^Unknown option '--force'[\s\S]*usage: signer keys add --chain/],
+  [["keys", "list", "x"], /^Unexpected argument 'x'[\s\S]*usage: signer keys list$/],
+  [["keys", "add"], /^usage: signer keys add --chain <name> \[file\]$/],
+  [["keys"], /^usage: signer keys add .*\n {7}signer keys list$/],
+  [[], /^usage: signer keys add/],
+])("refuses %j with the usage", async (args, message) => {
+  expect(await run(...args)).toBe(2);
+  expect(err.join("\n")).toMatch(message);
+  expect(seen).toEqual([]);
+});
