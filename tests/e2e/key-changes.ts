@@ -11,8 +11,8 @@ export const change = ({ client }: Pick<Phone, "client">, wanted: WantedKeyChang
 export const plain = ({ publicKey, algorithm }: PublicKey): PublicKey => ({ publicKey, algorithm });
 
 /**
- * Makes the signer see the devices that were enrolled later as having been on the account for so long, however
- * slow the machine is.
+ * Makes the signer see the devices that were enrolled later as having been on the account for so long,
+ * however slow the machine is.
  */
 export const addedAgo = ({ signedUp }: Person, age: string) =>
   query(

@@ -110,7 +110,7 @@ export async function persist<T>(person: Person, what: string, work: () => Promi
   }
 }
 
-/** Signs up as a client does: repeats the request, and signs in if a request without an answer had succeeded. */
+/** Signs up as a client does: repeats the request, and signs in if one without an answer had succeeded. */
 export async function signUp(person: Person, { idempotent = false } = {}): Promise<void> {
   const { chainName } = networkOf(person.stack);
   const login = await loginOf(person);

@@ -21,7 +21,7 @@ export const NOTHING = "transaction { prepare(a: &Account) {} }";
 /** For what the services do within seconds. */
 export const pollOptions = { timeout: 20_000, interval: 100 };
 
-/** Logs in at the identity provider; returns the ID token. With `maxAge` null the login's time is not known. */
+/** Logs in at the identity provider; returns the ID token. With `maxAge` null, it has no time of login. */
 export const logIn = (email: string, options: { maxAge?: number | null } = {}) => people.logIn(stack, email, options);
 
 /** Logs in at the identity provider; returns the authorization code. */

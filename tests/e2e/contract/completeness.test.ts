@@ -65,7 +65,7 @@ const CONTRACT: Record<string, Reason[]> = {
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 const described = Object.values(operations);
 
-/** Whether the stacks of the e2e project answer the code: their own tests, or tests in files that use them. */
+/** Whether a test of the e2e project provokes the code, here or in the file that is named. */
 const isAnswered = (provoked: (() => unknown) | Elsewhere | Unprovoked): boolean =>
   typeof provoked === "function" || ("file" in provoked && provoked.file.startsWith("tests/"));
 

@@ -22,8 +22,8 @@ export type Provoked = (() => Promise<Answer>) | Elsewhere | Unprovoked;
 /** How tests/security calls an operation. */
 export interface Hostile {
   /**
-   * Makes a request that is valid in every field and has no relevant effect, however often it is sent. Default:
-   * one without a body, for a name that nobody has.
+   * Makes a request that is valid in every field and has no relevant effect, however often it is sent.
+   * Default: one without a body, for a name that nobody has.
    */
   sample?(victim: Victim): { query?: string; body?: Record<string, unknown> };
   /** The answer to the sample: the status of success, or the error of the last rule. Default: success. */
