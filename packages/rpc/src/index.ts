@@ -1,5 +1,4 @@
 export { answerItems } from "./answer-items.ts";
-export { type BudgetRule, budgetRules, countRules, flowUnits } from "./budget-rules.ts";
 export type { RpcCallOptions } from "./call-options.ts";
 export { type ClientMethod, createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";
 export { createCoalescer } from "./coalescer.ts";
@@ -9,7 +8,6 @@ export { decodeError, encodeError } from "./errors.ts";
 export type { Handler, Handlers } from "./handlers.ts";
 export { requestIdFrom } from "./metadata.ts";
 export {
-  type Backend,
   type PeerRule,
   type Peers,
   type PeersFile,

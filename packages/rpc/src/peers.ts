@@ -1,6 +1,5 @@
 import type { TokenScope } from "@countersign/core";
 import { z } from "zod";
-import { type BudgetRule, budgetRules } from "./budget-rules.ts";
 
 const peerName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "must be a name such as demo-backend");
 
@@ -20,22 +19,6 @@ const rule = z
   })
   .refine(({ token, scopes }) => token !== "service" || scopes === undefined, "scopes need a user token");
 
-const backend = z.strictObject({
-  apps: z.array(z.string().min(1)).min(1),
-  /** The only accounts that it may sign for. Default: all users of its apps. */
-  accounts: z.array(z.uuid()).min(1).optional(),
-  /**
-   * Signatures that it may request, over all of its users and per replica of the signer. Default: as many as
-   * its users may.
-   */
-  signaturesPerMinute: z.int().positive().optional(),
-  /**
-   * The budget of its users' transactions through it, over all replicas; default: the policy's
-   * `budgets.backend`.
-   */
-  budgets: budgetRules.optional(),
-});
-
 /** Our own services that pass on messages that users of every app have signed. */
 const SIGNS_FOR_ALL: readonly string[] = ["gateway", "account"];
 
@@ -45,8 +28,8 @@ const fileShape = z
     peers: z.array(peerName).optional(),
     /** DNS names outside of countersign.internal, and the peer that each belongs to. */
     names: z.record(z.string().min(1), peerName).optional(),
-    /** Backends beside our own services: they sign for users of their own apps only. */
-    backends: z.record(peerName, backend).optional(),
+    /** Backends beside our own services; the signer reads what each of them may do. */
+    backends: z.record(peerName, z.unknown()).optional(),
     rpcs: z.record(
       z.string().regex(/^[a-z0-9_.]+\.v\d+[a-z0-9]*\.[A-Z]\w*\/([A-Z]\w*|\*)$/, "must be package.v1.Service/Method"),
       rule,
@@ -96,13 +79,6 @@ export interface PeerRule {
   scopes: ReadonlySet<TokenScope>;
 }
 
-export interface Backend {
-  readonly apps: ReadonlySet<string>;
-  readonly accounts?: ReadonlySet<string> | undefined;
-  readonly signaturesPerMinute?: number | undefined;
-  readonly budgets?: readonly BudgetRule[] | undefined;
-}
-
 /**
  * Which caller may use which RPC: the content of deploy/peers.json. An RPC that is not listed is rejected.
  */
@@ -110,8 +86,6 @@ export interface Peers {
   /** Returns the row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
   rule(rpc: string): PeerRule | undefined;
   names: ReadonlyMap<string, string>;
-  /** Returns the rights of a backend; undefined for our own services. */
-  backend(caller: string): Backend | undefined;
 }
 
 const scopesOf: Record<TokenMode, readonly TokenScope[]> = {
@@ -131,14 +105,8 @@ export function parsePeers(value: unknown): Peers {
 /** The schema of deploy/peers.json; its output is the caller table. */
 export const peersFile = fileShape.transform(peersOf);
 
-function peersOf({ peers, names, backends, rpcs }: z.output<typeof fileShape>): Peers {
+function peersOf({ peers, names, rpcs }: z.output<typeof fileShape>): Peers {
   const everybody = peers ?? Object.values(rpcs).flatMap(({ callers }) => callers.filter((caller) => caller !== "*"));
-  const registered = new Map<string, Backend>(
-    Object.entries(backends ?? {}).map(([name, { apps, accounts, ...each }]) => [
-      name,
-      { ...each, apps: new Set(apps), accounts: accounts && new Set(accounts) },
-    ]),
-  );
   const rules = new Map<string, PeerRule>();
   for (const [rpc, { callers, token, scopes }] of Object.entries(rpcs)) {
     rules.set(rpc, {
@@ -150,6 +118,5 @@ function peersOf({ peers, names, backends, rpcs }: z.output<typeof fileShape>): 
   return {
     rule: (rpc) => rules.get(rpc) ?? rules.get(rpc.replace(/\/.*$/, "/*")),
     names: new Map(Object.entries(names ?? {})),
-    backend: (caller) => registered.get(caller),
   };
 }

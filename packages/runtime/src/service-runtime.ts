@@ -6,7 +6,7 @@ import {
   type WatchedTokenState,
   watchTokenState,
 } from "@countersign/access-tokens";
-import type { TlsMaterial } from "@countersign/core";
+import type { TlsMaterial, TokenVerifier } from "@countersign/core";
 import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
 import { createPrismaAdapter, listenPostgres, type PostgresListener } from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
@@ -46,10 +46,8 @@ interface PrismaLike {
 }
 
 type PrismaClass<C> = new (options: { adapter: ReturnType<typeof createPrismaAdapter> }) => C;
-type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> & {
-  tokenState: TokenState;
-  tokens?: Partial<TokenVerifierOptions>;
-};
+type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> &
+  ({ tokenState: TokenState; tokens?: Partial<TokenVerifierOptions> } | { tokenVerifier: TokenVerifier });
 
 /**
  * The parts that services are built from. All are closed when the process stops, in the reverse order of
@@ -70,7 +68,9 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
   /** Follows auth's token state; readiness depends on it. */
   watchTokenState(this: ServiceRuntime<Callee | "auth">): WatchedTokenState;
-  /** Creates the gRPC server, which verifies tokens by `tokenState`. */
+  /** Creates a verifier of tokens of the configured issuer. */
+  tokenVerifier(tokenState: TokenState, tokens?: Partial<TokenVerifierOptions>): TokenVerifier;
+  /** Creates the gRPC server, which verifies tokens by `tokenState`, or with a verifier of its own. */
   server(options: ServerOptions): RpcServer;
   /** Waits until the token state is current and then serves. */
   serve(server: RpcServer, tokenState: TokenState): Promise<void>;
@@ -138,9 +138,14 @@ export function createServiceRuntime<S extends ServiceSettings>(
       readyCheck("token-state", () => tokenState.current());
       return tokenState;
     },
-    server({ tokenState, tokens, ...options }) {
-      const tokenVerifier = createTokenVerifier(tokenState, { issuer, clock, ...tokens });
-      return createRpcServer({ name, tls, peers, tokenVerifier, logger, metrics, ...options });
+    tokenVerifier: (tokenState, tokens) => createTokenVerifier(tokenState, { issuer, clock, ...tokens }),
+    server({ deadlines, deadlineMs, ...verifying }) {
+      const tokenVerifier =
+        "tokenVerifier" in verifying
+          ? verifying.tokenVerifier
+          : runtime.tokenVerifier(verifying.tokenState, verifying.tokens);
+      const limits = { ...(deadlines && { deadlines }), ...(deadlineMs !== undefined && { deadlineMs }) };
+      return createRpcServer({ name, tls, peers, tokenVerifier, logger, metrics, ...limits });
     },
     async serve(server, tokenState) {
       onClose("rpc", () => server.stop(drainMs));

@@ -99,7 +99,7 @@ export function loadConfig(env: Env) {
     policyFile: settings.SIGNER_POLICY_FILE,
     parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },
     issuer: settings.AUTH_ISSUER,
-    authAddress: settings.CS_AUTH_ADDRESS,
+    addresses: { auth: settings.CS_AUTH_ADDRESS },
     natsUrl: settings.CS_NATS_URL,
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     peersFile: settings.CS_PEERS_FILE,

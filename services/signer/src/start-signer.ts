@@ -1,7 +1,4 @@
-import { createTokenVerifier, untilCurrent, watchTokenState } from "@countersign/access-tokens";
 import { uuidv7 } from "@countersign/core";
-import { startOutboxPublisher } from "@countersign/events";
-import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
@@ -9,8 +6,7 @@ import { InformationService } from "@countersign/proto/signer/v1/information.ts"
 import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.ts";
-import { createRpcClient, createRpcServer } from "@countersign/rpc";
-import { loadPeers, loadTls, type ServiceProcess } from "@countersign/runtime";
+import { createServiceRuntime, readJsonFile, type ServiceProcess } from "@countersign/runtime";
 import type { AuditStore } from "./audit/audit-store.ts";
 import { startAudit } from "./audit/start-audit.ts";
 import { startBudgetMetrics } from "./budget/budget-metrics.ts";
@@ -18,7 +14,7 @@ import { budgetRulesOf, createReservationFor, createReservationForCreation } fro
 import { loadConfig } from "./config.ts";
 import { createCommands } from "./domain/commands.ts";
 import { startReader } from "./parser/start-reader.ts";
-import { createBackendCheck } from "./policy/backends.ts";
+import { backendsFile, createBackendCheck } from "./policy/backends.ts";
 import { chainFinder } from "./policy/chain.ts";
 import { createKnownScripts } from "./policy/script/known-scripts.ts";
 import { startPolicies } from "./policy/start-policies.ts";
@@ -37,43 +33,26 @@ import { startVault } from "./vault/index.ts";
  * cost; no setting leads to it.
  */
 export async function startSigner(
-  process: ServiceProcess,
+  service: ServiceProcess,
   wrapAuditStore: (store: AuditStore) => AuditStore = (store) => store,
 ): Promise<void> {
-  const { logger, metrics, clock, drainMs, onClose, readyCheck } = process;
-  const config = loadConfig(process.env);
-  const { issuer, chains, passkeys, delays } = config;
-  const tls = loadTls(config.tls);
-  const peers = loadPeers(config.peersFile);
-  const policies = startPolicies(config.policyFile, process);
-  const reader = await startReader(config.parser, process);
-  const vault = await startVault(config, process);
-  const { databaseUrl } = config.secrets;
-  const { auditRecords, budgetUse, ...stores } = openStores(databaseUrl, process);
-  const rulesOf = budgetRulesOf(policies, peers.backend);
+  const config = loadConfig(service.env);
+  const runtime = createServiceRuntime(service, config);
+  const { logger, metrics, clock, onClose } = runtime;
+  const { chains, passkeys, delays } = config;
+  const backendOf = readJsonFile(config.peersFile, backendsFile);
+  const policies = startPolicies(config.policyFile, runtime);
+  const reader = await startReader(config.parser, runtime);
+  const vault = await startVault(config, runtime);
+  const { auditRecords, budgetUse, checkpoints, ...stores } = openStores(runtime, config.secrets.databaseUrl);
+  const rulesOf = budgetRulesOf(policies, backendOf);
   const budgetMetrics = startBudgetMetrics({ metrics, logger, use: budgetUse, rulesOf });
   onClose("budget metrics", () => budgetMetrics.close());
-  const { checkpoints } = stores;
   const { onBudgetExceeded, onUnderestimated } = budgetMetrics;
-  const auditOptions = {
-    vault,
-    records: wrapAuditStore(auditRecords),
-    checkpoints,
-    settings: config,
-    onBudgetExceeded,
-  };
-  const audit = await startAudit(auditOptions, process);
-  const publisher = startOutboxPublisher({ databaseUrl, natsUrl: config.natsUrl, tls, logger, metrics });
-  onClose("outbox", () => publisher.close());
-
-  const authClient = { address: config.authAddress, tls, serverName: "auth", deadlineMs: 3000 };
-  const auth = createRpcClient(TokenStateService, authClient);
-  onClose("auth client", () => auth.close());
-  const tokenState = watchTokenState(auth, { logger, clock });
-  onClose("token state", () => tokenState.close());
-  readyCheck("token-state", () => tokenState.current());
-  const staleReason = "SignerNotCurrent";
-  const tokenVerifier = createTokenVerifier(tokenState, { issuer, clock, refuseFrozen: true, staleReason });
+  const records = wrapAuditStore(auditRecords);
+  const audit = await startAudit({ vault, records, checkpoints, settings: config, onBudgetExceeded }, runtime);
+  const tokenState = runtime.watchTokenState();
+  const tokenVerifier = runtime.tokenVerifier(tokenState, { refuseFrozen: true, staleReason: "SignerNotCurrent" });
 
   const commands = createCommands({
     ...stores,
@@ -88,17 +67,16 @@ export async function startSigner(
     delays,
     scripts: createKnownScripts({ reader, clock }),
     newId: () => uuidv7(clock),
-    checkBackend: createBackendCheck(peers.backend, clock),
-    reservationFor: createReservationFor(peers.backend, clock),
+    checkBackend: createBackendCheck(backendOf, clock),
+    reservationFor: createReservationFor(backendOf, clock),
     reservationForCreation: createReservationForCreation(clock),
     freezes: tokenState,
     unfrozenAt: (accountId) => tokenState.unfrozenAt(accountId),
     blockedKeys: (accountId) => tokenState.blockedKeys(accountId),
     onUnderestimated,
   });
-  const deadlines = { "signer.v1.Budgets/SettleReservations": 10_000 };
-  const serverOptions = { name: "signer", tls, peers, tokenVerifier, logger, metrics, deadlineMs: 2000, deadlines };
-  const server = createRpcServer(serverOptions)
+  const server = runtime
+    .server({ tokenVerifier, deadlineMs: 2_000, deadlines: { "signer.v1.Budgets/SettleReservations": 10_000 } })
     .add(BudgetsService, budgetRpcs(commands))
     .add(CreationService, creationRpcs(commands))
     .add(FreezingService, freezingRpcs(commands))
@@ -106,8 +84,5 @@ export async function startSigner(
     .add(ServerKeysService, serverKeyRpcs(commands))
     .add(SigningService, signingRpcs(commands, tokenVerifier))
     .add(TimeLocksService, timeLockRpcs(commands));
-
-  await untilCurrent(tokenState);
-  await server.listen(config.listen);
-  onClose("rpc", () => server.stop(drainMs));
+  await runtime.serve(server, tokenState);
 }

@@ -1,8 +1,8 @@
 import type { Logger } from "@countersign/core";
-import type { BudgetRule } from "@countersign/rpc";
 import type { Metrics } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
 import { type BudgetWindow, readWindowId } from "./budget.ts";
+import type { BudgetRule } from "./budget-rules.ts";
 
 /** What is used of a budget in one window. */
 interface Use {

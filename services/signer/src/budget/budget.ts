@@ -1,4 +1,4 @@
-import type { BudgetRule } from "@countersign/rpc";
+import type { BudgetRule } from "./budget-rules.ts";
 
 /**
  * What a transaction uses of a budget: a count of one (a creation: of its accounts), computation, and fees in

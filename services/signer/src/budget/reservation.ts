@@ -1,6 +1,5 @@
 import type { Clock } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
-import type { Backend, BudgetRule } from "@countersign/rpc";
 import {
   type Amounts,
   type BudgetPolicy,
@@ -12,6 +11,10 @@ import {
   type Reservation,
   windowsAt,
 } from "./budget.ts";
+import type { BudgetRule } from "./budget-rules.ts";
+
+/** Returns a backend's own budgets, if it has any; undefined where the caller is none. */
+export type BackendBudgets = (caller: string) => { readonly budgets?: readonly BudgetRule[] | undefined } | undefined;
 
 /** For whom a transaction is signed. */
 export interface Spender {
@@ -38,7 +41,7 @@ export function amountsOf(
  * Creates the function that returns what a signature reserves: in the budgets of the account, its app, the
  * service and the backend that requests it, and among the account's open fees.
  */
-export function createReservationFor(backend: (caller: string) => Backend | undefined, clock: Clock) {
+export function createReservationFor(backendOf: BackendBudgets, clock: Clock) {
   const windowsNow = cacheWindows();
   return function reservationFor(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
@@ -47,12 +50,12 @@ export function createReservationFor(backend: (caller: string) => Backend | unde
   ): Reservation {
     const now = clock.now();
     const { budgets } = policy;
-    const asking = backend(caller);
+    const backend = backendOf(caller);
     const windows = [
       ...windowsNow("account", accountId, budgets.account, now),
       ...windowsNow("app", appId, budgets.app, now),
       ...windowsNow("service", "all", budgets.service, now),
-      ...(asking ? windowsNow("backend", caller, asking.budgets ?? budgets.backend, now) : []),
+      ...(backend ? windowsNow("backend", caller, backend.budgets ?? budgets.backend, now) : []),
       openFeesWindow(accountId, policy.openFeesCap),
     ];
     return {
@@ -92,9 +95,9 @@ export type ReservationForCreation = ReturnType<typeof createReservationForCreat
 
 /** Returns the rules of a scope's budgets at present; a backend may have its own. */
 export const budgetRulesOf =
-  (policies: { current(): Pick<BudgetPolicy, "budgets"> }, backend: (caller: string) => Backend | undefined) =>
+  (policies: { current(): Pick<BudgetPolicy, "budgets"> }, backendOf: BackendBudgets) =>
   (scope: string, whose: string): readonly BudgetRule[] => {
     const { budgets } = policies.current();
-    if (scope === "backend") return backend(whose)?.budgets ?? budgets.backend;
+    if (scope === "backend") return backendOf(whose)?.budgets ?? budgets.backend;
     return Object.hasOwn(budgets, scope) ? budgets[scope as BudgetScope] : [];
   };

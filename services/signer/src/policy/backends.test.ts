@@ -1,7 +1,7 @@
 import { FixedClock } from "@countersign/core";
 import { expect, it } from "vitest";
 import { token } from "../testing/policy-fixture.ts";
-import { createBackendCheck } from "./backends.ts";
+import { backendsFile, createBackendCheck } from "./backends.ts";
 
 const registered = new Map([
   ["shop", { apps: new Set(["demo", "game"]), signaturesPerMinute: 2 }],
@@ -36,4 +36,31 @@ it("and for so many signatures a minute", () => {
   expect(() => check("shop", token)).not.toThrow();
   // Others' minutes are their own; our services have none.
   for (let i = 0; i < 5; i++) check("game-server", { ...token, appId: "game" });
+});
+
+it("knows the apps of backends, and none of our services", () => {
+  const backendOf = backendsFile.parse({ backends: { shop: { apps: ["a", "b"] } }, rpcs: {} });
+  expect([...(backendOf("shop")?.apps ?? [])]).toEqual(["a", "b"]);
+  expect(backendOf("gateway")).toBeUndefined();
+  expect(backendOf("shop")?.accounts).toBeUndefined();
+  const account = "01900000-0000-7000-8000-000000000001";
+  const limited = { shop: { apps: ["a"], accounts: [account] } };
+  expect(backendsFile.parse({ backends: limited })("shop")?.accounts).toEqual(new Set([account]));
+  expect(() => backendsFile.parse({ backends: { shop: { apps: ["a"], accounts: [] } } })).toThrow();
+  expect(() => backendsFile.parse({ backends: { shop: { apps: [] } } })).toThrow();
+  expect(backendsFile.parse({})("shop")).toBeUndefined();
+});
+
+it("a backend has the budgets of its entry", () => {
+  const withBudgets = (budgets: object[]) => () => backendsFile.parse({ backends: { shop: { apps: ["a"], budgets } } });
+  expect(withBudgets([{ windowSeconds: 60, feesFlow: 0.5 }])()("shop")?.budgets).toEqual([
+    { windowSeconds: 60, fees: 50_000_000 },
+  ]);
+  expect(withBudgets([{ windowSeconds: 60 }])).toThrow("limits nothing");
+  expect(
+    withBudgets([
+      { windowSeconds: 60, count: 1 },
+      { windowSeconds: 60, count: 2 },
+    ]),
+  ).toThrow("two budgets");
 });

@@ -1,19 +1,60 @@
 import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
-import type { Backend } from "@countersign/rpc";
+import { z } from "zod";
+import { type BudgetRule, budgetRules } from "../budget/budget-rules.ts";
 import { refusal } from "./refusal.ts";
 
 const MINUTE_MS = 60_000;
 
+const backend = z.strictObject({
+  apps: z.array(z.string().min(1)).min(1),
+  /** The only accounts that it may sign for. Default: all users of its apps. */
+  accounts: z.array(z.uuid()).min(1).optional(),
+  /**
+   * Signatures that it may request, over all of its users and per replica of the signer. Default: as many as
+   * its users may.
+   */
+  signaturesPerMinute: z.int().positive().optional(),
+  /**
+   * The budget of its users' transactions through it, over all replicas; default: the policy's
+   * `budgets.backend`.
+   */
+  budgets: budgetRules.optional(),
+});
+
+/** What a backend may do. */
+export interface Backend {
+  readonly apps: ReadonlySet<string>;
+  readonly accounts?: ReadonlySet<string> | undefined;
+  readonly signaturesPerMinute?: number | undefined;
+  readonly budgets?: readonly BudgetRule[] | undefined;
+}
+
+/** Returns what a backend may do; undefined for our own services. */
+export type Backends = (caller: string) => Backend | undefined;
+
+/** The schema of the backends in deploy/peers.json, for the signer alone; the rest of the file is not read. */
+export const backendsFile = z
+  .object({ backends: z.record(z.string(), backend).default({}) })
+  .transform(({ backends }): Backends => {
+    const byName = new Map(
+      Object.entries(backends).map(([name, { apps, accounts, ...each }]): [string, Backend] => [
+        name,
+        { ...each, apps: new Set(apps), accounts: accounts && new Set(accounts) },
+      ]),
+    );
+    return (caller) => byName.get(caller);
+  });
+
 /**
- * Makes the check of callers that are other backends: they sign for users of their own apps, where accounts
- * are configured for those only, and up to a number of signatures per minute and process. The check counts
- * the request. Its errors: SigningRefused (NotYourApp, NotYourAccount), RateLimited.
+ * Creates the check of callers that are backends: they sign for users of their own apps, only for the
+ * configured accounts if there are any, and up to a number of signatures per minute and process. The check
+ * counts the request. Its errors: SigningRefused (NotYourApp, NotYourAccount), RateLimited.
  */
-export function createBackendCheck(backend: (caller: string) => Backend | undefined, clock: Clock) {
+export function createBackendCheck(backendOf: Backends, clock: Clock) {
   let minute = 0;
   const counts = new Map<string, number>();
   return function checkBackend(caller: string, token: VerifiedToken): void {
-    const rules = backend(caller);
+    const rules = backendOf(caller);
     if (!rules) return;
     if (!rules.apps.has(token.appId)) throw refusal("NotYourApp", "the token is of an app that is not the caller's");
     if (rules.accounts?.has(token.accountId) === false)

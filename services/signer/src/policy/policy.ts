@@ -1,7 +1,7 @@
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
-import { budgetRules, countRules, flowUnits } from "@countersign/rpc";
 import { z } from "zod";
 import type { BudgetPolicy, FeePrices } from "../budget/budget.ts";
+import { budgetRules, countRules, flowUnits } from "../budget/budget-rules.ts";
 import { refusal } from "./refusal.ts";
 import type { ScriptPolicy } from "./script/rules/rule.ts";
 

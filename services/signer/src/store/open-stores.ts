@@ -1,5 +1,5 @@
-import { createPlainQueries, createPrismaAdapter, listenPostgres } from "@countersign/postgres";
-import type { ServiceProcess } from "@countersign/runtime";
+import { createPlainQueries } from "@countersign/postgres";
+import type { ServiceRuntime } from "@countersign/runtime";
 import { PrismaClient } from "./generated/client.ts";
 import { withPlainQueries } from "./plain-prisma.ts";
 import { prismaAuditReader } from "./prisma-audit-reader.ts";
@@ -21,13 +21,9 @@ const KEEP_SIGNED_TEMPLATES_MS = 7 * 24 * 3_600_000;
 const KEEP_BUDGETS_MS = 24 * 3_600_000;
 
 /** Opens the signer's database; its connections close with the process. */
-export function openStores(
-  databaseUrl: string,
-  { logger, clock, onClose, readyCheck }: Pick<ServiceProcess, "logger" | "clock" | "onClose" | "readyCheck">,
-) {
-  const prisma = new PrismaClient({ adapter: createPrismaAdapter(databaseUrl) });
-  onClose("database", () => prisma.$disconnect());
-  readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
+export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
+  const { logger, clock, onClose } = runtime;
+  const prisma = runtime.database(PrismaClient);
   /**
    * With connections of its own, so that reads of bindings and writes of records do not wait for each other.
    */
@@ -37,24 +33,17 @@ export function openStores(
     return withPlainQueries(prisma, queries);
   };
   const bindings = prismaBindingStore(openPlain("binding queries"), () => bindingChanges.connected());
-  const bindingChanges = listenPostgres({
-    databaseUrl,
-    channel: "binding_changed",
-    onNotify: bindings.forget,
-    logger,
-  });
-  onClose("binding-listener", () => bindingChanges.close());
+  const bindingChanges = runtime.listen("binding_changed", bindings.forget);
 
-  const pruning = setInterval(() => {
+  runtime.every(PRUNE_INTERVAL_MS, "pruning", async () => {
     const ago = (ms: number) => new Date(clock.now().getTime() - ms);
-    Promise.all([
+    await Promise.all([
       pruneSignatureCounts(prisma, ago(PRUNE_INTERVAL_MS)),
       pruneEphemeralUses(prisma, ago(PRUNE_INTERVAL_MS)),
       pruneBudgets(prisma, ago(KEEP_BUDGETS_MS)),
       pruneSignedTemplates(prisma, ago(KEEP_SIGNED_TEMPLATES_MS)),
-    ]).catch((err) => logger.warn({ err }, "pruning failed; will retry"));
-  }, PRUNE_INTERVAL_MS);
-  onClose("pruning", () => clearInterval(pruning));
+    ]);
+  });
 
   return {
     bindings,
