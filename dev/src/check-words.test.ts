@@ -36,7 +36,7 @@ test("a phrase that continues on the next comment line is found once, at its fir
 test.each([
   ["a.ts", "for (let index = 0; index < 3; index += 1) await delay(10);"],
   ["a.ts", "// The mask of the task lets the caller pass values in an array."],
-  ["a.md", "The setting is `SIGNER_DELAY_SECONDS`, see [time locks](recovery.md#delays)."],
+  ["a.md", "The setting is `SIGNER_TIME_LOCK_SECONDS`, see [time locks](recovery.md#delays)."],
   ["a.md", "```sh\ncurl localhost/account/v1/delays # delay\n```"],
 ])("%s: %s has none", (path, text) => {
   expect(words(path, text)).toEqual([]);

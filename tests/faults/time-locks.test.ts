@@ -12,7 +12,7 @@ import { type Person, persist, settledPerson } from "./person.ts";
 let stack: FaultStack;
 beforeAll(async () => {
   // No account is too young for a time lock, and time locks are short.
-  const settings = { SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: "0", SIGNER_DELAY_RECOVERY_KEY_SECONDS: "4" };
+  const settings = { SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: "0", SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: "4" };
   stack = await startFaultStack(settings);
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);

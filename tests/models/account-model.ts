@@ -37,7 +37,7 @@ export type Rules = typeof RULES;
 
 const CHAIN = "flow-emulator";
 const DAY_MS = 24 * 3_600_000;
-const DELAYS = { deviceMs: DAY_MS, recoveryMs: DAY_MS };
+const TIME_LOCKS = { deviceMs: DAY_MS, recoveryMs: DAY_MS };
 const keyOf = (device: number): PublicKey => ({ algorithm: "ES256", publicKey: `${device + 1}`.repeat(128) });
 const RECOVERY: PublicKey = { algorithm: "ES256", publicKey: "f".repeat(128) };
 const partyOf = (actor: Actor): Party => (actor === "recovery" ? RECOVERY_KEY : deviceParty(keyOf(actor)));
@@ -128,19 +128,19 @@ const factsOf = (state: AccountState, requests?: Freeze["requests"]): FreezeFact
 
 /** Lifts the freeze alone: asks, waits, asks again. */
 function unfreeze(state: AccountState, by: Party, { decideUnfreeze }: Rules): AccountState | undefined {
-  const first = decideUnfreeze(factsOf(state), by, { now: new Date(1), id: "id", delays: DELAYS });
+  const first = decideUnfreeze(factsOf(state), by, { now: new Date(1), id: "id", timeLocks: TIME_LOCKS });
   const lifted = { ...state, frozenBy: undefined };
   if (first.type === "lift") return lifted;
   if (first.type !== "ask") return undefined;
   const { request } = first;
-  const again = { now: request.availableAt, id: "again", delays: DELAYS };
+  const again = { now: request.availableAt, id: "again", timeLocks: TIME_LOCKS };
   return decideUnfreeze(factsOf(state, [request]), by, again).type === "lift" ? lifted : undefined;
 }
 
 function remove(state: AccountState, by: number, device: number, rules: Rules): AccountState | undefined {
   if (state.devices[device]?.place !== "live") return undefined;
-  // The delay that mayRemove asks for is over at some time.
-  const question = { by: partyOf(by), device: partyOf(device), now: new Date(DAY_MS), delays: DELAYS };
+  // The time lock that mayRemove asks for is over at some time.
+  const question = { by: partyOf(by), device: partyOf(device), now: new Date(DAY_MS), timeLocks: TIME_LOCKS };
   if (!rules.mayRemove(freezeOf(state), question)) return undefined;
   const live = state.devices.flatMap(({ place }, index) => (place === "live" ? [keyOf(index)] : []));
   if (by === device && rules.isLastDevice(keyOf(device), live, accessTo(state, rules))) return undefined;

@@ -67,8 +67,8 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
       AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: files.tokenKeyEncryptionKey,
       AUTH_HTTP_LISTEN: `127.0.0.1:${ports.authHttp}`,
       AUTH_REQUIRE_LOGIN_TOKEN: "true",
-      AUTH_DELAY_UNFREEZE_SECONDS: "5",
-      AUTH_DELAY_RECOVERY_UNFREEZE_SECONDS: "5",
+      AUTH_TIME_LOCK_UNFREEZE_SECONDS: "5",
+      AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS: "5",
     };
   }
   if (name === "gateway") return { AUTH_REQUIRE_LOGIN_TOKEN: "true" };
@@ -82,10 +82,10 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
       ...ownPolicy(),
       SIGNER_AUDIT_CHECKPOINT_FILE: join(stateDir, "audit", `${process}.checkpoints`),
       // What takes days elsewhere.
-      SIGNER_DELAY_RECOVERY_KEY_SECONDS: "5",
-      SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: "15",
-      SIGNER_DELAY_RECOVERED_DEVICE_SECONDS: "5",
-      SIGNER_DELAY_YOUNG_DEVICE_SECONDS: "15",
+      SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: "5",
+      SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: "15",
+      SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS: "5",
+      SIGNER_TIME_LOCK_YOUNG_DEVICE_SECONDS: "15",
     };
   }
   return {};

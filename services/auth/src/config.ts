@@ -27,13 +27,13 @@ const schema = sharedEnv.extend({
   /** false only in development. */
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
   /** Seconds for which a device waits that asks alone for a freeze to be lifted. */
-  AUTH_DELAY_UNFREEZE_SECONDS: z.coerce
+  AUTH_TIME_LOCK_UNFREEZE_SECONDS: z.coerce
     .number()
     .int()
     .nonnegative()
     .default(24 * 3_600),
   /** Seconds for which an account stays frozen before its recovery key alone may lift that. */
-  AUTH_DELAY_RECOVERY_UNFREEZE_SECONDS: z.coerce
+  AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS: z.coerce
     .number()
     .int()
     .nonnegative()
@@ -76,9 +76,9 @@ export function loadConfig(env: Env) {
     issuer: settings.AUTH_ISSUER,
     providers: loadProviders(settings.AUTH_PROVIDERS_FILE),
     tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
-    unfreezeDelays: {
-      deviceMs: settings.AUTH_DELAY_UNFREEZE_SECONDS * 1000,
-      recoveryMs: settings.AUTH_DELAY_RECOVERY_UNFREEZE_SECONDS * 1000,
+    unfreezeTimeLocks: {
+      deviceMs: settings.AUTH_TIME_LOCK_UNFREEZE_SECONDS * 1000,
+      recoveryMs: settings.AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS * 1000,
     },
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
     limits: {

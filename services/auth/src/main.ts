@@ -44,7 +44,7 @@ async function start(service: ServiceProcess) {
   const config = loadConfig(service.env);
   const runtime = createServiceRuntime(service, config);
   const { logger, clock, signal } = runtime;
-  const { chains, passkeys, secrets, unfreezeDelays, requireLoginToken } = config;
+  const { chains, passkeys, secrets, unfreezeTimeLocks, requireLoginToken } = config;
 
   const { tokenKeys, tokenState: tokenStateStore, deleteExpired, ...stores } = openStores(runtime);
   const { access, challenges, freezes, sessions, signIns, signUps } = stores;
@@ -105,7 +105,7 @@ async function start(service: ServiceProcess) {
     .add(SignUpService, signUpHandlers({ ...common, store: signUps, steps }, limits.signUp))
     .add(SignInService, signInHandlers(signingIn))
     .add(SessionsService, sessionsHandlers({ ...common, read: readRefreshToken, refreshLimit: limits.refresh }))
-    .add(AccessService, accessHandlers({ access, freezes, delays: unfreezeDelays, clock, ...removing }))
+    .add(AccessService, accessHandlers({ access, freezes, timeLocks: unfreezeTimeLocks, clock, ...removing }))
     .add(ContactsService, contactsHandlers(stores.contacts))
     .add(TokenStateService, {
       watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),

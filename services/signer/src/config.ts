@@ -21,36 +21,36 @@ const schema = sharedEnv.extend({
   /** Between the beginnings of two looks for something new to make a checkpoint of. */
   SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
   /** Seconds that a change of the recovery key waits, and the account's age below which it does not wait. */
-  SIGNER_DELAY_RECOVERY_KEY_SECONDS: z.coerce
+  SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: z.coerce
     .number()
     .int()
     .nonnegative()
     .default(72 * 3_600),
-  SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS: z.coerce
+  SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: z.coerce
     .number()
     .int()
     .nonnegative()
     .default(24 * 3_600),
   /** Seconds that the enrollment of a device by a recovery key waits. */
-  SIGNER_DELAY_RECOVERED_DEVICE_SECONDS: z.coerce
+  SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS: z.coerce
     .number()
     .int()
     .nonnegative()
     .default(24 * 3_600),
-  /** Seconds that a device's key must be on the account before it revokes another one without a delay. */
-  SIGNER_DELAY_YOUNG_DEVICE_SECONDS: z.coerce
+  /** Seconds that a device's key must be on the account before it revokes another one without a time lock. */
+  SIGNER_TIME_LOCK_YOUNG_DEVICE_SECONDS: z.coerce
     .number()
     .int()
     .nonnegative()
     .default(24 * 3_600),
   /** Seconds, from the first request on, for which devices may cancel an enrollment by a recovery key. */
-  SIGNER_DELAY_CONTEST_SECONDS: z.coerce
+  SIGNER_TIME_LOCK_CONTEST_SECONDS: z.coerce
     .number()
     .int()
     .positive()
     .default(30 * 24 * 3_600),
   /** Seconds for which what has waited is signed. */
-  SIGNER_DELAY_GOOD_FOR_SECONDS: z.coerce
+  SIGNER_TIME_LOCK_GOOD_FOR_SECONDS: z.coerce
     .number()
     .int()
     .positive()
@@ -87,13 +87,13 @@ export function loadConfig(env: Env) {
     checkpointFile: settings.SIGNER_AUDIT_CHECKPOINT_FILE,
     checkpointMs: settings.SIGNER_AUDIT_CHECKPOINT_MS,
     signaturesPerMinute: Math.round(settings.SIGNER_LIMIT_SIGNATURES_PER_MINUTE * settings.SIGNER_LIMIT_SCALE),
-    delays: {
-      recoveryKeyMs: settings.SIGNER_DELAY_RECOVERY_KEY_SECONDS * 1000,
-      youngAccountMs: settings.SIGNER_DELAY_YOUNG_ACCOUNT_SECONDS * 1000,
-      recoveredDeviceMs: settings.SIGNER_DELAY_RECOVERED_DEVICE_SECONDS * 1000,
-      youngDeviceMs: settings.SIGNER_DELAY_YOUNG_DEVICE_SECONDS * 1000,
-      contestMs: settings.SIGNER_DELAY_CONTEST_SECONDS * 1000,
-      goodForMs: settings.SIGNER_DELAY_GOOD_FOR_SECONDS * 1000,
+    timeLockPolicy: {
+      recoveryKeyMs: settings.SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS * 1000,
+      youngAccountMs: settings.SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS * 1000,
+      recoveredDeviceMs: settings.SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS * 1000,
+      youngDeviceMs: settings.SIGNER_TIME_LOCK_YOUNG_DEVICE_SECONDS * 1000,
+      contestMs: settings.SIGNER_TIME_LOCK_CONTEST_SECONDS * 1000,
+      goodForMs: settings.SIGNER_TIME_LOCK_GOOD_FOR_SECONDS * 1000,
       loginMaxAgeMs: settings.SIGNER_LOGIN_MAX_AGE_SECONDS * 1000,
     },
     policyFile: settings.SIGNER_POLICY_FILE,

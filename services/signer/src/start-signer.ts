@@ -39,7 +39,7 @@ export async function startSigner(
   const config = loadConfig(service.env);
   const runtime = createServiceRuntime(service, config);
   const { logger, metrics, clock, onClose } = runtime;
-  const { chains, passkeys, delays } = config;
+  const { chains, passkeys, timeLockPolicy } = config;
   const backendOf = readJsonFile(config.peersFile, backendsFile);
   const policies = startPolicies(config.policyFile, runtime);
   const reader = await startReader(config.parser, runtime);
@@ -64,7 +64,7 @@ export async function startSigner(
     chain: chainFinder(chains),
     paymasters: new Set([...chains.values()].map(({ paymaster }) => paymaster.address)),
     passkeys,
-    delays,
+    timeLockPolicy,
     scripts: createKnownScripts({ reader, clock }),
     newId: () => uuidv7(clock),
     checkBackend: createBackendCheck(backendOf, clock),

@@ -80,7 +80,7 @@ export const publishAccountFrozen = (
 /** The operation that events name where a freeze is to be lifted. */
 const UNFREEZE = "unfreeze";
 
-/** A party has asked for the freeze of an account to be lifted, which happens after a delay. */
+/** A party has asked for the freeze of an account to be lifted, which happens after a time lock. */
 export const publishUnfreezeAsked = (
   tx: Prisma.TransactionClient,
   context: { accountId: string; requestId: string; now: Date },

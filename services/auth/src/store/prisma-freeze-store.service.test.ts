@@ -2,7 +2,7 @@ import { uuidv7 } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CONTEST_MS } from "../domain/freeze/freeze-rules.ts";
-import { DELAYS, freezing, phoneOf } from "../testing/freezing.ts";
+import { freezing, phoneOf, TIME_LOCKS } from "../testing/freezing.ts";
 import { clock, eventsOf, prisma, times } from "../testing/store-fixture.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
@@ -42,16 +42,16 @@ describe("a freeze", () => {
     expect(await rows()).toEqual([1, 3]);
   });
 
-  it("is not lifted at once by another device, nor by the one that froze, and by each of them after its delay", async () => {
+  it("is not lifted at once by another device, nor by the one that froze, and by each of them after its time lock", async () => {
     const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
     for (const alone of [stolen, owner]) {
       await freeze(owner);
       await expect(unfreeze(alone)).rejects.toMatchObject({
         ...required,
         retryAfterSeconds: 60,
-        metadata: { availableAt: new Date(clock.now().getTime() + DELAYS.deviceMs).toISOString() },
+        metadata: { availableAt: new Date(clock.now().getTime() + TIME_LOCKS.deviceMs).toISOString() },
       });
-      clock.advance(DELAYS.deviceMs - 1);
+      clock.advance(TIME_LOCKS.deviceMs - 1);
       await expect(unfreeze(alone)).rejects.toMatchObject(required);
       expect(await isFrozen()).toBe(true);
       clock.advance(1);
@@ -66,14 +66,14 @@ describe("a freeze", () => {
     const [owner, second] = [await phoneOf(accountId), await phoneOf(accountId)];
     await freeze(owner);
     const calls = [owner, second, owner, second].map((phone) => unfreeze(phone));
-    // The first one starts its delay; its own repetition may come before the other's agreement.
+    // The first one starts its time lock; its own repetition may come before the other's agreement.
     expect((await outcomes(calls)).filter((each) => each === "done").length).toBeGreaterThanOrEqual(2);
     expect(await isFrozen()).toBe(false);
     expect(await counts()).toMatchObject({ unfrozen: 1, asked: 1 });
     expect(await rows()).toEqual([0, 0]);
   });
 
-  it("starts one delay for one device that asks several times at once", async () => {
+  it("starts one time lock for one device that asks several times at once", async () => {
     const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
     await freeze(owner);
     expect(await outcomes(times(4, () => unfreeze(stolen)))).toEqual(times(4, () => "TimeLockRequired"));
@@ -84,7 +84,7 @@ describe("a freeze", () => {
       timeLockStarted: {
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         operation: "unfreeze",
-        availableAt: new Date(clock.now().getTime() + DELAYS.deviceMs),
+        availableAt: new Date(clock.now().getTime() + TIME_LOCKS.deviceMs),
         chainName: "",
       },
     });
@@ -94,7 +94,7 @@ describe("a freeze", () => {
     const [owner, stolen] = [await phoneOf(accountId), await phoneOf(accountId)];
     await freeze(owner);
     await expect(unfreeze(stolen)).rejects.toMatchObject(required);
-    clock.advance(DELAYS.deviceMs);
+    clock.advance(TIME_LOCKS.deviceMs);
     await freeze(owner);
     expect(await counts()).toEqual({ frozen: 1, unfrozen: 0, asked: 1, cancelled: 1 });
     await expect(unfreeze(stolen)).rejects.toMatchObject(required);
@@ -151,7 +151,7 @@ describe("a freeze", () => {
     const [stolen, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
     await freeze(stolen);
     await expect(unfreeze(recovery)).rejects.toMatchObject({ ...required, retryAfterSeconds: 300 });
-    clock.advance(DELAYS.recoveryMs);
+    clock.advance(TIME_LOCKS.recoveryMs);
     await freeze(stolen);
     await unfreeze(recovery);
     expect(await isFrozen()).toBe(false);
@@ -172,13 +172,13 @@ describe("a freeze", () => {
     const [stolen, recovery] = [await phoneOf(accountId), await phoneOf(accountId, { scope: "recover" })];
     const liftedByRecovery = async () => {
       await freeze(stolen);
-      clock.advance(DELAYS.recoveryMs);
+      clock.advance(TIME_LOCKS.recoveryMs);
       await unfreeze(recovery);
     };
     await liftedByRecovery();
     await prisma.recoveryLift.update({
       where: { accountId },
-      data: { since: new Date(clock.now().getTime() - CONTEST_MS + DELAYS.recoveryMs) },
+      data: { since: new Date(clock.now().getTime() - CONTEST_MS + TIME_LOCKS.recoveryMs) },
     });
     await liftedByRecovery();
     await expect(freeze(stolen)).rejects.toMatchObject({ reason: "TimeLockContested" });

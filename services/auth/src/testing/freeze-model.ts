@@ -8,12 +8,12 @@ import {
   type Party,
   RECOVERY_KEY,
   type RecoveryLifts,
-  type UnfreezeDelays,
   type UnfreezeRequest,
+  type UnfreezeTimeLocks,
 } from "../domain/freeze/freeze-rules.ts";
 
 const HOUR_MS = 3_600_000;
-export const DELAYS: UnfreezeDelays = { deviceMs: 24 * HOUR_MS, recoveryMs: 24 * HOUR_MS };
+export const TIME_LOCKS: UnfreezeTimeLocks = { deviceMs: 24 * HOUR_MS, recoveryMs: 24 * HOUR_MS };
 
 /** One account's freeze in memory: the production rules decide, and this writes what they decide. */
 export class FreezeModel {
@@ -66,12 +66,12 @@ export class FreezeModel {
 
   unfreezeBy(by: Party): FreezeDecision {
     const id = `request-${++this.#ids}`;
-    return this.#write(by, decideUnfreeze(this.#facts(by), by, { now: this.now, id, delays: DELAYS }));
+    return this.#write(by, decideUnfreeze(this.#facts(by), by, { now: this.now, id, timeLocks: TIME_LOCKS }));
   }
 
   /** Whether the device was removed. */
   remove(by: Party, device: Party): boolean {
-    if (!this.has(by) || !mayRemove(this.freeze, { by, device, now: this.now, delays: DELAYS })) return false;
+    if (!this.has(by) || !mayRemove(this.freeze, { by, device, now: this.now, timeLocks: TIME_LOCKS })) return false;
     this.#removed.add(device);
     return true;
   }

@@ -6,7 +6,7 @@ import { prismaFreezeStore } from "../store/prisma-freeze-store.ts";
 import { prismaSessionStore } from "../store/prisma-session-store.ts";
 import { clock, prisma, someSession } from "./store-fixture.ts";
 
-export const DELAYS = { deviceMs: 60_000, recoveryMs: 300_000 };
+export const TIME_LOCKS = { deviceMs: 60_000, recoveryMs: 300_000 };
 
 /** A device of the account, with a session since `createdAt`; or its recovery key. */
 export async function phoneOf(accountId: string, change: Partial<Session> = {}): Promise<Session> {
@@ -24,5 +24,5 @@ const tokenOf = ({ accountId, deviceKey, scope }: Session) =>
 export const freezing = {
   freeze: (by: Session) => freezeAccount({ freezes: prismaFreezeStore(prisma), clock })(tokenOf(by), "r"),
   unfreeze: (by: Session) =>
-    unfreezeAccount({ freezes: prismaFreezeStore(prisma), clock, delays: DELAYS })(tokenOf(by), "r"),
+    unfreezeAccount({ freezes: prismaFreezeStore(prisma), clock, timeLocks: TIME_LOCKS })(tokenOf(by), "r"),
 };

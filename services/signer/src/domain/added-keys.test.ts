@@ -11,13 +11,13 @@ import {
   asked,
   chainName,
   clock,
-  DELAYS,
   device,
   P256_PRIME,
   paymaster,
   recoveryKeys,
   revokedKeys,
   state,
+  TIME_LOCK_POLICY,
   timeLocks,
   transaction,
 } from "../testing/policy-fixture.ts";
@@ -86,7 +86,7 @@ describe("a young device", () => {
     expect(await revoking(device)).toBe("TimeLockRequired");
     const [lock] = await timeLocks.list(account.accountId, clock.now());
     const cancel = (deviceCreatedAt: Date) =>
-      cancelTimeLock({ timeLocks, delays: DELAYS, clock })({
+      cancelTimeLock({ timeLocks, timeLockPolicy: TIME_LOCK_POLICY, clock })({
         ...{ accountId: account.accountId, id: lock!.id, requestId: "" },
         deviceCreatedAt,
       });
@@ -143,7 +143,7 @@ describe("a young device", () => {
   });
 });
 
-describe("without a delay", () => {
+describe("without a time lock", () => {
   it("the key of the creation revokes others, which found nothing older there", async () => {
     addedKeys.clear();
     const now = clock.now();
@@ -152,13 +152,13 @@ describe("without a delay", () => {
     expect(await revoking(other, device)).toBe("signed");
   });
 
-  it("a device revokes others that a recovery key has enrolled after its delay, and stays so", async () => {
+  it("a device revokes others that a recovery key has enrolled after its time lock, and stays so", async () => {
     const recovery = key();
     await recoveryKeys.record(account, recovery.publicKey);
     const payload = changeOf({ template: "add-user-key", newKey: young.publicKey });
     const session = { ...sessionOf(recovery), scope: "recover" } as const;
     expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
-    clock.advance(DELAYS.recoveredDeviceMs);
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     await paymaster(asked(await envelopeBy(payload, [recovery], session), session));
     expect(await revoking(device)).toBe("signed");
     // The thief's old phone, which is to be revoked, cannot take that away.
@@ -167,9 +167,9 @@ describe("without a delay", () => {
   });
 });
 
-it("a key that was not seen to come counts as young: it waits for the whole delay", async () => {
+it("a key that was not seen to come counts as young: it waits for the whole time lock", async () => {
   expect(await revoking(device)).toBe("TimeLockRequired");
-  clock.advance(DELAYS.youngDeviceMs - 1);
+  clock.advance(TIME_LOCK_POLICY.youngDeviceMs - 1);
   expect(await revoking(device)).toBe("TimeLockRequired");
   clock.advance(1);
   expect(await revoking(device)).toBe("signed");
@@ -215,11 +215,11 @@ describe("an ephemeral token's addition", () => {
     expect(await paying(young)).toBe("UserSignatureInvalid");
   });
 
-  it("is recorded as a recovery key's where one approves it, after its delay", async () => {
+  it("is recorded as a recovery key's where one approves it, after its time lock", async () => {
     const recovery = key();
     await recoveryKeys.record(account, recovery.publicKey);
     expect(await paying(recovery)).toBe("TimeLockRequired");
-    clock.advance(DELAYS.recoveredDeviceMs);
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     expect(await paying(recovery)).toBe("signed");
     expect(findAdded(await addedKeys.of(account), newDevice.publicKey.publicKey)?.source).toBe("recovery");
     await revokedKeys.record({ accountId, chainName }, recovery.publicKey.publicKey);

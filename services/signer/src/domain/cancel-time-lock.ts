@@ -1,5 +1,5 @@
 import { AppError, type Clock } from "@countersign/core";
-import type { DelayPolicy, TimeLock } from "../policy/time-lock.ts";
+import type { TimeLock, TimeLockPolicy } from "../policy/time-lock.ts";
 import type { TimeLockStore } from "./ports.ts";
 
 export interface CancelTimeLockCommand {
@@ -12,7 +12,7 @@ export interface CancelTimeLockCommand {
 
 export interface CancelTimeLockPorts {
   readonly timeLocks: Pick<TimeLockStore, "list" | "cancel">;
-  readonly delays: Pick<DelayPolicy, "contestMs">;
+  readonly timeLockPolicy: Pick<TimeLockPolicy, "contestMs">;
   readonly clock: Clock;
 }
 
@@ -22,14 +22,15 @@ export interface CancelTimeLockPorts {
  * must not prevent it for good. Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested.
  */
 export const cancelTimeLock =
-  ({ timeLocks, delays, clock }: CancelTimeLockPorts) =>
+  ({ timeLocks, timeLockPolicy, clock }: CancelTimeLockPorts) =>
   async ({ accountId, id, deviceCreatedAt, requestId }: CancelTimeLockCommand): Promise<TimeLock> => {
     const now = clock.now();
     const lock = (await timeLocks.list(accountId, now)).find((each) => each.id === id);
     if (!lock) throw new AppError("TimeLockNotFound");
     if (deviceCreatedAt >= lock.startedAt) throw new AppError("DeviceTooYoung");
     const contestedMs = now.getTime() - lock.contestedSince.getTime();
-    if (lock.operation === "add-user-key" && contestedMs >= delays.contestMs) throw new AppError("TimeLockContested");
+    if (lock.operation === "add-user-key" && contestedMs >= timeLockPolicy.contestMs)
+      throw new AppError("TimeLockContested");
     const cancelled = await timeLocks.cancel(accountId, id, now, requestId);
     if (!cancelled) throw new AppError("TimeLockNotFound");
     return cancelled;

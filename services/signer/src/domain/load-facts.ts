@@ -9,7 +9,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { RequestFacts, ServiceKeys } from "../policy/request-facts.ts";
 import { hasSigned } from "../policy/signatures.ts";
 import { readTemplate, revokesAnotherKey, type Template } from "../policy/template.ts";
-import type { DelayPolicy } from "../policy/time-lock.ts";
+import type { TimeLockPolicy } from "../policy/time-lock.ts";
 import { ageOfKey, findAdded } from "../policy/user-keys.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { AddedKeys, BindingStore, RecoveryKeys, RevokedKeys, SignedTemplates } from "./ports.ts";
@@ -31,7 +31,7 @@ export interface FactSources {
   readonly recoveryKeys: RecoveryKeys;
   readonly revokedKeys: RevokedKeys;
   readonly signedTemplates: Pick<SignedTemplates, "laterKeptAt">;
-  readonly delays: DelayPolicy;
+  readonly timeLockPolicy: TimeLockPolicy;
   readonly clock: Clock;
   /** When the account's last freeze was lifted, by auth's token state. */
   unfrozenAt(accountId: string): Date | undefined;
@@ -82,7 +82,7 @@ export async function loadHistory(
   { message, token, account, chain }: RequestFacts,
   template: Template,
 ): Promise<HistoryFacts> {
-  const { addedKeys, recoveryKeys, revokedKeys, delays, clock } = sources;
+  const { addedKeys, recoveryKeys, revokedKeys, timeLockPolicy, clock } = sources;
   const now = clock.now();
   const newKey = "newKey" in template.change ? template.change.newKey : undefined;
   const maySignWithRecoveryKey = template.name === "add-user-key" && message.payloadSignatures.length > 0;
@@ -95,7 +95,7 @@ export async function loadHistory(
       : undefined,
   ]);
   const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, sessionKeyAgeMs };
-  return { message, token, account, template, now, delays, ...history };
+  return { message, token, account, template, now, timeLockPolicy, ...history };
 }
 
 /**

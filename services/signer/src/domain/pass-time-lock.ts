@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
-import { delayOfTemplate, type HistoryFacts } from "../policy/history-rules.ts";
+import { type HistoryFacts, timeLockOfTemplate } from "../policy/history-rules.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 import type { TimeLockStore } from "./ports.ts";
 
@@ -17,15 +17,15 @@ const requestHashOf = ({ script, arguments: values }: Pick<DecodedMessage, "scri
     .digest("hex");
 
 /**
- * Passes a template that needs no delay, or whose delay is over; starts the time lock of one that is
+ * Passes a template that needs no time lock, or whose time lock is over; starts the time lock of one that is
  * requested for the first time. The lock is an effect of its own, committed although the request is refused:
  * so it comes after all rules. Errors: TimeLockRequired with `availableAt`, TimeLockCancelled.
  */
 export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: HistoryFacts): Promise<void> {
-  const { message, account, template, now, delays } = facts;
-  const delayMs = delayOfTemplate(facts)?.delayMs ?? 0;
-  if (delayMs === 0) return;
-  const availableAt = new Date(now.getTime() + delayMs);
+  const { message, account, template, now, timeLockPolicy } = facts;
+  const lockMs = timeLockOfTemplate(facts)?.lockMs ?? 0;
+  if (lockMs === 0) return;
+  const availableAt = new Date(now.getTime() + lockMs);
   const requested: TimeLock = {
     id: newId(),
     accountId: account.accountId,
@@ -34,7 +34,7 @@ export async function passTimeLock({ timeLocks, newId }: TimeLocking, facts: His
     requestHash: requestHashOf(message),
     startedAt: now,
     availableAt,
-    lapsesAt: new Date(availableAt.getTime() + delays.goodForMs),
+    lapsesAt: new Date(availableAt.getTime() + timeLockPolicy.goodForMs),
     cancelledAt: null,
     contestedSince: now,
   };

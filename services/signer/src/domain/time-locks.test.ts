@@ -14,11 +14,11 @@ import {
   account,
   asked,
   clock,
-  DELAYS,
   device,
   paymaster,
   server,
   state,
+  TIME_LOCK_POLICY,
   timeLocks,
   transaction,
   tx,
@@ -40,12 +40,12 @@ describe("a change of the recovery key", () => {
   it("waits 72 hours from the first request, with one event, and then is signed", async () => {
     const message = await adding();
     const error = await transaction(asked(message, fresh())).catch((thrown) => thrown);
-    const availableAt = new Date(clock.now().getTime() + DELAYS.recoveryKeyMs).toISOString();
+    const availableAt = new Date(clock.now().getTime() + TIME_LOCK_POLICY.recoveryKeyMs).toISOString();
     expect(error).toMatchObject({
       reason: "TimeLockRequired",
       metadata: { availableAt, timeLockId: expect.any(String) },
     });
-    clock.advance(DELAYS.recoveryKeyMs - 1);
+    clock.advance(TIME_LOCK_POLICY.recoveryKeyMs - 1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockRequired");
     expect(timeLocks.events).toEqual(["started add-recovery-key"]);
     clock.advance(1);
@@ -54,7 +54,7 @@ describe("a change of the recovery key", () => {
 
   it("needs a login of the last five minutes, each time", async () => {
     const message = await adding();
-    const old = { authTime: new Date(clock.now().getTime() - DELAYS.loginMaxAgeMs - 1) };
+    const old = { authTime: new Date(clock.now().getTime() - TIME_LOCK_POLICY.loginMaxAgeMs - 1) };
     expect(await refusalOf(transaction(asked(message, old)))).toBe("LoginTooOld");
     expect(await refusalOf(transaction(asked(message)))).toBe("LoginTooOld");
     expect(timeLocks.events).toEqual([]);
@@ -76,10 +76,10 @@ describe("a change of the recovery key", () => {
 
   it("begins again for another key, and once it was granted for a day", async () => {
     await refusalOf(transaction(asked(await adding(), fresh())));
-    clock.advance(DELAYS.recoveryKeyMs);
+    clock.advance(TIME_LOCK_POLICY.recoveryKeyMs);
     const other = await adding(generateKeyPair().publicKey);
     expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
-    clock.advance(DELAYS.recoveryKeyMs + DELAYS.goodForMs);
+    clock.advance(TIME_LOCK_POLICY.recoveryKeyMs + TIME_LOCK_POLICY.goodForMs);
     expect(await refusalOf(transaction(asked(other, fresh())))).toBe("TimeLockRequired");
     expect(timeLocks.events).toHaveLength(3);
   });
@@ -89,7 +89,7 @@ describe("a change of the recovery key", () => {
     const { metadata } = await transaction(asked(message, fresh())).catch((thrown) => thrown);
     const { accountId } = account;
     const cancel = (deviceCreatedAt: Date, id: string = metadata.timeLockId) =>
-      cancelTimeLock({ timeLocks, delays: DELAYS, clock })({
+      cancelTimeLock({ timeLocks, timeLockPolicy: TIME_LOCK_POLICY, clock })({
         accountId,
         id,
         deviceCreatedAt,
@@ -99,7 +99,7 @@ describe("a change of the recovery key", () => {
     await expect(cancel(new Date(0), account.accountId)).rejects.toMatchObject({ reason: "TimeLockNotFound" });
     await cancel(new Date(0));
     await cancel(new Date(0));
-    clock.advance(DELAYS.recoveryKeyMs - 1);
+    clock.advance(TIME_LOCK_POLICY.recoveryKeyMs - 1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockCancelled");
     clock.advance(1);
     expect(await refusalOf(transaction(asked(message, fresh())))).toBe("TimeLockRequired");
@@ -129,12 +129,12 @@ describe("a recovery key's session", () => {
       })),
     });
 
-  it("lets one device in after its delay, and signs nothing else", async () => {
+  it("lets one device in after its time lock, and signs nothing else", async () => {
     const message = payloadMessage(addition());
     expect(await refusalOf(transaction(asked(payloadMessage(tx()), token)))).toBe("OutsideEphemeralScope");
     expect(await refusalOf(transaction(asked(await adding(), { ...token, ...fresh() })))).toBe("OutsideEphemeralScope");
     expect(await refusalOf(transaction(asked(message, token)))).toBe("TimeLockRequired");
-    clock.advance(DELAYS.recoveredDeviceMs);
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     const { signature } = await transaction(asked(message, token));
     const own = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
     expect(await refusalOf(paymaster(asked(signedBy({ keyId: 0, signature }, own), token)))).toBe("signed");
@@ -146,7 +146,7 @@ describe("a recovery key's session", () => {
     sessionKey: newDevice.publicKey,
     accountKey: newDevice.publicKey,
   };
-  it("delays nothing that a device approves, though there is a recovery key", async () => {
+  it("locks nothing that a device approves, though there is a recovery key", async () => {
     ageIs(HOUR);
     await transaction(asked(await adding(), fresh()));
     const message = payloadMessage(addition());
@@ -177,7 +177,7 @@ describe("a recovery key's session", () => {
     const stolen = { keyId: 2, signature: signMessage(recovery.privateKey, message) };
     const envelope = signedBy({ keyId: 0, signature }, stolen);
     expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("TimeLockRequired");
-    clock.advance(DELAYS.recoveredDeviceMs);
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     expect(await refusalOf(paymaster(asked(envelope, ephemeral)))).toBe("signed");
   });
 
@@ -223,11 +223,11 @@ describe("a recovery key's session", () => {
       const { metadata } = await transaction(asked(message, token)).catch((thrown) => thrown);
       const { accountId } = account;
       const command = { accountId, id: metadata.timeLockId, deviceCreatedAt: new Date(0), requestId: "" };
-      return refusalOf(cancelTimeLock({ timeLocks, delays: DELAYS, clock })(command));
+      return refusalOf(cancelTimeLock({ timeLocks, timeLockPolicy: TIME_LOCK_POLICY, clock })(command));
     };
-    while ((await cancelled()) !== "TimeLockContested") clock.advance(DELAYS.recoveredDeviceMs);
-    expect(clock.now().getTime() - begun).toBe(DELAYS.contestMs);
-    clock.advance(DELAYS.recoveredDeviceMs);
+    while ((await cancelled()) !== "TimeLockContested") clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
+    expect(clock.now().getTime() - begun).toBe(TIME_LOCK_POLICY.contestMs);
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
     expect(await refusalOf(transaction(asked(message, token)))).toBe("signed");
   });
 

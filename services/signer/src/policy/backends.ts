@@ -32,7 +32,7 @@ export interface Backend {
 /** Returns what a backend may do; undefined for our own services. */
 export type Backends = (caller: string) => Backend | undefined;
 
-/** The schema of the backends in deploy/peers.json, for the signer alone; the rest of the file is not read. */
+/** The schema of the backends in deploy/peers.json, for the signer alone; it ignores the rest of the file. */
 export const backendsFile = z
   .object({ backends: z.record(z.string(), backend).default({}) })
   .transform(({ backends }): Backends => {

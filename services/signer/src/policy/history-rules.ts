@@ -4,7 +4,7 @@ import type { Binding } from "./account.ts";
 import { refusal } from "./refusal.ts";
 import type { Rule } from "./rule.ts";
 import { addedUserKey, sameHolder, type Template } from "./template.ts";
-import { type DelayPolicy, delayOf, staleLogin } from "./time-lock.ts";
+import { staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
 
 /** What the signer remembers of earlier signatures for an account, as far as a template depends on it. */
 export interface HistoryFacts {
@@ -13,7 +13,7 @@ export interface HistoryFacts {
   readonly account: Binding;
   readonly template: Template;
   readonly now: Date;
-  readonly delays: DelayPolicy;
+  readonly timeLockPolicy: TimeLockPolicy;
   /**
    * Until when a later sequence number, signed for before a freeze, may execute; undefined: there is none.
    */
@@ -33,19 +33,19 @@ interface SessionAndTemplate {
   readonly token: Pick<VerifiedToken, "accountKey">;
 }
 
-/** The delay before a template is signed; undefined: none. */
-export const delayOfTemplate = ({
+/** The time lock before a template is signed; undefined: none. */
+export const timeLockOfTemplate = ({
   template,
   token,
   account,
   now,
-  delays,
+  timeLockPolicy,
   recoveryKeySigned,
   sessionKeyAgeMs,
 }: HistoryFacts) => {
   const requester = { scope: token.scope, recoveryKeySigned, keyAgeMs: sessionKeyAgeMs };
   const accountAgeMs = account.boundAt && now.getTime() - account.boundAt.getTime();
-  return delayOf(template, requester, accountAgeMs, delays);
+  return timeLockOf(template, requester, accountAgeMs, timeLockPolicy);
 };
 
 /**
@@ -82,7 +82,9 @@ export const newKeyWasNotRevoked: Rule<HistoryFacts> = ({ newKeyWasRevoked }) =>
   newKeyWasRevoked ? refusal("BadTemplateArguments", "the key was revoked") : undefined;
 
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
-  delayOfTemplate(facts)?.needsFreshLogin ? staleLogin(facts.token.authTime, facts.now, facts.delays) : undefined;
+  timeLockOfTemplate(facts)?.needsFreshLogin
+    ? staleLogin(facts.token.authTime, facts.now, facts.timeLockPolicy)
+    : undefined;
 
 /** The rules of a template that depend on earlier signatures, in the order in which they apply. */
 export const HISTORY_RULES: readonly Rule<HistoryFacts>[] = [

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { asked, clock, server, transaction, tx, vault } from "../testing/policy-fixture.ts";
 import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import type { Template } from "./template.ts";
-import { type DelayPolicy, delayOf, type Requester, staleLogin } from "./time-lock.ts";
+import { type Requester, staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
 
 const newDevice = generateKeyPair();
 
@@ -26,7 +26,7 @@ describe("a login that is not fresh", () => {
       "The login behind this session is of 2026-11-20T09:54:59.000Z, more than 300 seconds ago",
     ],
   ])("%s: the text holds for ID tokens and access tokens", (_, authTime, problem) => {
-    const policy = { loginMaxAgeMs: 300_000 } as DelayPolicy;
+    const policy = { loginMaxAgeMs: 300_000 } as TimeLockPolicy;
     expect(staleLogin(authTime, now, policy)).toMatchObject({
       reason: "LoginTooOld",
       detail: `${problem}. ${advice}`,
@@ -90,9 +90,9 @@ describe.each(["add-recovery-key", "replace-recovery-key", "revoke-recovery-key"
   });
 });
 
-describe("the delay of a change of user keys", () => {
+describe("the time lock of a change of user keys", () => {
   const MINUTE = 60_000;
-  const policy: DelayPolicy = {
+  const policy: TimeLockPolicy = {
     recoveryKeyMs: 72 * HOUR,
     youngAccountMs: 24 * HOUR,
     recoveredDeviceMs: 24 * HOUR,
@@ -101,32 +101,34 @@ describe("the delay of a change of user keys", () => {
     contestMs: 24 * HOUR,
     goodForMs: 24 * HOUR,
   };
-  const delay = (name: string, by: Partial<Requester> = {}) =>
-    delayOf({ name } as Template, { scope: "full", recoveryKeySigned: false, ...by }, 8760 * HOUR, policy);
+  const lockOf = (name: string, by: Partial<Requester> = {}) =>
+    timeLockOf({ name } as Template, { scope: "full", recoveryKeySigned: false, ...by }, 8760 * HOUR, policy);
 
   it("is for a device that a recovery key enrolls, by its session or by its signature", () => {
-    const waits = { delayMs: 24 * HOUR, needsFreshLogin: false };
-    expect(delay("add-user-key")).toBeUndefined();
-    expect(delay("add-user-key", { scope: "recover" })).toEqual(waits);
-    expect(delay("add-user-key", { recoveryKeySigned: true })).toEqual(waits);
+    const waits = { lockMs: 24 * HOUR, needsFreshLogin: false };
+    expect(lockOf("add-user-key")).toBeUndefined();
+    expect(lockOf("add-user-key", { scope: "recover" })).toEqual(waits);
+    expect(lockOf("add-user-key", { recoveryKeySigned: true })).toEqual(waits);
   });
 
   it("is what a young device's key lacks to 24 hours, before it revokes another key", () => {
-    expect(delay("revoke-user-key")).toBeUndefined();
-    expect(delay("revoke-user-key", { keyAgeMs: 0 })).toEqual({ delayMs: 24 * HOUR, needsFreshLogin: false });
-    expect(delay("revoke-user-key", { keyAgeMs: 24 * HOUR - 1 })).toEqual({ delayMs: 1, needsFreshLogin: false });
-    expect(delay("revoke-user-key", { keyAgeMs: 24 * HOUR })).toBeUndefined();
+    expect(lockOf("revoke-user-key")).toBeUndefined();
+    expect(lockOf("revoke-user-key", { keyAgeMs: 0 })).toEqual({ lockMs: 24 * HOUR, needsFreshLogin: false });
+    expect(lockOf("revoke-user-key", { keyAgeMs: 24 * HOUR - 1 })).toEqual({ lockMs: 1, needsFreshLogin: false });
+    expect(lockOf("revoke-user-key", { keyAgeMs: 24 * HOUR })).toBeUndefined();
   });
 
   it("is for no other template, and the age of an account that is not known counts as old", () => {
-    expect(delay("rotate-server-key", { scope: "recover", recoveryKeySigned: true, keyAgeMs: 0 })).toBeUndefined();
-    expect(delayOf(undefined, { scope: "full", recoveryKeySigned: false }, 0, policy)).toBeUndefined();
+    expect(lockOf("rotate-server-key", { scope: "recover", recoveryKeySigned: true, keyAgeMs: 0 })).toBeUndefined();
+    expect(timeLockOf(undefined, { scope: "full", recoveryKeySigned: false }, 0, policy)).toBeUndefined();
     const recovery = { name: "add-recovery-key" } as Template;
-    expect(delayOf(recovery, { scope: "full", recoveryKeySigned: false }, undefined, policy)?.delayMs).toBe(72 * HOUR);
+    expect(timeLockOf(recovery, { scope: "full", recoveryKeySigned: false }, undefined, policy)?.lockMs).toBe(
+      72 * HOUR,
+    );
   });
 });
 
-describe("what needs no delay", () => {
+describe("what needs no time lock", () => {
   it.each(["add-user-key", "revoke-user-key"] as const)("%s of a full session, on an old account", async (template) => {
     ageIs(8760 * HOUR);
     const change = { template, newKey: newDevice.publicKey, oldKey: newDevice.publicKey.publicKey } as KeyChange;

@@ -1,21 +1,21 @@
 import { AppError, type VerifiedToken } from "@countersign/core";
 import type { Template } from "./template.ts";
 
-/** Delays of the templates that change who controls an account, in milliseconds. */
-export interface DelayPolicy {
+/** Time locks of the templates that change who controls an account, in milliseconds. */
+export interface TimeLockPolicy {
   /** Changes of the recovery key. */
   readonly recoveryKeyMs: number;
-  /** An account younger than this changes its recovery key without a delay. */
+  /** An account younger than this changes its recovery key without a time lock. */
   readonly youngAccountMs: number;
   /** A device that a recovery key enrolls. */
   readonly recoveredDeviceMs: number;
-  /** A device's key must be this old to revoke another key without a delay. */
+  /** A device's key must be this old to revoke another key without a time lock. */
   readonly youngDeviceMs: number;
   /** How old the login behind a change of the recovery key may be. */
   readonly loginMaxAgeMs: number;
   /** How long, from the first request on, devices may cancel the enrollment of one by a recovery key. */
   readonly contestMs: number;
-  /** How long a template is signed after its delay. */
+  /** How long a template is signed after its time lock. */
   readonly goodForMs: number;
 }
 
@@ -26,7 +26,7 @@ const CLOCK_SKEW_MS = 30_000;
 export function staleLogin(
   authTime: Date | undefined,
   now: Date,
-  { loginMaxAgeMs }: Pick<DelayPolicy, "loginMaxAgeMs">,
+  { loginMaxAgeMs }: Pick<TimeLockPolicy, "loginMaxAgeMs">,
 ): AppError | undefined {
   const seconds = loginMaxAgeMs / 1000;
   const advice =
@@ -48,8 +48,8 @@ export function staleLogin(
 }
 
 /** What a template needs before it is signed. */
-export interface Delay {
-  readonly delayMs: number;
+export interface RequiredTimeLock {
+  readonly lockMs: number;
   readonly needsFreshLogin: boolean;
 }
 
@@ -64,38 +64,38 @@ export interface Requester {
 }
 
 /**
- * Returns the delay that a template needs; undefined where it needs none. An unlocked phone in a thief's
+ * Returns the time lock that a template needs; undefined where it needs none. An unlocked phone in a thief's
  * hand, a cloud account that holds both login and recovery key, or an owner who approves a thief's device,
  * must not be enough for good. `accountAgeMs`: undefined where it is not known, which counts as old.
  */
-export function delayOf(
+export function timeLockOf(
   template: Pick<Template, "name"> | undefined,
   by: Requester,
   accountAgeMs: number | undefined,
-  policy: DelayPolicy,
-): Delay | undefined {
+  policy: TimeLockPolicy,
+): RequiredTimeLock | undefined {
   switch (template?.name) {
     case "add-recovery-key":
     case "replace-recovery-key":
     case "revoke-recovery-key": {
       const isYoung = accountAgeMs !== undefined && accountAgeMs < policy.youngAccountMs;
-      return { delayMs: isYoung ? 0 : policy.recoveryKeyMs, needsFreshLogin: true };
+      return { lockMs: isYoung ? 0 : policy.recoveryKeyMs, needsFreshLogin: true };
     }
     case "add-user-key":
       // For every session: the chain needs no more than the recovery key's and the server key's signatures.
       return by.scope === "recover" || by.recoveryKeySigned
-        ? { delayMs: policy.recoveredDeviceMs, needsFreshLogin: false }
+        ? { lockMs: policy.recoveredDeviceMs, needsFreshLogin: false }
         : undefined;
     case "revoke-user-key": {
-      const delayMs = by.keyAgeMs === undefined ? 0 : policy.youngDeviceMs - by.keyAgeMs;
-      return delayMs > 0 ? { delayMs, needsFreshLogin: false } : undefined;
+      const lockMs = by.keyAgeMs === undefined ? 0 : policy.youngDeviceMs - by.keyAgeMs;
+      return lockMs > 0 ? { lockMs, needsFreshLogin: false } : undefined;
     }
     default:
       return undefined;
   }
 }
 
-/** A template that was requested and is signed after a delay: one per account, chain and operation. */
+/** A template that was requested and is signed after a time lock: one per account, chain and operation. */
 export interface TimeLock {
   /** UUIDv7; another request of the same operation has another one. */
   readonly id: string;
@@ -107,7 +107,7 @@ export interface TimeLock {
   readonly requestHash: string;
   readonly startedAt: Date;
   readonly availableAt: Date;
-  /** After it the delay begins again. */
+  /** After it the time lock begins again. */
   readonly lapsesAt: Date;
   readonly cancelledAt: Date | null;
   /** When the first of an uninterrupted series of requests of this operation began. */

@@ -2,7 +2,8 @@ import type { PublicKey } from "@countersign/keys";
 import { sameHolder } from "./template.ts";
 
 /**
- * What put a user key on its account: its creation, a device's approval, or a recovery key after its delay.
+ * The origin of a user key: the account's creation, a device's approval, or a recovery key's after its time
+ * lock.
  */
 export type KeySource = "creation" | "device" | "recovery";
 
@@ -23,8 +24,8 @@ export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKe
 
 /**
  * Returns for how many milliseconds a key has been on its account: Infinity for a key of the creation, which
- * found nothing older there, and for one that a recovery key approved after its delay; 0 for a key that is
- * not known.
+ * found nothing older there, and for one that a recovery key approved after its time lock; 0 for a key that
+ * is not known.
  */
 export function ageOfKey(added: AddedKey | undefined, now: Date): number {
   if (!added) return 0;

@@ -23,7 +23,7 @@ const events = async (accountId: string, event: string) =>
   prisma.outbox.count({ where: { subject: `cs.v1.signer.${accountId}.${event}` } });
 
 describe("time locks in Postgres", () => {
-  it("ten first requests at once start one delay, with one event", async () => {
+  it("ten first requests at once start one time lock, with one event", async () => {
     const accountId = uuidv7(clock);
     const store = prismaTimeLockStore(prisma);
     const locks = await Promise.all(Array.from({ length: 10 }, () => store.startOrFind(requested(accountId), "r")));

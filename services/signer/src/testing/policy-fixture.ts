@@ -133,7 +133,7 @@ export const ephemeralUses: MemoryStores["ephemeralUses"] = {
 const reader = await startParserPool({ workers: 1, timeLimitMs: 10_000 });
 afterAll(() => reader.close());
 export const scripts = createKnownScripts({ reader, clock: new FixedClock() });
-export const DELAYS = {
+export const TIME_LOCK_POLICY = {
   recoveryKeyMs: 72 * 3_600_000,
   youngAccountMs: 24 * 3_600_000,
   recoveredDeviceMs: 24 * 3_600_000,
@@ -176,7 +176,7 @@ export const signing = {
   signedTemplates,
   effects: memoryEffects(stores),
   timeLocks,
-  delays: DELAYS,
+  timeLockPolicy: TIME_LOCK_POLICY,
   newId: () => uuidv7(clock),
   reservationFor: createReservationFor(() => undefined, clock),
 };

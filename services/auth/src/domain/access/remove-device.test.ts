@@ -8,7 +8,7 @@ import { removeDevice } from "./remove-device.ts";
 const clock = new FixedClock();
 const [own, other] = [generateKeyPair().publicKey, generateKeyPair().publicKey];
 const token = { accountId: "account", sessionKey: own, scope: "full" } as VerifiedToken;
-const DELAYS = { deviceMs: 1000 };
+const TIME_LOCKS = { deviceMs: 1000 };
 
 /** The calls that a removal makes, in their order. */
 function world({ frozenBy, access = "access" }: { frozenBy?: PublicKey; access?: "access" | Error } = {}) {
@@ -23,7 +23,7 @@ function world({ frozenBy, access = "access" }: { frozenBy?: PublicKey; access?:
   const remove = removeDevice<{ requestId: string }, string>({
     access: { cutOff: async ({ deviceKey }) => void calls.push(`cut off ${deviceKey === own ? "own" : "other"}`) },
     freezes: { find: async () => freeze },
-    delays: DELAYS,
+    timeLocks: TIME_LOCKS,
     clock,
     async describeAccess() {
       calls.push("described");
@@ -64,7 +64,7 @@ describe("removeDevice", () => {
     const { calls, remove } = world({ frozenBy: other });
     await expect(remove(other)).rejects.toMatchObject({ reason: "AccountFrozen" });
     expect(calls).toEqual([]);
-    clock.advance(DELAYS.deviceMs);
+    clock.advance(TIME_LOCKS.deviceMs);
     await remove(other);
     await world({ frozenBy: own }).remove(own);
     expect(calls).toEqual(["removed with undefined", "cut off other"]);

@@ -1,7 +1,7 @@
 import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { FreezeStore } from "../freeze/freeze-account.ts";
-import { deviceParty, mayRemove, type UnfreezeDelays } from "../freeze/freeze-rules.ts";
+import { deviceParty, mayRemove, type UnfreezeTimeLocks } from "../freeze/freeze-rules.ts";
 
 /** A device of an account whose access ends. */
 export interface DeviceCutOff {
@@ -23,7 +23,7 @@ export interface AccessStore {
 export interface RemoveDeviceOptions<Call, Access> {
   readonly access: AccessStore;
   readonly freezes: Pick<FreezeStore, "find">;
-  readonly delays: Pick<UnfreezeDelays, "deviceMs">;
+  readonly timeLocks: Pick<UnfreezeTimeLocks, "deviceMs">;
   readonly clock: Clock;
   /** key.v1.Keys/DescribeAccess: what signs in to the account now. Errors: ChainUnavailable, Unavailable. */
   describeAccess(accountId: string, call: Call): Promise<Access>;
@@ -46,7 +46,7 @@ const FROZE =
 export const removeDevice =
   <Call extends { requestId: string }, Access>(options: RemoveDeviceOptions<Call, Access>) =>
   async (token: VerifiedToken, publicKey: Uint8Array, call: Call): Promise<PublicKey> => {
-    const { access, freezes, delays, clock, describeAccess, removeFromList } = options;
+    const { access, freezes, timeLocks, clock, describeAccess, removeFromList } = options;
     const { accountId, sessionKey } = token;
     const now = clock.now();
     const freeze = await freezes.find(accountId, now);
@@ -54,7 +54,7 @@ export const removeDevice =
     // The request names bytes only; among the devices of one account no two algorithms share them.
     const named = Buffer.from(publicKey).toString("hex");
     const device = freeze?.frozenBy.endsWith(`/${named}`) ? freeze.frozenBy : "";
-    if (!mayRemove(freeze, { by, device, now, delays })) throw new AppError("AccountFrozen", { detail: FROZE });
+    if (!mayRemove(freeze, { by, device, now, timeLocks })) throw new AppError("AccountFrozen", { detail: FROZE });
     // Only a device that removes itself may be the last one. Removing a stolen one needs no further service.
     const left = sessionKey.publicKey === named ? await describeAccess(accountId, call) : undefined;
     const deviceKey = await removeFromList(publicKey, left, call);

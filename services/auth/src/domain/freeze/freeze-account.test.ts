@@ -6,7 +6,7 @@ import { deviceParty, type FreezeDecision, type FreezeFacts, RECOVERY_KEY } from
 
 const key = generateKeyPair().publicKey;
 const party = deviceParty(key);
-const delays = { deviceMs: 60_000, recoveryMs: 300_000 };
+const timeLocks = { deviceMs: 60_000, recoveryMs: 300_000 };
 const tokenOf = (scope: "full" | "recover") =>
   ({ accountId: "account", sessionId: "session", sessionKey: key, scope }) as VerifiedToken;
 
@@ -26,7 +26,7 @@ const freezes = {
 };
 const freeze = (scope: "full" | "recover" = "full") => freezeAccount({ freezes, clock })(tokenOf(scope), "request");
 const unfreeze = (scope: "full" | "recover" = "full") =>
-  unfreezeAccount({ freezes, clock, delays })(tokenOf(scope), "request");
+  unfreezeAccount({ freezes, clock, timeLocks })(tokenOf(scope), "request");
 const frozenBy = (by: string) => ({ frozenAt: clock.now(), frozenBy: by, joinedBy: [], requests: [], removed: [] });
 
 beforeEach(() => {

@@ -9,7 +9,7 @@ import {
   type FreezeFacts,
   type Party,
   RECOVERY_KEY,
-  type UnfreezeDelays,
+  type UnfreezeTimeLocks,
 } from "./freeze-rules.ts";
 
 /** A request about an account's freeze. */
@@ -38,7 +38,7 @@ export interface FreezeOptions {
 }
 
 export interface UnfreezeOptions extends FreezeOptions {
-  readonly delays: UnfreezeDelays;
+  readonly timeLocks: UnfreezeTimeLocks;
 }
 
 const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: string, clock: Clock) => ({
@@ -69,12 +69,12 @@ export const freezeAccount =
  * Errors: UnfreezeNotAllowed, AccountUnderReview, TimeLockRequired with `availableAt`.
  */
 export const unfreezeAccount =
-  ({ freezes, clock, delays }: UnfreezeOptions) =>
+  ({ freezes, clock, timeLocks }: UnfreezeOptions) =>
   async (token: VerifiedToken, requestId: string): Promise<void> => {
     const command = commandOf(token, requestId, clock);
     const { by, now } = command;
     const id = uuidv7(clock);
-    const decision = await freezes.change(command, (facts) => decideUnfreeze(facts, by, { now, id, delays }));
+    const decision = await freezes.change(command, (facts) => decideUnfreeze(facts, by, { now, id, timeLocks }));
     if (decision.type === "refuse") throw new AppError(decision.reason);
     if (decision.type !== "ask" && decision.type !== "wait") return;
     const { availableAt } = decision.request;

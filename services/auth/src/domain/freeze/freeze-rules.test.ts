@@ -10,10 +10,10 @@ import {
   RECOVERY_KEY as RECOVERY,
 } from "./freeze-rules.ts";
 
-const DELAYS = { deviceMs: 1000, recoveryMs: 5000 };
+const TIME_LOCKS = { deviceMs: 1000, recoveryMs: 5000 };
 const at = (ms: number) => new Date(ms);
 const unfreeze = (facts: FreezeFacts, by: Party, ms: number) =>
-  decideUnfreeze(facts, by, { now: at(ms), id: "id", delays: DELAYS });
+  decideUnfreeze(facts, by, { now: at(ms), id: "id", timeLocks: TIME_LOCKS });
 const frozen = (change: Partial<FreezeFacts["freeze"]> = {}): FreezeFacts => ({
   freeze: { frozenAt: at(0), frozenBy: "first", joinedBy: [], requests: [], removed: [], ...change },
   held: false,
@@ -30,7 +30,7 @@ const asked = (party: Party, ms: number) => ({
 });
 
 describe("lifting a freeze", () => {
-  it("takes its delay for every party that asks alone, also for the one that froze", () => {
+  it("takes its time lock for every party that asks alone, also for the one that froze", () => {
     for (const by of ["first", "second"]) {
       expect(unfreeze(frozen(), by, 10)).toMatchObject({ type: "ask", request: { party: by, availableAt: at(1010) } });
       const waiting = frozen({ requests: [asked(by, 10)] });
@@ -40,7 +40,7 @@ describe("lifting a freeze", () => {
     }
   });
 
-  it("takes the delay of another party's request for nobody else's", () => {
+  it("takes the time lock of another party's request for nobody else's", () => {
     expect(unfreeze(frozen({ requests: [asked("second", 0)] }), "third", 5000)).toMatchObject({ type: "ask" });
   });
 
@@ -70,7 +70,7 @@ describe("lifting a freeze", () => {
     });
   });
 
-  it("is possible for the recovery key alone when the freeze has lasted for its delay, also after cancelled requests", () => {
+  it("is possible for the recovery key alone when the freeze has lasted for its time lock, also after cancelled requests", () => {
     expect(unfreeze(frozen(), RECOVERY, 4999)).toMatchObject({ type: "ask", request: { availableAt: at(5000) } });
     const recoveryLifts = { since: at(5000), lastAt: at(5000) };
     expect(unfreeze(frozen(), RECOVERY, 5000)).toEqual({ type: "lift", recoveryLifts });
@@ -101,7 +101,7 @@ describe("lifting a freeze", () => {
 
 describe("removing a device of a frozen account", () => {
   const removing = (device: Party, ms: number, change: Parameters<typeof frozen>[0] = {}) =>
-    mayRemove(frozen(change).freeze, { by: "second", device, now: at(ms), delays: DELAYS });
+    mayRemove(frozen(change).freeze, { by: "second", device, now: at(ms), timeLocks: TIME_LOCKS });
 
   it("is refused for the device that froze only, until a device could lift the freeze", () => {
     expect([removing("first", 999), removing("first", 1000)]).toEqual([false, true]);
@@ -112,7 +112,7 @@ describe("removing a device of a frozen account", () => {
   it("may be repeated, and no device is kept from removing itself", () => {
     expect(removing("first", 0, { removed: ["first"] })).toBe(true);
     expect(removing("second", 0, { frozenBy: "second" })).toBe(true);
-    expect(mayRemove(undefined, { by: "second", device: "first", now: at(0), delays: DELAYS })).toBe(true);
+    expect(mayRemove(undefined, { by: "second", device: "first", now: at(0), timeLocks: TIME_LOCKS })).toBe(true);
   });
 });
 
@@ -205,7 +205,7 @@ describe("a thief with a stolen phone, and one more that it enrolled before", ()
   const thief = fc.oneof(freezing(all), unfreezing(all), removing(all, [...OWNERS, ...THIEFS]), pass);
   const owner = fc.oneof(freezing(OWNERS), removing(OWNERS, THIEFS));
 
-  it("lifts no freeze sooner than its delay after the owner has last frozen, in any interleaving", () => {
+  it("lifts no freeze sooner than its time lock after the owner has last frozen, in any interleaving", () => {
     const property = fc.property(fc.array(fc.oneof(thief, thief, owner), { maxLength: 40 }), (moves) => {
       const model = start();
       model.freezeBy("owner-1");

@@ -51,7 +51,7 @@ export interface FreezeFacts {
 }
 
 /** How long lifting a freeze takes, in milliseconds. */
-export interface UnfreezeDelays {
+export interface UnfreezeTimeLocks {
   /** For a device that asks alone, from its request. */
   readonly deviceMs: number;
   /** For the recovery key alone, from the freeze. */
@@ -140,7 +140,7 @@ const oneMore = (before: RecoveryLifts | undefined, now: Date): RecoveryLifts =>
 export function decideUnfreeze(
   facts: FreezeFacts,
   by: Party,
-  { now, id, delays }: { readonly now: Date; readonly id: string; readonly delays: UnfreezeDelays },
+  { now, id, timeLocks }: { readonly now: Date; readonly id: string; readonly timeLocks: UnfreezeTimeLocks },
 ): FreezeDecision {
   const { freeze, held, left, memberSince } = facts;
   if (held) return { type: "refuse", reason: "AccountUnderReview" };
@@ -151,7 +151,7 @@ export function decideUnfreeze(
 
   const open = requestsOf(freeze, now);
   const own = open.find(({ party }) => party === by);
-  const from = isRecovery ? freeze.frozenAt.getTime() + delays.recoveryMs : now.getTime() + delays.deviceMs;
+  const from = isRecovery ? freeze.frozenAt.getTime() + timeLocks.recoveryMs : now.getTime() + timeLocks.deviceMs;
   const availableAt = new Date(from);
   const lapsesAt = new Date(Math.max(from, now.getTime()) + UNFREEZE_GOOD_FOR_MS);
   const request = own ?? { id, party: by, askedAt: now, availableAt, lapsesAt };
@@ -170,8 +170,13 @@ export function decideUnfreeze(
  */
 export function mayRemove(
   freeze: Freeze | undefined,
-  { by, device, now, delays }: { by: Party; device: Party; now: Date; delays: Pick<UnfreezeDelays, "deviceMs"> },
+  {
+    by,
+    device,
+    now,
+    timeLocks,
+  }: { by: Party; device: Party; now: Date; timeLocks: Pick<UnfreezeTimeLocks, "deviceMs"> },
 ): boolean {
   if (!freeze || device !== freeze.frozenBy || by === device || freeze.removed.includes(device)) return true;
-  return now.getTime() - freeze.frozenAt.getTime() >= delays.deviceMs;
+  return now.getTime() - freeze.frozenAt.getTime() >= timeLocks.deviceMs;
 }
