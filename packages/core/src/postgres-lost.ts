@@ -12,7 +12,7 @@ const SQLSTATE = /^(08...|57P0[1-3]|53300|25P03)$/;
 const ADAPTER = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TooManyConnections"]);
 // pg gives these errors no code.
 const PG =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Query read timeout)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Query read timeout|Transaction timeout)/;
 const MAX_DEPTH = 5;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");

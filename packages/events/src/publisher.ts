@@ -1,5 +1,5 @@
 import { backoffMs, type Logger, sleepUntil } from "@countersign/core";
-import { createPool, listenPostgres } from "@countersign/postgres";
+import { listenPostgres, openPostgres, sql } from "@countersign/postgres";
 import type { JetStreamClient } from "nats";
 import type { Registry } from "prom-client";
 import { faultPoint } from "./fault-points.ts";
@@ -30,16 +30,9 @@ interface Row {
   payload: Buffer;
 }
 
-// Skips rows that another replica holds. Transactions commit out of order, so there is no cursor.
-const CLAIM = `SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
-  ORDER BY created_at, id LIMIT $1 FOR UPDATE SKIP LOCKED`;
-const MARK = "UPDATE outbox SET published_at = now() WHERE id = ANY($1::uuid[])";
-const PRUNE = `DELETE FROM outbox WHERE id IN (
-  SELECT id FROM outbox WHERE published_at < now() - make_interval(days => $1) LIMIT 5000 FOR UPDATE SKIP LOCKED)`;
-const OLDEST =
-  "SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS age FROM outbox WHERE published_at IS NULL";
-
 const ACK_MS = 5_000;
+/** A transaction waits for NATS. */
+const TRANSACTION_MS = 30_000;
 const MEASURE_EVERY_MS = 1_000;
 /** Rows that commit within this time share a transaction and a flush; a person does not notice it. */
 const COLLECT_MS = 10;
@@ -55,7 +48,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   const batchSize = options.batchSize ?? 100;
   const metrics = createOutboxMetrics(options.metrics);
   const stop = new AbortController();
-  const pool = createPool(options.databaseUrl, {
+  const postgres = openPostgres(options.databaseUrl, {
     connections: 1,
     applicationName: "outbox",
     onError: (err) => logger.warn({ err }, "Postgres connection lost"),
@@ -77,35 +70,26 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
    * Publishes one batch. Returns the number of rows found; throws after marking those that NATS acknowledged.
    */
   const publishBatch = async (stream: JetStreamClient): Promise<number> => {
-    const client = await pool.connect();
-    // No query is under way during the wait for NATS that could report the loss of Postgres, and an error
-    // without a listener ends the process.
-    const lost = (err: Error) => logger.warn({ err }, "Postgres connection lost");
-    client.on("error", lost);
-    try {
-      await client.query("BEGIN");
-      const { rows } = await client.query<Row>(CLAIM, [batchSize]);
+    const { found, acknowledged, failure } = await postgres.transaction(async (tx) => {
+      // Skips rows that another replica holds. Transactions commit out of order, so there is no cursor.
+      const rows = await tx.query<Row>(sql`
+        SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
+        ORDER BY created_at, id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`);
       const results = await Promise.allSettled(
         rows.map(({ id, subject, payload }) => stream.publish(subject, payload, { msgID: id, timeout: ACK_MS })),
       );
-      const acknowledged = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
-      if (acknowledged.length > 0) {
+      const ids = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
+      if (ids.length > 0) {
         await faultPoint("published");
-        await client.query(MARK, [acknowledged]);
+        await tx.execute(sql`UPDATE outbox SET published_at = now() WHERE id = ANY(${ids}::uuid[])`);
       }
-      await client.query("COMMIT");
-      metrics.published.inc(acknowledged.length);
-      metrics.failed.inc(rows.length - acknowledged.length);
-      const failure = results.find((result) => result.status === "rejected");
-      if (failure !== undefined) throw failure.reason;
-      client.off("error", lost);
-      client.release();
-      return rows.length;
-    } catch (error) {
-      // Closes the connection too: its transaction may be in any state.
-      client.release(true);
-      throw error;
-    }
+      const rejected = results.find((result) => result.status === "rejected");
+      return { found: rows.length, acknowledged: ids.length, failure: rejected };
+    }, TRANSACTION_MS);
+    metrics.published.inc(acknowledged);
+    metrics.failed.inc(found - acknowledged);
+    if (failure !== undefined) throw failure.reason;
+    return found;
   };
 
   let prunedAt = Number.NEGATIVE_INFINITY;
@@ -113,12 +97,17 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   const housekeeping = async (): Promise<void> => {
     if (performance.now() - measuredAt < MEASURE_EVERY_MS) return;
     measuredAt = performance.now();
-    const oldest = await pool.query<{ age: number }>(OLDEST);
-    metrics.oldest.set(oldest.rows[0]?.age ?? 0);
+    const [oldest] = await postgres.query<{ age: number }>(sql`
+      SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS age
+      FROM outbox WHERE published_at IS NULL`);
+    metrics.oldest.set(oldest?.age ?? 0);
     if (performance.now() - prunedAt < PRUNE_EVERY_MS) return;
     prunedAt = performance.now();
-    const { rowCount } = await pool.query(PRUNE, [options.keepDays ?? 7]);
-    if (rowCount) logger.info({ count: rowCount }, "pruned published rows");
+    const count = await postgres.execute(sql`
+      DELETE FROM outbox WHERE id IN (
+        SELECT id FROM outbox WHERE published_at < now() - make_interval(days => ${options.keepDays ?? 7})
+        LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
+    if (count > 0) logger.info({ count }, "pruned published rows");
   };
 
   const pause = async (): Promise<void> => {
@@ -158,7 +147,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     async close() {
       stop.abort();
       await finished;
-      await Promise.all([listener.close(), nats.close(), pool.end()]);
+      await Promise.all([listener.close(), nats.close(), postgres.close()]);
     },
   };
 }

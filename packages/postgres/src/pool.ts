@@ -1,29 +1,62 @@
+import type { Socket } from "node:net";
 import pg from "pg";
-import { connectionSettings, type Timeouts } from "./connections.ts";
 
-/** Connections to Postgres for queries that do not use Prisma. */
-export type PostgresPool = pg.Pool;
+export interface Timeouts {
+  /** Milliseconds to wait for a connection. Default 5,000. */
+  connectMs?: number;
+  /** Milliseconds after which Postgres cancels a statement. Default 10,000. */
+  statementMs?: number;
+  /** Milliseconds to wait for a server that answers nothing, not even a cancellation. Default 12,000. */
+  queryMs?: number;
+}
 
 export interface PoolOptions {
-  connections: number;
-  /** The name that Postgres lists the connections under. */
-  applicationName: string;
+  /** The most connections. Default 5. */
+  connections?: number;
+  /** The name that Postgres lists the connections under. Default "countersign". */
+  applicationName?: string;
   /** Session settings in command-line form: "-c name=value". */
   options?: string;
   timeouts?: Timeouts;
   /** Called when an idle connection breaks; the next query opens a new one. */
-  onError(error: unknown): void;
+  onError?(error: unknown): void;
 }
 
-/** Creates a pool of plain connections. Waiting for a connection and for an answer both have a timeout. */
-export function createPool(databaseUrl: string, { connections, applicationName, ...rest }: PoolOptions): PostgresPool {
-  const { options, timeouts, onError } = rest;
-  const pool = new pg.Pool({
-    ...connectionSettings(databaseUrl, timeouts),
+/**
+ * Creates a connection pool. A server that fails silently (a dead machine or network, a stopped process)
+ * sends nothing, and TCP waits for about 15 minutes. Each wait therefore has a timeout, after which the
+ * caller gets Unavailable.
+ */
+export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool {
+  const { connections = 5, applicationName = "countersign", options, onError = () => undefined } = pool;
+  const { connectMs = 5_000, statementMs = 10_000, queryMs = 12_000 } = pool.timeouts ?? {};
+  const created = new pg.Pool({
+    connectionString: databaseUrl,
     max: connections,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: statementMs,
+    // A client that hangs inside a transaction holds its locks for at most this long.
+    idle_in_transaction_session_timeout: 30_000,
     application_name: applicationName,
     ...(options !== undefined && { options }),
   });
-  pool.on("error", onError);
-  return pool;
+  created.on("error", onError);
+  created.on("connect", (client) => closeWhenSilent(client, queryMs));
+  return created;
+}
+
+/**
+ * Closes the connection when a query has had no byte of an answer for `queryMs`; its queries then fail. pg's
+ * own `query_timeout` keeps such a connection: the next query, a transaction's ROLLBACK or the query of the
+ * next borrower, then waits behind the answer that never comes.
+ */
+function closeWhenSilent(client: pg.PoolClient, queryMs: number): void {
+  const stream = client.connection.stream as Socket;
+  stream.setTimeout(queryMs, () => {
+    const { readyForQuery } = client as unknown as { readyForQuery: boolean };
+    if (!readyForQuery) stream.destroy(new Error("Query read timeout"));
+  });
 }

@@ -1,5 +1,6 @@
 import { PrismaPg } from "@prisma/adapter-pg";
-import { connectionSettings, type Timeouts } from "./connections.ts";
+import type pg from "pg";
+import { createPool, type PoolOptions } from "./pool.ts";
 
 /** Statements beyond this number are parsed each time: lists of varying length produce unlimited texts. */
 const MAX_STATEMENTS = 300;
@@ -21,14 +22,21 @@ function createStatementNames() {
   };
 }
 
+/** Returns an adapter for `new PrismaClient({ adapter })` that uses a pool and does not close it. */
+export const adapterOn = (pool: pg.Pool): PrismaPg =>
+  new PrismaPg(pool, { statementNameGenerator: createStatementNames() });
+
 /**
- * Creates the adapter for `new PrismaClient({ adapter })`: a pool of 5 connections, with timeouts of 5 s to
- * get one, 10 s for a statement, and 12 s for a server that answers nothing. Statements are prepared: a
- * connection pooler before Postgres must keep the prepared statements of its sessions apart.
+ * Creates the adapter for `new PrismaClient({ adapter })` with a pool of its own, which the client's
+ * `$disconnect` closes. Statements are prepared: a connection pooler before Postgres must keep the prepared
+ * statements of its sessions apart.
  */
-export function createPrismaAdapter(databaseUrl: string, pool = 5, timeouts?: Timeouts): PrismaPg {
-  return new PrismaPg(
-    { ...connectionSettings(databaseUrl, timeouts), max: pool },
-    { statementNameGenerator: createStatementNames() },
-  );
-}
+export const createPrismaAdapter = (
+  databaseUrl: string,
+  connections?: number,
+  timeouts?: PoolOptions["timeouts"],
+): PrismaPg =>
+  new PrismaPg(createPool(databaseUrl, { ...(connections && { connections }), ...(timeouts && { timeouts }) }), {
+    statementNameGenerator: createStatementNames(),
+    disposeExternalPool: true,
+  });

@@ -8,7 +8,7 @@ import {
 } from "@countersign/access-tokens";
 import type { TlsMaterial, TokenVerifier } from "@countersign/core";
 import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
-import { createPrismaAdapter, listenPostgres, type PostgresListener } from "@countersign/postgres";
+import { listenPostgres, openPostgres, type Postgres, type PostgresListener } from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import {
   createRpcClient,
@@ -45,7 +45,13 @@ interface PrismaLike {
   $disconnect(): Promise<void>;
 }
 
-type PrismaClass<C> = new (options: { adapter: ReturnType<typeof createPrismaAdapter> }) => C;
+/** A database for statements and for Prisma; both use the same connections. */
+export interface Database<C> {
+  postgres: Postgres;
+  prisma: C;
+}
+
+type PrismaClass<C> = new (options: { adapter: Postgres["adapter"] }) => C;
 type ServerOptions = Pick<RpcServerOptions, "deadlines" | "deadlineMs"> &
   ({ tokenState: TokenState; tokens?: Partial<TokenVerifierOptions> } | { tokenVerifier: TokenVerifier });
 
@@ -57,9 +63,9 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   tls: TlsMaterial;
   peers: Peers;
   /** Opens the service's database, starts its outbox, and makes readiness depend on the database. */
-  database<C extends PrismaLike>(Client: PrismaClass<C>): C;
+  database<C extends PrismaLike>(Client: PrismaClass<C>): Database<C>;
   /** Opens further connections to the same database. */
-  connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): C;
+  connections<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C>;
   /** Calls `onNotify` for each notification on the channel and after each reconnect. */
   listen(channel: string, onNotify: (payload: string) => void): PostgresListener;
   /** Calls another service; 3 s for each call unless `deadlineMs` says otherwise. */
@@ -87,23 +93,30 @@ export function createServiceRuntime<S extends ServiceSettings>(
   const tls = loadTls(settings.tls);
   const peers = loadPeers(settings.peersFile);
 
+  function openDatabase<C extends PrismaLike>(Client: PrismaClass<C>, connections: number): Database<C> {
+    const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
+    const postgres = openPostgres(databaseUrl, { connections, onError });
+    const prisma = new Client({ adapter: postgres.adapter });
+    onClose("database", async () => {
+      await prisma.$disconnect();
+      await postgres.close();
+    });
+    return { postgres, prisma };
+  }
+
   const runtime: ServiceRuntime = {
     ...service,
     tls,
     peers,
     database(Client) {
-      const client = new Client({ adapter: createPrismaAdapter(databaseUrl) });
-      onClose("database", () => client.$disconnect());
-      readyCheck("database", async () => (await client.$queryRaw`SELECT 1`) !== undefined);
+      const database = openDatabase(Client, 5);
+      const { prisma } = database;
+      readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
       const outbox = startOutboxPublisher({ databaseUrl, natsUrl, tls, logger, metrics });
       onClose("outbox", () => outbox.close());
-      return client;
+      return database;
     },
-    connections(Client, connections) {
-      const client = new Client({ adapter: createPrismaAdapter(databaseUrl, connections) });
-      onClose("connections", () => client.$disconnect());
-      return client;
-    },
+    connections: openDatabase,
     listen(channel, onNotify) {
       const listener = listenPostgres({ databaseUrl, channel, onNotify, logger });
       onClose(`listener ${channel}`, () => listener.close());

@@ -32,7 +32,7 @@ async function start(service: ServiceProcess) {
   const { clock, logger, metrics, onClose, tls } = runtime;
   const { maxDevices, natsUrl, passkeys } = config;
 
-  const prisma = runtime.database(PrismaClient);
+  const { prisma } = runtime.database(PrismaClient);
   const devices = prismaDeviceStore(prisma);
   const requests = prismaTwoFactorStore(prisma);
   const tokenState = runtime.watchTokenState();

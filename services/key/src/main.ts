@@ -26,7 +26,8 @@ async function start(service: ServiceProcess) {
   const { clock, logger } = runtime;
   const newId = () => uuidv7(clock);
 
-  const store = prismaKeyStore(runtime.database(PrismaClient));
+  const { prisma, postgres } = runtime.database(PrismaClient);
+  const store = prismaKeyStore(prisma, postgres);
   const tokenState = runtime.watchTokenState();
   const devices = deviceDirectory(runtime.client(DevicesService, "device"));
   const account = runtime.client(AccountKeysService, "account");

@@ -15,9 +15,9 @@ export async function openStores(
   chains: ReadonlyMap<string, Chain>,
   transactionUrl: (chainName: string, id: string) => string,
 ) {
-  const prisma = runtime.database(PrismaClient);
+  const { prisma, postgres } = runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
-  const stored = prismaAccountStore(prisma);
+  const stored = prismaAccountStore(prisma, postgres);
   const remembered = rememberAccounts(stored.find, () => changes.connected());
   const changes = runtime.listen("account_changed", remembered.forget);
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;

@@ -2,6 +2,7 @@ import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
+import { type Postgres, sqlFile } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/accounts/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
@@ -44,43 +45,39 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
         },
 });
 
-/** Accounts in Postgres. */
-export function prismaAccountStore(prisma: PrismaClient): AccountStore {
+const sqlOf = (name: string) => new URL(`../../sql/${name}.sql`, import.meta.url);
+const findStatement = sqlFile<{ accountId: string; chainName: string }>(sqlOf("find-account"));
+const queueStatement = sqlFile<{
+  accountId: string;
+  chainName: string;
+  algorithm: string;
+  publicKey: string;
+  profileImageUrl: string;
+  batchLimit: number;
+  now: Date;
+}>(sqlOf("queue-deployment"));
+
+/** Accounts in Postgres. Prisma is not used where every sign-up or request passes. */
+export function prismaAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore {
   const find: AccountStore["find"] = async (accountId, chainName) => {
-    // One statement, one snapshot: with two, a deployment could complete in between and be returned without
-    // addresses.
-    const [row] = await prisma.$queryRaw<Row[]>`
-      SELECT a.id, a.profile_image_url, a.created_at, a.updated_at,
-        (SELECT coalesce(json_agg(json_build_object('chainName', chain_name, 'chainType', chain_type, 'address', address,
-            'chainId', chain_id) ORDER BY chain_name, chain_type), '[]')
-          FROM address WHERE account_id = a.id) AS addresses,
-        (SELECT coalesce(json_agg(json_build_object('chainName', chain_name, 'chainType', 'cadence', 'address', address,
-            'chainId', chain_id) ORDER BY chain_name, address), '[]')
-          FROM parent WHERE account_id = a.id) AS parents,
-        d.state, d.user_key_algorithm, d.user_key, d.last_error, c.transaction_id
-      FROM account AS a
-      LEFT JOIN deployment AS d ON d.account_id = a.id AND d.chain_name = ${chainName}
-      LEFT JOIN creation AS c ON c.id = d.creation_id
-      WHERE a.id = ${accountId}::uuid`;
+    const [row] = await postgres.query<Row>(findStatement({ accountId, chainName }));
     return row && toAccountDeployment(row, chainName);
   };
 
   return {
     find,
     async queue({ accountId, chainName, userKey, profileImageUrl }, now) {
-      await prisma.$executeRaw`
-        WITH new_account AS (
-          INSERT INTO account (id, profile_image_url, created_at, updated_at)
-          VALUES (${accountId}::uuid, ${profileImageUrl}, ${now}, ${now})
-          ON CONFLICT DO NOTHING),
-        queued AS (
-          INSERT INTO deployment AS d (account_id, chain_name, user_key_algorithm, user_key, state, batch_limit, queued_at)
-          VALUES (${accountId}::uuid, ${chainName}, ${userKey.algorithm}, ${userKey.publicKey}, 'queued',
-            ${MAX_ACCOUNTS_PER_CREATION}, ${now})
-          ON CONFLICT (account_id, chain_name) DO UPDATE SET state = 'queued', queued_at = EXCLUDED.queued_at, creation_id = NULL
-            WHERE d.state = 'failed' AND d.user_key = EXCLUDED.user_key
-          RETURNING 1)
-        SELECT pg_notify('creation', '') FROM queued`;
+      await postgres.execute(
+        queueStatement({
+          accountId,
+          chainName,
+          algorithm: userKey.algorithm,
+          publicKey: userKey.publicKey,
+          profileImageUrl,
+          batchLimit: MAX_ACCOUNTS_PER_CREATION,
+          now,
+        }),
+      );
       return (await find(accountId, chainName))!;
     },
 

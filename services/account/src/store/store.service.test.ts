@@ -1,7 +1,7 @@
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creations/creation.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -11,15 +11,18 @@ import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store
 const clock = new FixedClock("2026-11-20T10:00:00Z");
 const chainName = "flow-emulator";
 let database: TestDatabase;
+let postgres: Postgres;
 let prisma: PrismaClient;
 beforeAll(async () => {
   database = await createTestDatabase("account");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+  postgres = openPostgres(database.url, { connections: 10 });
+  prisma = new PrismaClient({ adapter: postgres.adapter });
   await ensureProposalKeys(prisma, chainName, 4);
   await ensureProposalKeys(prisma, chainName, 4);
 });
 afterAll(async () => {
   await prisma.$disconnect();
+  await postgres.close();
   await database.drop();
 });
 beforeEach(async () => {
@@ -27,7 +30,7 @@ beforeEach(async () => {
   await prisma.deployment.deleteMany();
 });
 
-const accounts = () => prismaAccountStore(prisma);
+const accounts = () => prismaAccountStore(prisma, postgres);
 const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
 const newDeployment = () => ({
   accountId: uuidv7(clock),

@@ -1,24 +1,24 @@
 import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import pg from "pg";
+import { openPostgres, type Postgres, sql } from "@countersign/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLimit } from "./limits.ts";
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let pool: pg.Pool;
+let postgres: Postgres;
 const limitOf = (perMinute: number) => ({ perMinute, wideFactor: 10 });
 
 beforeAll(async () => {
   database = await createTestDatabase("auth");
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  postgres = openPostgres(database.url, { connections: 2 });
 });
 
 afterAll(async () => {
-  await pool?.end();
+  await postgres?.close();
   await database?.drop();
 });
 
 it("lets through exactly as many as the limit says, however they come and through however many replicas", async () => {
-  const replicas = [createLimit(pool, "test", limitOf(10)), createLimit(pool, "test", limitOf(10))];
+  const replicas = [createLimit(postgres, "test", limitOf(10)), createLimit(postgres, "test", limitOf(10))];
   const ask = (i: number) => replicas[i % 2]!({ clientIp: "203.0.113.9" });
   const results = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => ask(i)));
   expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
@@ -27,9 +27,9 @@ it("lets through exactly as many as the limit says, however they come and throug
 });
 
 it("fails when it cannot count", async () => {
-  const broken = new pg.Pool({ connectionString: database.url.replace(/:\d+\//, ":1/"), max: 1 });
+  const broken = openPostgres(database.url.replace(/:\d+\//, ":1/"), { connections: 1 });
   await expect(createLimit(broken, "test", limitOf(10))({ clientIp: "203.0.113.9" })).rejects.toThrow();
-  await broken.end();
+  await broken.close();
 });
 
 describe("IPv6", () => {
@@ -38,12 +38,12 @@ describe("IPv6", () => {
     return settled.filter(({ status }) => status === "fulfilled").length;
   };
   const rows = async (name: string) => {
-    const { rows } = await pool.query("SELECT key FROM rate_limit WHERE key LIKE $1", [`${name}:%`]);
+    const rows = await postgres.query(sql`SELECT key FROM rate_limit WHERE key LIKE ${`${name}:%`}`);
     return rows.length;
   };
 
   it("counts all addresses of a /64 as one, in every spelling and through every replica", async () => {
-    const replicas = [createLimit(pool, "own", limitOf(10)), createLimit(pool, "own", limitOf(10))];
+    const replicas = [createLimit(postgres, "own", limitOf(10)), createLimit(postgres, "own", limitOf(10))];
     const addresses = ["2001:db8:1:2::1", "2001:DB8:1:2:ffff::", "2001:0db8:0001:0002:1:2:3:4", "2001:db8:1:2::2%eth0"];
     const asked = Array.from({ length: 40 }, (_, i) => replicas[i % 2]!({ clientIp: addresses[i % 4]! }));
     expect(await outcomes(asked)).toBe(10);
@@ -51,13 +51,13 @@ describe("IPv6", () => {
   });
 
   it("counts IPv4 in IPv6 as that IPv4 address", async () => {
-    const limit = createLimit(pool, "mapped", limitOf(3));
+    const limit = createLimit(postgres, "mapped", limitOf(3));
     for (const clientIp of ["203.0.113.20", "::ffff:203.0.113.20", "64:ff9b::cb00:7114"]) await limit({ clientIp });
     await expect(limit({ clientIp: "::ffff:cb00:7114" })).rejects.toMatchObject({ reason: "RateLimited" });
   });
 
   it("a /48 has ten times the allowance, writes few rows beyond it, and leaves its neighbours alone", async () => {
-    const limit = createLimit(pool, "wide", limitOf(5));
+    const limit = createLimit(postgres, "wide", limitOf(5));
     const of = (i: number) => limit({ clientIp: `2001:db8:2:${i.toString(16)}::1` });
     let granted = 0;
     for (let i = 0; i < 120; i++) granted += await outcomes([of(i)]);
@@ -69,7 +69,7 @@ describe("IPv6", () => {
   });
 
   it("one /64 does not use up its /48", async () => {
-    const limit = createLimit(pool, "neighbour", limitOf(5));
+    const limit = createLimit(postgres, "neighbour", limitOf(5));
     const asked = Array.from({ length: 200 }, () => limit({ clientIp: "2001:db8:4:1::1" }));
     expect(await outcomes(asked)).toBe(5);
     await limit({ clientIp: "2001:db8:4:2::1" });

@@ -1,5 +1,5 @@
 import { AppError, isAppError } from "@countersign/core";
-import { createPool, type PostgresPool } from "@countersign/postgres";
+import { openPostgres, type Postgres, type Statement } from "@countersign/postgres";
 import type { CallContext } from "@countersign/rpc";
 import type { ServiceProcess } from "@countersign/runtime";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
@@ -12,13 +12,19 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/** Answers the limiter, which computes with `expire`, like pg. */
+async function countedRows(postgres: Postgres, statement: Statement) {
+  const rows = await postgres.query<{ points: number; expire: bigint }>(statement);
+  return { rows: rows.map(({ points, expire }) => ({ points, expire: Number(expire) })) };
+}
+
 /**
  * Counts in the database for all replicas. Requests of one key that come while it is being counted share the
  * next count: many behind one address would otherwise wait for one row, each for the other's flush.
  */
-function createLimiter(pool: PostgresPool, name: string, points: number, seconds: number) {
+function createLimiter(postgres: Postgres, name: string, points: number, seconds: number) {
   const limiter = new RateLimiterPostgres({
-    storeClient: pool,
+    storeClient: { query: (statement: Statement) => countedRows(postgres, statement) },
     storeType: "pool",
     tableName: "rate_limit",
     tableCreated: true,
@@ -80,9 +86,9 @@ export interface AddressLimit {
  * limit for each of its 65,536 /64s.
  * Errors: RateLimited.
  */
-export function createLimit(pool: PostgresPool, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
-  const consumeOwn = createLimiter(pool, name, perMinute, 60);
-  const consumeWide = createLimiter(pool, name, Math.ceil(perMinute * wideFactor), 60);
+export function createLimit(postgres: Postgres, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
+  const consumeOwn = createLimiter(postgres, name, perMinute, 60);
+  const consumeWide = createLimiter(postgres, name, Math.ceil(perMinute * wideFactor), 60);
   const refusedUntil = new Map<string, number>();
 
   function remember(wide: string, seconds: number): void {
@@ -110,7 +116,7 @@ export function createLimit(pool: PostgresPool, name: string, { perMinute, wideF
 }
 
 /** Once a second for each id. Errors: RateLimited. */
-export const createPollLimit = (pool: PostgresPool, name: string) => createLimiter(pool, name, 1, 1);
+export const createPollLimit = (postgres: Postgres, name: string) => createLimiter(postgres, name, 1, 1);
 
 type LimitName = "signUp" | "challenge" | "respond" | "twoFactor" | "refresh";
 
@@ -122,19 +128,19 @@ export function openLimits(
 ) {
   // Counts may be lost with the machine; waiting for the disk would cost each request more than the count is
   // worth.
-  const pool = createPool(databaseUrl, {
+  const postgres = openPostgres(databaseUrl, {
     connections: 2,
     applicationName: "limits",
     options: "-c synchronous_commit=off",
-    onError: (err) => logger.warn({ err }, "lost Postgres"),
+    onError: (err) => logger.warn({ err }, "Postgres connection lost"),
   });
-  onClose("limits", () => pool.end());
+  onClose("limits", () => postgres.close());
   return {
-    signUp: createLimit(pool, "sign-up", limits.signUp),
-    challenge: createLimit(pool, "challenge", limits.challenge),
-    respond: createLimit(pool, "respond", limits.respond),
-    twoFactor: createLimit(pool, "two-factor", limits.twoFactor),
-    refresh: createLimit(pool, "refresh", limits.refresh),
-    polls: createPollLimit(pool, "two-factor-poll"),
+    signUp: createLimit(postgres, "sign-up", limits.signUp),
+    challenge: createLimit(postgres, "challenge", limits.challenge),
+    respond: createLimit(postgres, "respond", limits.respond),
+    twoFactor: createLimit(postgres, "two-factor", limits.twoFactor),
+    refresh: createLimit(postgres, "refresh", limits.refresh),
+    polls: createPollLimit(postgres, "two-factor-poll"),
   };
 }

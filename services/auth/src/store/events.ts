@@ -1,5 +1,6 @@
 import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
+import { type Queries, sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import type { UnfreezeRequest } from "../domain/freeze/freeze-rules.ts";
@@ -51,14 +52,21 @@ export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, reque
   return { ...row, beforeId: bytes.slice(0, at), afterId: bytes.slice(at + SOME_SESSION.length) };
 };
 
-export const publishSessionEnded = (
-  tx: Prisma.TransactionClient,
+export const publishSessionEnded = async (
+  tx: Queries,
   ended: { sessionId: string; accountId: string; cause: EndCause },
   now: Date,
   requestId: string,
-) => {
+): Promise<void> => {
   const { sessionId, accountId, cause } = ended;
-  return publish(tx, "session-ended", { accountId, requestId, now }, { sessionEnded: { sessionId, cause } });
+  const { id, ...row } = eventRow(
+    "session-ended",
+    { accountId, requestId, now },
+    { sessionEnded: { sessionId, cause } },
+  );
+  await tx.execute(sql`
+    INSERT INTO outbox (id, subject, payload, created_at)
+    VALUES (${id}::uuid, ${row.subject}, ${row.payload}, ${row.createdAt})`);
 };
 
 interface FrozenContext {

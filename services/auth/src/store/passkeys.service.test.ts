@@ -7,8 +7,8 @@ import type { Login } from "../domain/login.ts";
 import { type Answerer, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import type { SignInKey } from "../domain/sign-in/ports.ts";
 import { respondChallenge } from "../domain/sign-in/respond-challenge.ts";
-import { app, clock, prisma } from "../testing/store-fixture.ts";
-import { prismaChallengeStore } from "./prisma-challenge-store.ts";
+import { app, clock, postgres, prisma } from "../testing/store-fixture.ts";
+import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 
 const login: Login = {
   method: "id_token_channel",
@@ -39,7 +39,7 @@ let left = false;
 const device = generateKeyPair();
 
 function world() {
-  const challenges = prismaChallengeStore(prisma);
+  const challenges = postgresChallengeStore(postgres);
   const shared = {
     challenges,
     clock,

@@ -1,4 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
+import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
@@ -36,19 +37,19 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
   return {
     endRevoked: ({ accountId, accountKey, revokedAt, requestId }) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
+        await lockAccess(queriesIn(tx), accountId);
         const ofKey = { accountId, accountKey: accountKey.publicKey, accountKeyAlgorithm: accountKey.algorithm };
         await blockKeyForAWhile(tx, accountId, accountKey, revokedAt);
         const where = { ...ofKey, endedAt: null, createdAt: { lte: revokedAt } };
         for (const row of await tx.session.findMany({ where, orderBy: { id: "asc" } })) {
-          await endSession(tx, toSession(row), "key-revoked", revokedAt, requestId);
+          await endSession(queriesIn(tx), toSession(row), "key-revoked", revokedAt, requestId);
         }
         await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
 
     leave: ({ accountId, leftAt, requestId }) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
+        await lockAccess(queriesIn(tx), accountId);
         await tx.leftAccount.createMany({ data: [{ accountId, leftAt }], skipDuplicates: true });
         // Like a freeze that is never lifted: the signer refuses everything once it has received it.
         await tx.$executeRaw`
@@ -56,7 +57,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
           VALUES ('account', ${accountId}, true, NULL, pg_current_xact_id()::text::bigint)
           ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = NULL, txid = EXCLUDED.txid`;
         const rows = await tx.session.findMany({ where: { accountId, endedAt: null }, orderBy: { id: "asc" } });
-        for (const row of rows) await endSession(tx, toSession(row), "account-left", leftAt, requestId);
+        for (const row of rows) await endSession(queriesIn(tx), toSession(row), "account-left", leftAt, requestId);
         await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
 
@@ -64,7 +65,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
 
     cutOff: ({ accountId, deviceKey, removedAt, requestId }) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
+        await lockAccess(queriesIn(tx), accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
         const rows = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
         // An approved device may have had no session yet. Other requests name any keys, as many as somebody
@@ -82,7 +83,7 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         for (const key of keys) await blockKey(tx, accountId, key);
         for (const session of sessions) {
           const meant = session.live && session.createdAt <= removedAt;
-          if (meant) await endSession(tx, session, "device-removed", removedAt, requestId);
+          if (meant) await endSession(queriesIn(tx), session, "device-removed", removedAt, requestId);
         }
         await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),

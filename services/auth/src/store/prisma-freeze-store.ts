@@ -1,4 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
+import { queriesIn } from "@countersign/postgres";
 import type { FreezeCommand, FreezeStore } from "../domain/freeze/freeze-account.ts";
 import {
   deviceParty,
@@ -147,7 +148,7 @@ export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
   return {
     change: (command, decide) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, command.accountId);
+        await lockAccess(queriesIn(tx), command.accountId);
         const decision = decide(await findFacts(tx, command));
         await write(tx, command, decision);
         return decision;

@@ -1,3 +1,4 @@
+import { queriesIn } from "@countersign/postgres";
 import type { HoldStore } from "../domain/freeze/hold-account.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
@@ -19,7 +20,7 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
     place: (hold, now) =>
       prisma.$transaction(async (tx) => {
         const { accountId } = hold;
-        await lockAccess(tx, accountId);
+        await lockAccess(queriesIn(tx), accountId);
         const before = await isFrozen(tx, accountId);
         const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
         if (count === 0) return;
@@ -30,7 +31,7 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
 
     lift: ({ accountId, seen, by, reason, now }) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
+        await lockAccess(queriesIn(tx), accountId);
         const newest = await tx.accountHold.findFirst({ where: { accountId, alertId: seen } });
         const rows = await tx.accountHold.updateManyAndReturn({
           where: { accountId, liftedAt: null, placedAt: { lte: newest?.placedAt ?? new Date(0) } },

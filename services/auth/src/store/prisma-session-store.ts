@@ -1,5 +1,6 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
+import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
 import {
   ACCESS_TOKEN_MS,
   type EndCause,
@@ -8,10 +9,8 @@ import {
   type SessionStore,
 } from "../domain/sessions/session.ts";
 import { publishSessionEnded, sessionCreatedRow, sessionReplacedRow } from "./events.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { toSession, toSessionRow } from "./rows.ts";
-
-type Tx = Prisma.TransactionClient;
+import type { PrismaClient } from "./generated/client.ts";
+import { type SessionRow, toSession } from "./rows.ts";
 
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
@@ -23,94 +22,138 @@ const LAST_TOKEN_MS = REFRESH_RETRY_MS + ACCESS_TOKEN_MS + SKEW_MS;
 const endedUntil = (now: Date): Date => new Date(now.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
 
 /** Sessions of an account and what takes them away come one after the other. */
-export async function lockAccess(tx: Tx, accountId: string): Promise<void> {
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`access/${accountId}`}, 0))`;
+export async function lockAccess(tx: Queries, accountId: string): Promise<void> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`access/${accountId}`}, 0))`);
 }
 
 /** Names a key in the table of blocked keys. */
 export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: PublicKey): string =>
   `${accountId}/${algorithm}/${publicKey}`;
 
+const insertSessionStatement = sqlFile<{
+  id: string;
+  accountId: string;
+  appId: string;
+  appName: string;
+  deviceKey: string;
+  deviceKeyAlgorithm: string;
+  accountKey: string;
+  accountKeyAlgorithm: string;
+  keys: string[];
+  authTime: Date | null;
+  createdAt: Date;
+  lastUsedAt: Date;
+  expiresAt: Date;
+  refreshId: string;
+  refreshExpiresAt: Date;
+  proofRequired: boolean;
+  scope: string;
+  endedUntil: Date;
+  tokenSince: Date;
+  endedEventId: string;
+  endedSubject: string;
+  endedBeforeId: Uint8Array;
+  endedAfterId: Uint8Array;
+  createdEventId: string;
+  createdSubject: string;
+  createdPayload: Uint8Array;
+}>(new URL("../../sql/insert-session.sql", import.meta.url));
+
 /**
  * Writes a session and its event, and ends the live session that the same device has of the same app. One
- * statement after the lock, in plain SQL: every sign-in passes here. Errors: PleaseRegisterKey where one of
- * its keys was blocked meanwhile.
+ * statement after the lock: every sign-in passes here. Errors: PleaseRegisterKey where one of its keys was
+ * blocked meanwhile.
  */
-export async function insertSession(tx: Tx, session: Session, requestId: string): Promise<void> {
+export async function insertSession(tx: Queries, session: Session, requestId: string): Promise<void> {
   const { id, accountId, app, deviceKey, accountKey, authTime, createdAt, lastUsedAt, expiresAt } = session;
+  const { refreshId, refreshExpiresAt, proofRequired, scope } = session;
   await lockAccess(tx, accountId);
-  const keys = [deviceKey, accountKey].map((key) => blockedKeySubject(accountId, key));
   const ended = sessionReplacedRow(session, requestId);
   const created = sessionCreatedRow(session, requestId);
-  const before = (ms: number) => new Date(createdAt.getTime() - ms);
-  const written = await tx.$executeRaw`
-    WITH free AS (
-      SELECT 1 WHERE NOT EXISTS (
-        SELECT 1 FROM token_state_entry WHERE kind = 'key' AND subject = ANY(${keys}::text[]) AND active
-          AND (until IS NULL OR until > ${createdAt}::timestamptz))),
-    replaced AS (
-      UPDATE session SET ended_at = ${createdAt}::timestamptz, ended_cause = 'replaced' FROM free
-      WHERE account_id = ${accountId}::uuid AND app_id = ${app.appId} AND device_key = ${deviceKey.publicKey}
-        AND device_key_algorithm = ${deviceKey.algorithm} AND ended_at IS NULL
-      RETURNING id, last_used_at),
-    -- Without a notification: every watcher reads once a second anyway, and so would read for every sign-in.
-    taken AS (
-      INSERT INTO token_state_entry (kind, subject, active, until, txid)
-      SELECT 'session', id::text, true, ${endedUntil(createdAt)}::timestamptz, pg_current_xact_id()::text::bigint FROM replaced
-      WHERE last_used_at > ${before(LAST_TOKEN_MS)}::timestamptz
-      ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid),
-    begun AS (
-      INSERT INTO session (id, account_id, app_id, app_name, device_key_algorithm, device_key, account_key_algorithm, account_key,
-        auth_time, created_at, last_used_at, expires_at, refresh_id, refresh_expires_at, proof_required, scope)
-      SELECT ${id}::uuid, ${accountId}::uuid, ${app.appId}, ${app.appName}, ${deviceKey.algorithm}, ${deviceKey.publicKey},
-        ${accountKey.algorithm}, ${accountKey.publicKey}, ${authTime ?? null}::timestamptz, ${createdAt}::timestamptz,
-        ${lastUsedAt}::timestamptz, ${expiresAt}::timestamptz, ${session.refreshId}::uuid,
-        ${session.refreshExpiresAt}::timestamptz, ${session.proofRequired}, ${session.scope}
-      -- Counting makes it wait for the end of the other one: there is one live session of a device and app (unique index).
-      FROM free, (SELECT count(*) FROM replaced) AS first RETURNING id)
-    INSERT INTO outbox (id, subject, payload, created_at)
-    SELECT ${ended.id}::uuid, ${ended.subject}, ${ended.beforeId}::bytea || convert_to(id::text, 'UTF8') || ${ended.afterId}::bytea,
-      ${ended.createdAt}::timestamptz FROM replaced
-    UNION ALL
-    SELECT ${created.id}::uuid, ${created.subject}, ${created.payload}::bytea, ${created.createdAt}::timestamptz FROM begun`;
+  const written = await tx.execute(
+    insertSessionStatement({
+      id,
+      accountId,
+      appId: app.appId,
+      appName: app.appName,
+      deviceKey: deviceKey.publicKey,
+      deviceKeyAlgorithm: deviceKey.algorithm,
+      accountKey: accountKey.publicKey,
+      accountKeyAlgorithm: accountKey.algorithm,
+      keys: [deviceKey, accountKey].map((key) => blockedKeySubject(accountId, key)),
+      authTime: authTime ?? null,
+      createdAt,
+      lastUsedAt,
+      expiresAt,
+      refreshId,
+      refreshExpiresAt,
+      proofRequired,
+      scope,
+      endedUntil: endedUntil(createdAt),
+      tokenSince: new Date(createdAt.getTime() - LAST_TOKEN_MS),
+      endedEventId: ended.id,
+      endedSubject: ended.subject,
+      endedBeforeId: ended.beforeId,
+      endedAfterId: ended.afterId,
+      createdEventId: created.id,
+      createdSubject: created.subject,
+      createdPayload: created.payload,
+    }),
+  );
   if (written === 0) throw new AppError("PleaseRegisterKey");
 }
 
 /** Ends a session that is live: its row, what the services must know, and its event. */
 export async function endSession(
-  tx: Tx,
+  tx: Queries,
   session: Session,
   cause: EndCause,
   now: Date,
   requestId: string,
 ): Promise<boolean> {
-  const { count } = await tx.session.updateMany({
-    where: { id: session.id, endedAt: null },
-    data: { endedAt: now, endedCause: cause },
-  });
+  const count = await tx.execute(sql`
+    UPDATE session SET ended_at = ${now}::timestamptz, ended_cause = ${cause}
+    WHERE id = ${session.id}::uuid AND ended_at IS NULL`);
   if (count === 0) return false;
-  await tx.$executeRaw`
+  await tx.execute(sql`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
     VALUES ('session', ${session.id}, true, ${endedUntil(now)}, pg_current_xact_id()::text::bigint)
-    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`;
-  await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
+    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`);
+  await tx.execute(sql`SELECT pg_notify('token_state', '')`);
   await publishSessionEnded(tx, { sessionId: session.id, accountId: session.accountId, cause }, now, requestId);
   return true;
 }
 
-/** Sessions in Postgres. */
-export function prismaSessionStore(prisma: PrismaClient): SessionStore {
+/** Writes what a refresh may change; a session's account, app, keys and scope stay what they were. */
+async function updateSession(tx: Queries, session: Session): Promise<void> {
+  const { id, lastUsedAt, refreshId, refreshExpiresAt, previousRefreshId, rotatedAt, proofRequired } = session;
+  await tx.execute(sql`
+    UPDATE session SET last_used_at = ${lastUsedAt}, refresh_id = ${refreshId},
+      refresh_expires_at = ${refreshExpiresAt}, previous_refresh_id = ${previousRefreshId ?? null},
+      rotated_at = ${rotatedAt ?? null}, proof_required = ${proofRequired}
+    WHERE id = ${id}`);
+}
+
+/** Sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
+export function prismaSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
   return {
-    begin: (session, requestId) => prisma.$transaction((tx) => insertSession(tx, session, requestId)),
+    begin: (session, requestId) => postgres.transaction((tx) => insertSession(tx, session, requestId)),
 
     update: (id, work, now, requestId) =>
-      prisma.$transaction(async (tx) => {
-        await tx.$executeRaw`SELECT 1 FROM session WHERE id = ${id}::uuid FOR UPDATE`;
-        const row = await tx.session.findUnique({ where: { id, endedAt: null } });
+      postgres.transaction(async (tx) => {
+        const [row] = await tx.query<SessionRow>(sql`
+          SELECT id, account_id AS "accountId", app_id AS "appId", app_name AS "appName",
+            device_key_algorithm AS "deviceKeyAlgorithm", device_key AS "deviceKey",
+            account_key_algorithm AS "accountKeyAlgorithm", account_key AS "accountKey", auth_time AS "authTime",
+            created_at AS "createdAt", last_used_at AS "lastUsedAt", expires_at AS "expiresAt",
+            refresh_id AS "refreshId", refresh_expires_at AS "refreshExpiresAt",
+            previous_refresh_id AS "previousRefreshId", rotated_at AS "rotatedAt", proof_required AS "proofRequired",
+            scope
+          FROM session WHERE id = ${id}::uuid AND ended_at IS NULL FOR UPDATE`);
         if (!row) return undefined;
         const session = toSession(row);
         const { next, end, result } = work(session);
-        if (next) await tx.session.update({ where: { id }, data: toSessionRow(next) });
+        if (next) await updateSession(tx, next);
         if (end) await endSession(tx, session, end, now, requestId);
         return result;
       }),
@@ -129,7 +172,7 @@ export function prismaSessionStore(prisma: PrismaClient): SessionStore {
         const id = "id" in which ? which.id : { not: which.allBut };
         const rows = await tx.session.findMany({ where: { accountId, id, endedAt: null }, orderBy: { id: "asc" } });
         let ended = 0;
-        for (const row of rows) if (await endSession(tx, toSession(row), cause, now, requestId)) ended += 1;
+        for (const row of rows) if (await endSession(queriesIn(tx), toSession(row), cause, now, requestId)) ended += 1;
         return ended;
       }),
   };

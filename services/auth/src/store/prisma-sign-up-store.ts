@@ -1,3 +1,4 @@
+import { type Postgres, sqlFile } from "@countersign/postgres";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
   LeaseSignUp,
@@ -66,8 +67,20 @@ async function writeSaga(
   return toSaga(row);
 }
 
+const markStep = sqlFile<{
+  accountId: string;
+  chainName: string;
+  deployedAt: Date | null;
+  keyRegisteredAt: Date | null;
+  deviceRegisteredAt: Date | null;
+  now: Date;
+  eventId: string;
+  subject: string;
+  payload: Uint8Array;
+}>(new URL("../../sql/mark-sign-up-step.sql", import.meta.url));
+
 /** Identities and sign-up sagas in Postgres. */
-export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityStore {
+export function prismaSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once and never changes.
   const accounts = new Map<string, string>();
   return {
@@ -91,24 +104,19 @@ export function prismaSignUpStore(prisma: PrismaClient): SignUpStore & IdentityS
       const { accountId, chainName } = saga;
       const at = (each: SignUpStep) => (each === step ? now : null);
       const event = signUpCompletedRow(saga, now);
-      // One statement: the step, and with the last one the end and its event. The row is locked first, so
-      // that of two steps at once one sees the other.
-      await prisma.$executeRaw`
-        WITH held AS (
-          SELECT account_id, chain_name, completed_at,
-            coalesce(deployed_at, ${at("DeployAccount")}::timestamptz) AS deployed_at,
-            coalesce(key_registered_at, ${at("RegisterKey")}::timestamptz) AS key_registered_at,
-            coalesce(device_registered_at, ${at("RegisterDevice")}::timestamptz) AS device_registered_at
-          FROM sign_up WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} FOR UPDATE),
-        marked AS (
-          UPDATE sign_up AS s SET deployed_at = held.deployed_at, key_registered_at = held.key_registered_at,
-            device_registered_at = held.device_registered_at,
-            completed_at = CASE WHEN held.deployed_at IS NOT NULL AND held.key_registered_at IS NOT NULL
-              AND held.device_registered_at IS NOT NULL THEN coalesce(held.completed_at, ${now}) END
-          FROM held WHERE s.account_id = held.account_id AND s.chain_name = held.chain_name
-          RETURNING held.completed_at IS NULL AND s.completed_at IS NOT NULL AS completes)
-        INSERT INTO outbox (id, subject, payload, created_at)
-        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM marked WHERE completes`;
+      await postgres.execute(
+        markStep({
+          accountId,
+          chainName,
+          deployedAt: at("DeployAccount"),
+          keyRegisteredAt: at("RegisterKey"),
+          deviceRegisteredAt: at("RegisterDevice"),
+          now,
+          eventId: event.id,
+          subject: event.subject,
+          payload: event.payload,
+        }),
+      );
     },
 
     async giveUp({ accountId, chainName, leaseUntil }) {

@@ -1,12 +1,12 @@
 import { uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
-import pg from "pg";
+import { openPostgres } from "@countersign/postgres";
 import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import { createPollLimit } from "../rpc/limits.ts";
 import { freezing, phoneOf } from "../testing/freezing.ts";
-import { app, clock, database, eventsOf, now, prisma, times } from "../testing/store-fixture.ts";
+import { app, clock, database, eventsOf, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";
@@ -131,7 +131,7 @@ describe("sign-ins of new devices", () => {
     const finished = store().finish(signIn.id, sessionOf(signIn), now, "");
     await expect(finished).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
     expect((await store().find(accountId, signIn.id))?.finishedAt).toBeUndefined();
-    const challenged = prismaSessionStore(prisma).begin(sessionOf(signIn), "");
+    const challenged = prismaSessionStore(prisma, postgres).begin(sessionOf(signIn), "");
     await expect(challenged).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   });
 
@@ -171,7 +171,7 @@ it("an account recovers while its recovery key has a live session", async () => 
   const recovery = await phoneOf(accountId, { scope: "recover" });
   expect(await store.isRecovering(accountId, now)).toBe(true);
   expect(await store.isRecovering(accountId, recovery.expiresAt)).toBe(false);
-  await prismaSessionStore(prisma).end(accountId, { id: recovery.id }, "signed-out", now, "");
+  await prismaSessionStore(prisma, postgres).end(accountId, { id: recovery.id }, "signed-out", now, "");
   expect(await store.isRecovering(accountId, now)).toBe(false);
 });
 
@@ -185,7 +185,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
   expect(await store.mayEnroll(accountId, [signIn.accountKey])).toBe("frozen");
   const finished = store.finish(signIn.id, sessionOf(signIn), now, "");
   await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
-  await prismaSessionStore(prisma).begin(sessionOf(signInOf()), "");
+  await prismaSessionStore(prisma, postgres).begin(sessionOf(signInOf()), "");
   expect(await prisma.session.count({ where: { accountId } })).toBe(3);
   await expect(freezing.unfreeze(first)).rejects.toMatchObject({ reason: "TimeLockRequired" });
   await freezing.unfreeze(second);
@@ -194,9 +194,9 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
 });
 
 it("polling is let through once a second for each request", async () => {
-  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const postgres = openPostgres(database.url, { connections: 2 });
   try {
-    const poll = createPollLimit(pool, "two-factor-poll");
+    const poll = createPollLimit(postgres, "two-factor-poll");
     const id = uuidv7(clock);
     const polled = await Promise.allSettled(times(5, () => poll(id)));
     expect(polled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -205,6 +205,6 @@ it("polling is let through once a second for each request", async () => {
     await new Promise((resolve) => setTimeout(resolve, 1_050));
     await poll(id);
   } finally {
-    await pool.end();
+    await postgres.close();
   }
 });

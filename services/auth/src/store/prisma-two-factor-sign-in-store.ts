@@ -1,4 +1,5 @@
 import { AppError } from "@countersign/core";
+import { queriesIn } from "@countersign/postgres";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./idempotency.ts";
@@ -75,7 +76,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
 
     recordAddition: ({ id, accountId, accountKey, deviceKey }, { id: transactionId, refUrl }) =>
       prisma.$transaction(async (tx) => {
-        await lockAccess(tx, accountId);
+        await lockAccess(queriesIn(tx), accountId);
         const data = { transactionId, transactionRefUrl: refUrl };
         await tx.twoFactorSignIn.updateMany({ where: { id, transactionId: null }, data });
         const subject = blockedKeySubject(accountId, deviceKey);
@@ -104,7 +105,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
           data: { finishedAt: now },
         });
         if (count === 0) return false;
-        await insertSession(tx, session, requestId);
+        await insertSession(queriesIn(tx), session, requestId);
         await endToken(tx, accountId, id);
         // Under the lock that insertSession takes, as freezing does: one of the two comes first.
         if (await isFrozen(tx, accountId)) throw new AppError("AccountFrozen");

@@ -4,9 +4,9 @@ import type { DeviceAttributes, SignUpSaga, SignUpStep } from "../domain/sign-up
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
 import type {
   Prisma,
-  Session as SessionRow,
   SignUp as SignUpRow,
   TwoFactorSignIn as TwoFactorSignInRow,
+  Session as WholeSessionRow,
 } from "./generated/client.ts";
 
 const key = (algorithm: string, publicKey: string): PublicKey => ({
@@ -38,6 +38,9 @@ export function toSaga(row: SignUpRow): SignUpSaga {
   };
 }
 
+/** A session without its end. */
+export type SessionRow = Omit<WholeSessionRow, "endedAt" | "endedCause">;
+
 export function toSession(row: SessionRow): Session {
   const { id, accountId, createdAt, lastUsedAt, expiresAt, refreshId, refreshExpiresAt, proofRequired } = row;
   return {
@@ -56,21 +59,6 @@ export function toSession(row: SessionRow): Session {
     rotatedAt: row.rotatedAt ?? undefined,
     proofRequired,
     scope: row.scope === "full" ? "full" : "recover",
-  };
-}
-
-export function toSessionRow(session: Session): Omit<SessionRow, "endedAt" | "endedCause"> {
-  const { app, deviceKey, accountKey, authTime, previousRefreshId, rotatedAt, ...rest } = session;
-  return {
-    ...rest,
-    ...app,
-    deviceKeyAlgorithm: deviceKey.algorithm,
-    deviceKey: deviceKey.publicKey,
-    accountKeyAlgorithm: accountKey.algorithm,
-    accountKey: accountKey.publicKey,
-    authTime: authTime ?? null,
-    previousRefreshId: previousRefreshId ?? null,
-    rotatedAt: rotatedAt ?? null,
   };
 }
 

@@ -4,7 +4,7 @@ import { freezeAccount, unfreezeAccount } from "../domain/freeze/freeze-account.
 import type { Session } from "../domain/sessions/session.ts";
 import { prismaFreezeStore } from "../store/prisma-freeze-store.ts";
 import { prismaSessionStore } from "../store/prisma-session-store.ts";
-import { clock, prisma, someSession } from "./store-fixture.ts";
+import { clock, postgres, prisma, someSession } from "./store-fixture.ts";
 
 export const TIME_LOCKS = { deviceMs: 60_000, recoveryMs: 300_000 };
 
@@ -13,7 +13,7 @@ export async function phoneOf(accountId: string, change: Partial<Session> = {}):
   const key = generateKeyPair().publicKey;
   const createdAt = new Date(clock.now().getTime() - 1000);
   const session = someSession({ accountId, deviceKey: key, accountKey: key, createdAt, ...change });
-  await prismaSessionStore(prisma).begin(session, "");
+  await prismaSessionStore(prisma, postgres).begin(session, "");
   return session;
 }
 

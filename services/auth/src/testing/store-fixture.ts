@@ -1,7 +1,7 @@
 import { FixedClock, uuidv4, uuidv7 } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, beforeAll } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
@@ -11,14 +11,17 @@ export const clock = new FixedClock("2026-11-20T10:00:00Z");
 export const now = clock.now();
 export const app = { appId: "demo", appName: "Demo" };
 export let database: TestDatabase;
+export let postgres: Postgres;
 export let prisma: PrismaClient;
 
 beforeAll(async () => {
   database = await createTestDatabase("auth");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+  postgres = openPostgres(database.url, { connections: 10 });
+  prisma = new PrismaClient({ adapter: postgres.adapter });
 });
 afterAll(async () => {
   await prisma.$disconnect();
+  await postgres.close();
   await database.drop();
 });
 

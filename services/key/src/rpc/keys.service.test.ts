@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError, FixedClock, type TokenVerifier } from "@countersign/core";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeysService } from "@countersign/proto/key/v1/keys.ts";
@@ -46,6 +46,7 @@ describe("key over gRPC with mutual TLS", () => {
   const addresses: Record<string, string> = {};
   let stateDir: string;
   let database: TestDatabase;
+  let postgres: Postgres;
   let prisma: PrismaClient;
 
   const clientOf = <D extends ServiceDefinition>(service: D, caller: string, serverName: string): RpcClient<D> => {
@@ -71,7 +72,8 @@ describe("key over gRPC with mutual TLS", () => {
     stateDir = await mkdtemp(join(tmpdir(), "countersign-key-"));
     await ensureCertificates(stateDir);
     database = await createTestDatabase("key");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+    postgres = openPostgres(database.url);
+    prisma = new PrismaClient({ adapter: postgres.adapter });
     const unused = () => Promise.reject(new AppError("NotImplemented"));
     await serve("device", (server) =>
       server.add(DevicesService, {
@@ -91,7 +93,7 @@ describe("key over gRPC with mutual TLS", () => {
         });
       },
     };
-    const store = prismaKeyStore(prisma);
+    const store = prismaKeyStore(prisma, postgres);
     const follow = followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 });
     const options = { store, clock, newId: v7, maxUserKeys: 20, devices, chain, follow, repair: follow };
     await serve("key", (server) => server.add(KeysService, keysHandlers(options)));
@@ -100,6 +102,7 @@ describe("key over gRPC with mutual TLS", () => {
     for (const client of clients) client.close();
     await Promise.all(servers.map((server) => server.stop(100)));
     await prisma.$disconnect();
+    await postgres.close();
     await database.drop();
     await rm(stateDir, { recursive: true });
   });

@@ -1,6 +1,6 @@
 import { FixedClock } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -13,16 +13,19 @@ import { prismaKeyStore } from "./prisma-key-store.ts";
 
 describe("keys in Postgres", () => {
   let database: TestDatabase;
+  let postgres: Postgres;
   let prisma: PrismaClient;
   let accountId: string;
   const clock = new FixedClock();
 
   beforeAll(async () => {
     database = await createTestDatabase("key");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
+    postgres = openPostgres(database.url);
+    prisma = new PrismaClient({ adapter: postgres.adapter });
   });
   afterAll(async () => {
     await prisma.$disconnect();
+    await postgres.close();
     await database.drop();
   });
   beforeEach(() => {
@@ -30,7 +33,7 @@ describe("keys in Postgres", () => {
   });
 
   const commands = () => {
-    const store = prismaKeyStore(prisma);
+    const store = prismaKeyStore(prisma, postgres);
     return {
       store,
       register: registerKey({ store, clock, newId: v7, maxUserKeys: 20 }),

@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { groupUses } from "@countersign/postgres";
+import { groupUses, type Postgres, sql, sqlFile } from "@countersign/postgres";
 import type { AccountKeys, KeyStore } from "../domain/ports.ts";
 import type { KeyKind, KeyOrigin, Registration, UserKeyType } from "../domain/registration.ts";
 import type { Prisma, PrismaClient, Registration as Row } from "./generated/client.ts";
@@ -67,14 +67,18 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
   };
 }
 
-/** Registrations in Postgres. */
-export function prismaKeyStore(prisma: PrismaClient): KeyStore {
-  const touch = groupUses(
-    ({ accountIds, algorithms, keys, usedAt }) => prisma.$executeRaw`
+const findByKey = sqlFile<{ accountId: string; chainName: string; algorithm: string; publicKey: string }>(
+  new URL("../../sql/find-by-key.sql", import.meta.url),
+);
+
+/** Registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
+export function prismaKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
+  const touch = groupUses(({ accountIds, algorithms, keys, usedAt }) =>
+    postgres.execute(sql`
       UPDATE registration AS t SET last_used_at = n.used_at
       FROM unnest(${accountIds}::uuid[], ${algorithms}::text[], ${keys}::text[], ${usedAt}::timestamptz[]) AS n(id, algorithm, key, used_at)
       WHERE t.account_id = n.id AND t.account_algorithm = n.algorithm AND t.account_key = n.key AND t.revoked_at IS NULL
-        AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`,
+        AND (t.last_used_at IS NULL OR t.last_used_at < n.used_at)`),
   );
   return {
     withAccount: (accountId, work) =>
@@ -87,19 +91,7 @@ export function prismaKeyStore(prisma: PrismaClient): KeyStore {
         { maxWait: 5_000, timeout: 5_000 },
       ),
     async findByKey(accountId, chainName, { algorithm, publicKey }) {
-      // Plain SQL: every sign-in passes here twice, and Prisma's query compiler costs more than the
-      // statement.
-      const rows = await prisma.$queryRaw<Row[]>`
-        SELECT id, account_id AS "accountId", chain_name AS "chainName", app_id AS "appId", app_name AS "appName", type,
-          account_algorithm AS "accountAlgorithm", account_key AS "accountKey", device_algorithm AS "deviceAlgorithm",
-          device_key AS "deviceKey", key_index AS "keyIndex", origin, kind, weight, name, created_at AS "createdAt",
-          last_used_at AS "lastUsedAt", revoked_at AS "revokedAt", pending_until AS "pendingUntil", alert_at AS "alertAt",
-          cloud_account_name AS "cloudAccountName"
-        FROM registration
-        WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND revoked_at IS NULL
-          AND ((account_algorithm = ${algorithm} AND account_key = ${publicKey})
-            OR (device_algorithm = ${algorithm} AND device_key = ${publicKey}))
-        ORDER BY created_at, id`;
+      const rows = await postgres.query<Row>(findByKey({ accountId, chainName, algorithm, publicKey }));
       return rows.map(toRegistration);
     },
     async list(accountId, { includeRevoked }) {

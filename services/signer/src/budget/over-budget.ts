@@ -29,11 +29,11 @@ const minus = (a: Amounts, b: Amounts): Amounts => ({
 
 /**
  * Returns which of these reservations (one per transaction) do not fit, with the window that is full. They
- * are judged in order, each by what those before it leave. The rules are those of the statement in
- * prisma-audit-store.ts: a reservation that is new, or has another reference block, counts in full in windows
- * that do not hold it yet; a larger one counts by its growth in windows that do; an equal one counts nothing.
- * A settled reservation with another block or a larger amount counts as new: that the transaction executed is
- * only the account service's report.
+ * are judged in order, each by what those before it leave. The rules are those of sql/write-batch.sql: a
+ * reservation that is new, or has another reference block, counts in full in windows that do not hold it yet;
+ * a larger one counts by its growth in windows that do; an equal one counts nothing. A settled reservation
+ * with another block or a larger amount counts as new: that the transaction executed is only the account
+ * service's report.
  */
 export function findOverBudget(
   reservations: readonly Reservation[],

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { chainRecords, genesisHash } from "../audit/record.ts";
 import { type Reservation, windowsAt } from "../budget/budget.ts";
 import { auditEntry, newWriter, signedBatch } from "../testing/audit-fixture.ts";
-import { clock, FEES, newLog, prisma, replicas } from "../testing/store-fixture.ts";
+import { clock, databases, FEES, newLog, postgres, prisma } from "../testing/store-fixture.ts";
 import { storedRecords } from "../testing/stored-records.ts";
-import { prismaAuditStore } from "./prisma-audit-store.ts";
+import { postgresAuditStore } from "./postgres-audit-store.ts";
 
 const entry = (accountId: string) => auditEntry({ accountId, time: clock.now() });
 
@@ -53,7 +53,7 @@ async function usedOf(accountId: string) {
 describe("budgets over two replicas", { timeout: 60_000 }, () => {
   it("many at once never pass a limit, and what is refused is recorded and takes nothing", async () => {
     const accountId = uuidv7(clock);
-    const logs = replicas.map(newLog);
+    const logs = databases.map(newLog);
     const asked = Array.from({ length: 120 }, (_, i) =>
       verdictOf(logs[i % 2]!.append(entry(accountId), reservation(accountId))),
     );
@@ -69,7 +69,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("several accounts with budgets of their own, in any order, share the app's", async () => {
     const accounts = Array.from({ length: 8 }, () => uuidv7(clock));
-    const logs = [...replicas, ...replicas].map(newLog);
+    const logs = [...databases, ...databases].map(newLog);
     const asked = Array.from({ length: 320 }, (_, i) => {
       const accountId = accounts[(i * 5) % 8]!;
       return verdictOf(logs[i % 4]!.append(entry(accountId), reservation(accountId)));
@@ -82,7 +82,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("one transaction reserves once: authorizer, paymaster, retries, on both replicas, also when the budget is full", async () => {
     const accountId = uuidv7(clock);
-    const logs = replicas.map(newLog);
+    const logs = databases.map(newLog);
     const one = { count: 1, fees: FEES };
     const paid = reservation(accountId, {}, one);
     const authorized = { ...paid, amounts: { count: 1, computation: 0, fees: 0 } };
@@ -101,7 +101,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("a transaction that is kept alive with newer reference blocks counts in each new window", async () => {
     const accountId = uuidv7(clock);
-    const log = newLog(prisma);
+    const log = newLog(postgres);
     const first = reservation(accountId);
     await log.append(entry(accountId), first);
     clock.advance(3600_000);
@@ -127,7 +127,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
       const [row] = await prisma.budgetUsage.findMany({ where: { budget: windows[0]!.id } });
       return Number(row?.count);
     };
-    const logs = replicas.map(newLog);
+    const logs = databases.map(newLog);
     const first = creation(3);
     expect(await verdictOf(logs[0]!.append(entry(""), first))).toBe("signed");
     expect(await used()).toBe(3);
@@ -150,7 +150,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("refusals that are not to be kept leave no record and no row", async () => {
     const accountId = uuidv7(clock);
-    const log = newLog(prisma);
+    const log = newLog(postgres);
     const none = { count: 0, fees: 0 };
     const asked = Array.from({ length: 3 }, () =>
       verdictOf(log.append(entry(accountId), reservation(accountId, {}, none), () => false)),
@@ -164,7 +164,7 @@ describe("budgets over two replicas", { timeout: 60_000 }, () => {
 
   it("a commit that is refused leaves neither counts nor reservations", async () => {
     const accountId = uuidv7(clock);
-    const store = prismaAuditStore(prisma);
+    const store = postgresAuditStore(postgres);
     const chainId = uuidv7(clock);
     const head = { chainId, sequence: 0n, hash: genesisHash(chainId) };
     const counted = { minute: clock.now(), counts: new Map([[accountId, 1]]), limit: 100 };

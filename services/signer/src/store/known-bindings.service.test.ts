@@ -1,9 +1,9 @@
-import { listenPostgres } from "@countersign/postgres";
+import { listenPostgres, type Postgres, type Statement } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { describe, expect, it } from "vitest";
-import { beginRotation, bound, plainPrisma } from "../testing/binding-fixture.ts";
-import { clock, database, type prisma } from "../testing/store-fixture.ts";
-import { prismaBindingStore } from "./prisma-binding-store.ts";
+import { beginRotation, bound } from "../testing/binding-fixture.ts";
+import { clock, database, postgres } from "../testing/store-fixture.ts";
+import { postgresBindingStore } from "./postgres-binding-store.ts";
 
 describe("bindings that are remembered", () => {
   it("are notified of a rotation before it can be on chain, on every replica, and nothing is remembered meanwhile", async () => {
@@ -15,7 +15,7 @@ describe("bindings that are remembered", () => {
         onNotify: (id) => replica.forget(id),
         logger,
       });
-      const replica: ReturnType<typeof prismaBindingStore> = prismaBindingStore(plainPrisma(), () =>
+      const replica: ReturnType<typeof postgresBindingStore> = postgresBindingStore(postgres, () =>
         listener.connected(),
       );
       return { replica, listener };
@@ -43,13 +43,14 @@ describe("bindings that are remembered", () => {
   it("are read once for any number of requests at once, and once more for requests after a change", async () => {
     const binding = await bound();
     let reads = 0;
-    const counting = new Proxy(plainPrisma(), {
-      get: (target, name) => {
-        if (name === "$queryRaw") reads += 1;
-        return Reflect.get(target, name);
+    const counting: Postgres = {
+      ...postgres,
+      query(statement) {
+        reads += 1;
+        return postgres.query(statement);
       },
-    });
-    const store = prismaBindingStore(counting, () => true);
+    };
+    const store = postgresBindingStore(counting, () => true);
     const ask = (times: number) => Promise.all(Array.from({ length: times }, () => store.find(binding.accountId)));
     const early = ask(5);
     expect(reads).toBe(1);
@@ -66,18 +67,16 @@ describe("bindings that are remembered", () => {
   it("that are being read during a change are not remembered", async () => {
     const binding = await bound();
     const [hasRead, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = new Proxy(plainPrisma(), {
-      get: (target, name) =>
-        name === "$queryRaw"
-          ? async (...query: Parameters<typeof prisma.$queryRaw>) => {
-              const rows = await target.$queryRaw(...query);
-              hasRead.resolve();
-              await gate.promise;
-              return rows;
-            }
-          : Reflect.get(target, name),
-    });
-    const store = prismaBindingStore(slow, () => true);
+    const slow: Postgres = {
+      ...postgres,
+      async query<Row>(statement: Statement) {
+        const rows = await postgres.query<Row>(statement);
+        hasRead.resolve();
+        await gate.promise;
+        return rows;
+      },
+    };
+    const store = postgresBindingStore(slow, () => true);
     const before = store.find(binding.accountId);
     await hasRead.promise;
     await beginRotation(binding, 2);
@@ -90,11 +89,11 @@ describe("bindings that are remembered", () => {
   it("are asked for again where they could not be read", async () => {
     const binding = await bound();
     let broken = true;
-    const flaky = new Proxy(plainPrisma(), {
-      get: (target, name) =>
-        name === "$queryRaw" && broken ? () => Promise.reject(new Error("gone")) : Reflect.get(target, name),
-    });
-    const store = prismaBindingStore(flaky, () => true);
+    const flaky: Postgres = {
+      ...postgres,
+      query: (statement) => (broken ? Promise.reject(new Error("gone")) : postgres.query(statement)),
+    };
+    const store = postgresBindingStore(flaky, () => true);
     await expect(Promise.all([store.find(binding.accountId), store.find(binding.accountId)])).rejects.toThrow("gone");
     broken = false;
     expect(await store.find(binding.accountId)).toMatchObject([{ address: binding.address }]);

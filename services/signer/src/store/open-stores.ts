@@ -1,10 +1,9 @@
-import { createPlainQueries } from "@countersign/postgres";
+import { openPostgres } from "@countersign/postgres";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { PrismaClient } from "./generated/client.ts";
-import { withPlainQueries } from "./plain-prisma.ts";
+import { postgresAuditStore, pruneSignatureCounts } from "./postgres-audit-store.ts";
+import { postgresBindingStore } from "./postgres-binding-store.ts";
 import { prismaAuditReader } from "./prisma-audit-reader.ts";
-import { prismaAuditStore, pruneSignatureCounts } from "./prisma-audit-store.ts";
-import { prismaBindingStore } from "./prisma-binding-store.ts";
 import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
@@ -23,16 +22,17 @@ const KEEP_BUDGETS_MS = 24 * 3_600_000;
 /** Opens the signer's database; its connections close with the process. */
 export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
   const { logger, clock, onClose } = runtime;
-  const prisma = runtime.database(PrismaClient);
+  const { prisma } = runtime.database(PrismaClient);
   /**
-   * With connections of its own, so that reads of bindings and writes of records do not wait for each other.
+   * Opens connections of its own, so that reads of bindings and writes of records do not wait for each other.
    */
-  const openPlain = (name: string) => {
-    const queries = createPlainQueries(databaseUrl, (err) => logger.warn({ err }, "a connection to Postgres was lost"));
-    onClose(name, () => queries.close());
-    return withPlainQueries(prisma, queries);
+  const openConnections = (name: string) => {
+    const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
+    const postgres = openPostgres(databaseUrl, { connections: 2, onError });
+    onClose(name, () => postgres.close());
+    return postgres;
   };
-  const bindings = prismaBindingStore(openPlain("binding queries"), () => bindingChanges.connected());
+  const bindings = postgresBindingStore(openConnections("binding queries"), () => bindingChanges.connected());
   const bindingChanges = runtime.listen("binding_changed", bindings.forget);
 
   runtime.every(PRUNE_INTERVAL_MS, "pruning", async () => {
@@ -56,7 +56,7 @@ export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
     timeLocks: prismaTimeLockStore(prisma),
     reservations: prismaSettlementStore(prisma),
     budgetUse: () => commonBudgetUse(prisma, clock.now()),
-    auditRecords: prismaAuditStore(openPlain("record queries")),
+    auditRecords: postgresAuditStore(openConnections("record queries")),
     auditReader: prismaAuditReader(prisma),
     checkpoints: prismaCheckpointStore(prisma),
   };

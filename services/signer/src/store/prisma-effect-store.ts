@@ -3,7 +3,7 @@ import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import type { PrismaBindingStore } from "./prisma-binding-store.ts";
+import type { PostgresBindingStore } from "./postgres-binding-store.ts";
 import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
 import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { recordSequenceNumber } from "./prisma-signed-templates.ts";
@@ -45,7 +45,7 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
  * Effects of signatures in Postgres. Every transaction writes in the order in which policy/effects.ts lists
  * the kinds, so that two replicas never wait for each other's rows.
  */
-export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PrismaBindingStore, "forget">): EffectStore {
+export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresBindingStore, "forget">): EffectStore {
   return {
     async record(account, effects, now) {
       const writeAll = async (tx: Prisma.TransactionClient) => {

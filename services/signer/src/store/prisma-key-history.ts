@@ -1,4 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
+import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
 import type { KeyAddition } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
@@ -27,8 +28,22 @@ export const creationRows = (
     ...{ source: "creation", firstSignedAt: now, signedAt: now },
   }));
 
+const recordStatement = sqlFile<{
+  accountId: string;
+  chainName: string;
+  keyX: string;
+  publicKey: string;
+  algorithm: string;
+  source: KeySource;
+  renewableSince: Date;
+  approverSince: Date | null;
+  now: Date;
+}>(new URL("../../sql/record-added-key.sql", import.meta.url));
+
 /** User keys in Postgres: an addition that one replica has signed is known to every other one. */
-export const prismaAddedKeys = (prisma: Pick<Prisma.TransactionClient, "$executeRaw" | "$queryRaw">) => ({
+export const prismaAddedKeys = (
+  prisma: Pick<Prisma.TransactionClient, "$executeRawUnsafe" | "$queryRaw" | "$queryRawUnsafe">,
+) => ({
   /**
    * Records an addition. Signed again, the key counts as added now, but keeps the source `creation` or
    * `recovery`. Returns false, and changes nothing, where a known key is neither renewable nor approved by an
@@ -37,17 +52,19 @@ export const prismaAddedKeys = (prisma: Pick<Prisma.TransactionClient, "$execute
   async record({ accountId, chainName }: AccountOnChain, addition: KeyAddition, now: Date): Promise<boolean> {
     const { key, source, renewableSince, approverSince } = addition;
     const { publicKey, algorithm } = key;
-    const recorded = await prisma.$executeRaw`
-      INSERT INTO added_key AS k
-        (account_id, chain_name, key_x, public_key, algorithm, source, first_signed_at, signed_at)
-      VALUES (${accountId}::uuid, ${chainName}, ${xOf(publicKey)}, ${publicKey}, ${algorithm}, ${source}, ${now}, ${now})
-      ON CONFLICT (account_id, chain_name, key_x) DO UPDATE SET
-        source = CASE WHEN k.source = 'device' THEN EXCLUDED.source ELSE k.source END,
-        first_signed_at = CASE WHEN k.first_signed_at > ${renewableSince}::timestamptz
-          THEN k.first_signed_at ELSE EXCLUDED.first_signed_at END,
-        signed_at = greatest(k.signed_at, EXCLUDED.signed_at)
-      WHERE k.first_signed_at > ${renewableSince}::timestamptz OR EXCLUDED.source = 'recovery'
-        OR k.first_signed_at >= ${approverSince ?? null}::timestamptz`;
+    const recorded = await queriesIn(prisma).execute(
+      recordStatement({
+        accountId,
+        chainName,
+        keyX: xOf(publicKey),
+        publicKey,
+        algorithm,
+        source,
+        renewableSince,
+        approverSince: approverSince ?? null,
+        now,
+      }),
+    );
     return recorded === 1;
   },
 

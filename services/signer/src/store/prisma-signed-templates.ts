@@ -1,3 +1,4 @@
+import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { SignedTemplates } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
 import type { SequenceNumberUse } from "../policy/effects.ts";
@@ -10,6 +11,19 @@ type Account = Parameters<SignedTemplates["has"]>[0];
 /** No account reaches a number that Postgres cannot store: what is signed for it never executes. */
 const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, number: bigint) =>
   number > MAX_BIGINT ? undefined : { accountId, chainName, keyIndex, number };
+
+const recordStatement = sqlFile<{
+  accountId: string;
+  chainName: string;
+  keyIndex: number;
+  number: bigint;
+  address: string;
+  sessionId: string;
+  limit: number;
+  openSince: Date;
+  unfrozenAt: Date | null;
+  signedAt: Date;
+}>(new URL("../../sql/record-sequence-number.sql", import.meta.url));
 
 /**
  * Records a sequence number as the session's. False, and nothing recorded, where the session has `limit`
@@ -28,21 +42,17 @@ export async function recordSequenceNumber(
   // Counting waits for every transaction that has counted and not committed, on any replica.
   const lock = JSON.stringify(["signed_template", accountId, chainName, keyIndex]);
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
-  // Signed again, the number is as recent as this signature, and this session's. Settled budgets show what
-  // executed.
-  const recorded = await tx.$executeRaw`
-    INSERT INTO signed_template AS t (account_id, chain_name, key_index, number, signed_at, session_id)
-    SELECT ${accountId}::uuid, ${chainName}, ${keyIndex}::int, ${number}::bigint, ${signedAt}::timestamptz, ${sessionId}::uuid
-    WHERE ${limit}::int > (
-      SELECT count(*) FROM signed_template o
-      WHERE o.account_id = ${accountId}::uuid AND o.chain_name = ${chainName} AND o.key_index = ${keyIndex}::int
-        AND o.session_id = ${sessionId}::uuid AND o.number <> ${number}::bigint AND o.signed_at > ${openSince}::timestamptz
-        AND NOT EXISTS (
-          SELECT FROM budget_reservation r WHERE r.chain_name = o.chain_name AND r.settled_at IS NOT NULL
-            AND r.proposal = ${account.address}::text || '/' || o.key_index || '/' || o.number))
-    ON CONFLICT (account_id, chain_name, key_index, number)
-      DO UPDATE SET signed_at = greatest(t.signed_at, EXCLUDED.signed_at), session_id = EXCLUDED.session_id,
-        kept_at = CASE WHEN t.signed_at <= ${unfrozenAt ?? null}::timestamptz THEN t.signed_at ELSE t.kept_at END`;
+  const recorded = await queriesIn(tx).execute(
+    recordStatement({
+      ...id,
+      address: account.address,
+      sessionId,
+      limit,
+      openSince,
+      unfrozenAt: unfrozenAt ?? null,
+      signedAt,
+    }),
+  );
   return recorded > 0;
 }
 

@@ -5,7 +5,7 @@ import { openFeesWindow, type Reservation, windowsAt } from "../budget/budget.ts
 import { NODE_LAG_BLOCKS, REFERENCE_EXPIRY_BLOCKS, settleReservations } from "../domain/settle-reservations.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 import { auditEntry } from "../testing/audit-fixture.ts";
-import { clock, FEES, newLog, replicas } from "../testing/store-fixture.ts";
+import { clock, databases, FEES, newLog, replicas } from "../testing/store-fixture.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
@@ -37,8 +37,8 @@ let chains = 0;
 function newWorld(limit = 2, believing: Believing = {}, openLimit = 1_000_000) {
   const chainName = `chain-${chains++}`;
   const accountId = uuidv7(clock);
-  const [one, other] = replicas;
-  const logs = [newLog(one), newLog(other)];
+  const [one] = replicas;
+  const logs = databases.map(newLog);
   const rule = (fees?: number) => [{ windowSeconds: 3600, count: undefined, computation: undefined, fees }];
   const reservation = (sequence: number, change: Partial<Reservation> = {}): Reservation => ({
     chainName,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "@countersign/core";
 import { signMessage } from "@countersign/keys/node";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { afterEach, beforeEach } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
@@ -13,8 +13,8 @@ import { openCheckpointFile, parseSignedLine } from "../audit/checkpoint-file.ts
 import { startCheckpointer } from "../audit/checkpointer.ts";
 import { type AuditReport, verifyExport } from "../audit/verify-export.ts";
 import { PrismaClient } from "../store/generated/client.ts";
+import { postgresAuditStore } from "../store/postgres-audit-store.ts";
 import { exportAudit } from "../store/prisma-audit-reader.ts";
-import { prismaAuditStore } from "../store/prisma-audit-store.ts";
 import { prismaCheckpointStore } from "../store/prisma-checkpoint-store.ts";
 import { auditEntry, auditKey, auditKeys, chunksOf, newWriter } from "./audit-fixture.ts";
 
@@ -22,16 +22,19 @@ const logger = createLogger({ name: "test", level: "silent" });
 export const accountId = "01900000-0000-7000-8000-000000000001";
 /** A database of the test's own, with the signer's migrations. */
 export let database: TestDatabase;
+let postgres: Postgres;
 export let prisma: PrismaClient;
 let directory: string;
 
 beforeEach(async () => {
   database = await createTestDatabase("signer");
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url, 10) });
+  postgres = openPostgres(database.url, { connections: 10 });
+  prisma = new PrismaClient({ adapter: postgres.adapter });
   directory = mkdtempSync(join(tmpdir(), "countersign-checkpoints-"));
 });
 afterEach(async () => {
   await prisma.$disconnect();
+  await postgres.close();
   await database.drop();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -39,7 +42,7 @@ afterEach(async () => {
 /** The audit log of a signer process. */
 export const newAuditLog = (onAlarm = () => {}) =>
   createAuditLog({
-    store: prismaAuditStore(prisma),
+    store: postgresAuditStore(postgres),
     writer: newWriter({ startedAt: systemClock.now() }),
     clock: systemClock,
     logger,

@@ -1,20 +1,8 @@
 import { uuidv7 } from "@countersign/core";
-import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
-import { afterAll, beforeAll } from "vitest";
 import type { Binding } from "../policy/account.ts";
-import { withPlainQueries } from "../store/plain-prisma.ts";
-import { type PrismaBindingStore, prismaBindingStore } from "../store/prisma-binding-store.ts";
+import { type PostgresBindingStore, postgresBindingStore } from "../store/postgres-binding-store.ts";
 import { prismaEffectStore } from "../store/prisma-effect-store.ts";
-import { clock, database, prisma } from "./store-fixture.ts";
-
-let plain: PlainQueries;
-beforeAll(() => {
-  plain = createPlainQueries(database.url, () => undefined);
-});
-afterAll(() => plain.close());
-
-/** The database as the signer reads bindings from it. */
-export const plainPrisma = () => withPlainQueries(prisma, plain);
+import { clock, postgres, prisma } from "./store-fixture.ts";
 
 export const chainName = "flow-emulator";
 let addresses = 0;
@@ -31,7 +19,7 @@ export const someBinding = (change: Partial<Binding> = {}): Binding => ({
 /** A binding that is in the database. */
 export async function bound(): Promise<Binding> {
   const binding = someBinding();
-  await prismaBindingStore(plainPrisma()).insert(binding, { now: clock.now(), requestId: "" });
+  await postgresBindingStore(postgres).insert(binding, { now: clock.now(), requestId: "" });
   return binding;
 }
 
@@ -39,7 +27,7 @@ export async function bound(): Promise<Binding> {
 export const beginRotation = async (
   binding: Binding,
   version: number,
-  bindings: Pick<PrismaBindingStore, "forget"> = { forget: () => undefined },
+  bindings: Pick<PostgresBindingStore, "forget"> = { forget: () => undefined },
 ): Promise<void> => {
   await prismaEffectStore(prisma, bindings).record(binding, [{ kind: "rotation", version }], clock.now());
 };

@@ -1,11 +1,11 @@
 import { FixedClock } from "@countersign/core";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
+import { openPostgres, type Postgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import { afterAll, beforeAll } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { PrismaClient } from "../store/generated/client.ts";
-import { prismaAuditStore } from "../store/prisma-audit-store.ts";
+import { postgresAuditStore } from "../store/postgres-audit-store.ts";
 import { newWriter } from "./audit-fixture.ts";
 
 export const clock = new FixedClock("2026-11-21T10:00:00Z");
@@ -13,26 +13,32 @@ export const clock = new FixedClock("2026-11-21T10:00:00Z");
 export const FEES = 4_006_000;
 /** A database of the file's own, with the signer's migrations. */
 export let database: TestDatabase;
-/** Two replicas of the signer, each with connections of its own. */
+/** The connections of two replicas of the signer. */
+export let databases: [Postgres, Postgres];
+/** Prisma's clients of the two. */
 export let replicas: [PrismaClient, PrismaClient];
 /** The first one's. */
+export let postgres: Postgres;
 export let prisma: PrismaClient;
 
 beforeAll(async () => {
   database = await createTestDatabase("signer");
-  const connect = () => new PrismaClient({ adapter: createPrismaAdapter(database.url, 5) });
-  replicas = [connect(), connect()];
+  databases = [openPostgres(database.url), openPostgres(database.url)];
+  const connect = ({ adapter }: Postgres) => new PrismaClient({ adapter });
+  replicas = [connect(databases[0]), connect(databases[1])];
+  [postgres] = databases;
   [prisma] = replicas;
 });
 afterAll(async () => {
   await Promise.all(replicas.map((each) => each.$disconnect()));
+  await Promise.all(databases.map((each) => each.close()));
   await database.drop();
 });
 
 /** The audit log of one replica, as fast as it goes. */
-export const newLog = (replica: PrismaClient) =>
+export const newLog = (replica: Postgres) =>
   createAuditLog({
-    store: prismaAuditStore(replica),
+    store: postgresAuditStore(replica),
     writer: newWriter(),
     clock,
     logger: createLogger({ name: "test", level: "silent" }),

@@ -1,9 +1,10 @@
 import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
+import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
-import type { Prisma, PrismaClient, Binding as Row } from "./generated/client.ts";
+import type { Binding as Row } from "./generated/client.ts";
 import { createKnownBindings, type KnownBindings } from "./known-bindings.ts";
 
 /**
@@ -33,8 +34,8 @@ function toBinding({ createdAt: boundAt, later, begun, ...binding }: WholeRow): 
  * Reads an account's bindings, the oldest first. In one statement: most signatures are the first of their
  * account for a while.
  */
-async function readBindings(prisma: PrismaClient, accountId: string): Promise<Binding[]> {
-  const rows = await prisma.$queryRaw<WholeRow[]>`
+async function readBindings(postgres: Postgres, accountId: string): Promise<Binding[]> {
+  const rows = await postgres.query<WholeRow>(sql`
     SELECT b.account_id AS "accountId", b.chain_name AS "chainName", b.address, b.server_key_index AS "serverKeyIndex",
       b.server_key_version AS "serverKeyVersion", b.created_at AS "createdAt",
       coalesce((
@@ -42,18 +43,18 @@ async function readBindings(prisma: PrismaClient, accountId: string): Promise<Bi
         FROM binding_version v WHERE v.account_id = b.account_id AND v.chain_name = b.chain_name), '[]') AS later,
       (SELECT max(r.server_key_version) FROM server_key_rotation r
         WHERE r.account_id = b.account_id AND r.chain_name = b.chain_name) AS begun
-    FROM binding b WHERE b.account_id = ${accountId}::uuid ORDER BY b.created_at`;
+    FROM binding b WHERE b.account_id = ${accountId}::uuid ORDER BY b.created_at`);
   return rows.map(toBinding);
 }
 
 /** `forget` is for the listener on `binding_changed`. */
-export type PrismaBindingStore = BindingStore & Pick<KnownBindings, "forget">;
+export type PostgresBindingStore = BindingStore & Pick<KnownBindings, "forget">;
 
 /** Bindings in Postgres; cached while this process is notified of changes (`listening`). */
-export function prismaBindingStore(prisma: PrismaClient, listening: () => boolean = () => false): PrismaBindingStore {
-  const { find, forget } = createKnownBindings((accountId) => readBindings(prisma, accountId), listening);
+export function postgresBindingStore(postgres: Postgres, listening: () => boolean = () => false): PostgresBindingStore {
+  const { find, forget } = createKnownBindings((accountId) => readBindings(postgres, accountId), listening);
   const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
-    (await readBindings(prisma, accountId)).find((binding) => binding.chainName === chainName);
+    (await readBindings(postgres, accountId)).find((binding) => binding.chainName === chainName);
 
   /**
    * Serializes the changes of an account's versions over all replicas: their conditions see the change
@@ -61,11 +62,11 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
    */
   const change = async (
     { accountId, chainName }: AccountOnChain,
-    work: (tx: Prisma.TransactionClient) => Promise<unknown>,
+    work: (tx: Queries) => Promise<unknown>,
   ): Promise<Binding | undefined> => {
-    await prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`
-        SELECT 1 FROM binding WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} FOR NO KEY UPDATE`;
+    await postgres.transaction(async (tx) => {
+      await tx.query(sql`
+        SELECT FROM binding WHERE account_id = ${accountId} AND chain_name = ${chainName} FOR NO KEY UPDATE`);
       await work(tx);
     });
     forget(accountId);
@@ -87,26 +88,28 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
         addressBound: { chainName, address },
       }).finish();
       const event = outboxRow({ service: "signer", accountId, event: "address-bound", message, id, createdAt: now });
-      const inserted = await prisma.$executeRaw`
+      const inserted = await postgres.execute(sql`
         WITH bound AS (
           INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)
           VALUES (${accountId}::uuid, ${chainName}, ${address}, ${serverKeyIndex}, ${serverKeyVersion}, ${now})
           ON CONFLICT DO NOTHING RETURNING 1)
         INSERT INTO outbox (id, subject, payload, created_at)
-        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM bound`;
+        SELECT ${event.id}::uuid, ${event.subject}, ${event.payload}, ${event.createdAt} FROM bound`);
       if (inserted === 1) {
         forget(accountId);
         return binding;
       }
       // The binding as the creation made it: an account that was rotated since is still the same binding.
-      const row = await prisma.binding.findUnique({ where: { accountId_chainName: { accountId, chainName } } });
-      return row ? toBinding({ ...row, later: [], begun: null }) : undefined;
+      const [row] = await postgres.query<Row>(sql`
+        SELECT account_id AS "accountId", chain_name AS "chainName", address, server_key_index AS "serverKeyIndex",
+          server_key_version AS "serverKeyVersion", created_at AS "createdAt"
+        FROM binding WHERE account_id = ${accountId} AND chain_name = ${chainName}`);
+      return row && toBinding({ ...row, later: [], begun: null });
     },
 
     appendVersion: ({ accountId, chainName }, { index, version }, now) =>
-      change(
-        { accountId, chainName },
-        (tx) => tx.$executeRaw`
+      change({ accountId, chainName }, (tx) =>
+        tx.execute(sql`
           INSERT INTO binding_version (account_id, chain_name, server_key_version, server_key_index, created_at)
           SELECT account_id, chain_name, server_key_version, ${index}, ${now} FROM server_key_rotation
           WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
@@ -115,38 +118,34 @@ export function prismaBindingStore(prisma: PrismaClient, listening: () => boolea
                 WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName}
               UNION ALL SELECT server_key_version, server_key_index FROM binding_version
                 WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName}) p)
-          ON CONFLICT DO NOTHING`,
+          ON CONFLICT DO NOTHING`),
       ),
 
     moveVersion: ({ accountId, chainName }, { index, version }) =>
-      change(
-        { accountId, chainName },
-        (tx) => tx.$executeRaw`
+      change({ accountId, chainName }, (tx) =>
+        tx.execute(sql`
           UPDATE binding_version v SET server_key_index = ${index}
           WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
             AND NOT EXISTS (SELECT FROM binding b WHERE b.account_id = v.account_id AND b.chain_name = v.chain_name
               AND b.server_key_index >= ${index}::int)
             AND NOT EXISTS (SELECT FROM binding_version o WHERE o.account_id = v.account_id AND o.chain_name = v.chain_name
               AND (o.server_key_version < v.server_key_version AND o.server_key_index >= ${index}::int
-                OR o.server_key_version > v.server_key_version AND o.server_key_index <= ${index}::int))`,
+                OR o.server_key_version > v.server_key_version AND o.server_key_index <= ${index}::int))`),
       ),
 
     takeBackVersion: ({ accountId, chainName }, version) =>
-      change(
-        { accountId, chainName },
-        (tx) => tx.$executeRaw`
+      change({ accountId, chainName }, (tx) =>
+        tx.execute(sql`
           DELETE FROM binding_version v
           WHERE account_id = ${accountId}::uuid AND chain_name = ${chainName} AND server_key_version = ${version}
             AND NOT EXISTS (SELECT FROM binding_version o WHERE o.account_id = v.account_id AND o.chain_name = v.chain_name
-              AND o.server_key_version > v.server_key_version)`,
+              AND o.server_key_version > v.server_key_version)`),
       ),
 
     async bound(chainName, accountIds) {
-      const rows = await prisma.binding.findMany({
-        where: { chainName, accountId: { in: [...accountIds] } },
-        select: { accountId: true },
-      });
-      return rows.map((row) => row.accountId);
+      const rows = await postgres.query<{ account_id: string }>(sql`
+        SELECT account_id FROM binding WHERE chain_name = ${chainName} AND account_id = ANY(${accountIds}::uuid[])`);
+      return rows.map((row) => row.account_id);
     },
   };
 }

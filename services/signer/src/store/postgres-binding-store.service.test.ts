@@ -4,9 +4,9 @@ import { bindAddress } from "../domain/bind-address.ts";
 import { rotateBinding } from "../domain/rotate-binding.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/chain.ts";
-import { beginRotation, bound, chainName, newAddress, plainPrisma, someBinding } from "../testing/binding-fixture.ts";
-import { clock, prisma, replicas } from "../testing/store-fixture.ts";
-import { prismaBindingStore } from "./prisma-binding-store.ts";
+import { beginRotation, bound, chainName, newAddress, someBinding } from "../testing/binding-fixture.ts";
+import { clock, databases, postgres, prisma } from "../testing/store-fixture.ts";
+import { postgresBindingStore } from "./postgres-binding-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
 
 describe("bindings", () => {
@@ -23,7 +23,7 @@ describe("bindings", () => {
   /** Binds an account whose creation was signed. */
   const bind = () => {
     const command = bindAddress({
-      bindings: prismaBindingStore(plainPrisma()),
+      bindings: postgresBindingStore(postgres),
       signedCreations: signedCreations(),
       clock,
       chain: () => policy,
@@ -38,7 +38,7 @@ describe("bindings", () => {
   it("are written once, however often and by however many", async () => {
     const binding = someBinding();
     await Promise.all(Array.from({ length: 6 }, () => bind()(binding, "")));
-    expect(await prismaBindingStore(plainPrisma()).find(binding.accountId)).toEqual([
+    expect(await postgresBindingStore(postgres).find(binding.accountId)).toEqual([
       { ...binding, boundAt: clock.now() },
     ]);
     const subject = `cs.v1.signer.${binding.accountId}.address-bound`;
@@ -51,14 +51,14 @@ describe("bindings", () => {
     const other = { ...one, address: newAddress() };
     const results = await Promise.allSettled([bind()(one, ""), bind()(other, "")]);
     expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    const [bound] = await prismaBindingStore(plainPrisma()).find(one.accountId);
+    const [bound] = await postgresBindingStore(postgres).find(one.accountId);
     await expect(bind()(someBinding({ address: bound!.address }), "")).rejects.toMatchObject(conflict);
   });
 
   it("have a version of the server key with which a creation of the account was signed, also against a false report of the account service", async () => {
     const binding = someBinding({ serverKeyVersion: 2 });
     const command = bindAddress({
-      bindings: prismaBindingStore(plainPrisma()),
+      bindings: postgresBindingStore(postgres),
       signedCreations: signedCreations(),
       clock,
       chain: () => policy,
@@ -74,14 +74,14 @@ describe("bindings", () => {
     await command(binding, "");
     await command(binding, "");
     await expect(command({ ...binding, serverKeyVersion: 1 }, "")).rejects.toMatchObject(conflict);
-    const found = await prismaBindingStore(plainPrisma()).find(binding.accountId);
+    const found = await postgresBindingStore(postgres).find(binding.accountId);
     expect(found).toMatchObject([{ serverKeyIndex: 0, serverKeyVersion: 2 }]);
     expect(found[0]).not.toHaveProperty("retired");
   });
 
   it("that exist already are accepted again without a signed creation: an earlier signer recorded none", async () => {
     const binding = someBinding();
-    const bindings = prismaBindingStore(plainPrisma());
+    const bindings = postgresBindingStore(postgres);
     await bindings.insert(binding, { now: clock.now(), requestId: "" });
     const command = bindAddress({ bindings, signedCreations: signedCreations(), clock, chain: () => policy });
     await command(binding, "");
@@ -105,7 +105,7 @@ describe("bindings", () => {
 
 describe("rotations of a server key", () => {
   const conflict = { reason: "SigningRefused", metadata: { reason: "BindingConflict" } };
-  const store = () => prismaBindingStore(plainPrisma());
+  const store = () => postgresBindingStore(postgres);
   const rotate = (of: Binding, serverKeyVersion: number, serverKeyIndex: number, replaces?: number) => {
     const { accountId, chainName: on } = of;
     const report = { accountId, chainName: on, serverKeyVersion, serverKeyIndex, replaces };
@@ -227,7 +227,7 @@ describe("rotations of a server key", () => {
       const binding = await bound();
       for (const version of [2, 3]) await begin(binding, version);
       await rotate(binding, 2, 2);
-      const other = prismaBindingStore(replicas[1]);
+      const other = postgresBindingStore(databases[1]);
       await Promise.all([
         store().takeBackVersion(binding, 2),
         other.appendVersion(binding, { index: 3, version: 3 }, clock.now()),

@@ -3,12 +3,12 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import type { Challenge } from "../domain/sign-in/ports.ts";
 import { respondChallenge } from "../domain/sign-in/respond-challenge.ts";
-import { app, clock, now, prisma, times } from "../testing/store-fixture.ts";
-import { prismaChallengeStore } from "./prisma-challenge-store.ts";
+import { app, clock, now, postgres, prisma, times } from "../testing/store-fixture.ts";
+import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 
 describe("challenges", () => {
   it("keep when the person logged in, and that it is not known", async () => {
-    const challenges = prismaChallengeStore(prisma);
+    const challenges = postgresChallengeStore(postgres);
     for (const authTime of [now, undefined]) {
       const challenge: Challenge = {
         data: uuidv4().replaceAll("-", ""),
@@ -26,7 +26,7 @@ describe("challenges", () => {
   });
 
   it("ten right answers at once open one session; five wrong ones end it", async () => {
-    const challenges = prismaChallengeStore(prisma);
+    const challenges = postgresChallengeStore(postgres);
     const pair = generateKeyPair();
     const { signMessage } = await import("@countersign/keys/node");
     const respond = respondChallenge({

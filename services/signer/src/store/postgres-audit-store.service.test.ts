@@ -1,23 +1,15 @@
 import { uuidv7 } from "@countersign/core";
-import { createPlainQueries, type PlainQueries } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { type AuditHead, AuditHeadMovedError } from "../audit/audit-store.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash, sha256 } from "../audit/record.ts";
 import { auditEntry, newWriter, signedBatch } from "../testing/audit-fixture.ts";
-import { clock, database, prisma } from "../testing/store-fixture.ts";
+import { clock, postgres, prisma } from "../testing/store-fixture.ts";
 import { storedRecords } from "../testing/stored-records.ts";
 import { verifyChain } from "../testing/verify-chain.ts";
-import { withPlainQueries } from "./plain-prisma.ts";
+import { postgresAuditStore } from "./postgres-audit-store.ts";
 import { prismaAuditReader } from "./prisma-audit-reader.ts";
-import { prismaAuditStore } from "./prisma-audit-store.ts";
-
-let plain: PlainQueries;
-beforeAll(() => {
-  plain = createPlainQueries(database.url, () => undefined);
-});
-afterAll(() => plain.close());
 
 const entry = (change: Partial<AuditEntry> = {}) =>
   auditEntry({ time: clock.now(), accountId: uuidv7(clock), ...change });
@@ -31,7 +23,7 @@ async function storedChain(chainId: string) {
 describe("the audit log on Postgres", () => {
   const logger = createLogger({ name: "test", level: "silent" });
   const writer = newWriter();
-  const newStore = () => prismaAuditStore(withPlainQueries(prisma, plain));
+  const newStore = () => postgresAuditStore(postgres);
   const newLog = (signaturesPerMinute = 10_000) =>
     createAuditLog({ store: newStore(), writer, clock, logger, signaturesPerMinute });
 
@@ -96,12 +88,5 @@ describe("the audit log on Postgres", () => {
     const reader = prismaAuditReader(prisma);
     for (const other of [0n, sequence + 1n]) expect(await reader.recordText(chainId, other)).toBeUndefined();
     expect(await reader.recordText(uuidv7(clock), sequence)).toBeUndefined();
-  });
-
-  it("an error of Postgres has the same shape as with Prisma", async () => {
-    const queries = withPlainQueries(prisma, plain);
-    const refused = { meta: { driverAdapterError: { cause: { originalCode: "22012" } } } };
-    await expect(queries.$queryRaw`SELECT 1 / ${0}::int`).rejects.toMatchObject(refused);
-    expect(await queries.$queryRaw`SELECT ${2n ** 60n}::bigint AS big`).toEqual([{ big: 2n ** 60n }]);
   });
 });

@@ -1,9 +1,7 @@
+import { type Queries, sql } from "@countersign/postgres";
 import type { BudgetWindow, Reservation } from "../budget/budget.ts";
 import { reservationId } from "../budget/budget.ts";
 import { type BudgetState, usageId } from "../budget/over-budget.ts";
-import type { Prisma } from "./generated/client.ts";
-
-type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;
 
 /** Reservations and the windows that they name as JSON texts for one statement. */
 export function chargeRows(reservations: readonly Reservation[]): { asked: string; windows: string } {
@@ -53,22 +51,22 @@ interface UsedRow {
  * Reads and locks these reservations and their windows until the transaction ends; for a missing row an empty
  * one is written and locked.
  */
-export async function lockBudgets(tx: Sql, reservations: readonly Reservation[]): Promise<BudgetState> {
+export async function lockBudgets(tx: Queries, reservations: readonly Reservation[]): Promise<BudgetState> {
   const { asked, windows } = chargeRows(reservations);
-  const reserved = await tx.$queryRaw<ReservedRow[]>`
+  const reserved = await tx.query<ReservedRow>(sql`
     INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, computation, fees, budgets,
       added_count, added_computation, added_fees)
     SELECT chain_name, proposal, '', 0, 0, '{}', 0, 0, 0
     FROM json_to_recordset(${asked}::json) AS t(chain_name text, proposal text) ORDER BY chain_name, proposal
     ON CONFLICT (chain_name, proposal) DO UPDATE SET proposal = EXCLUDED.proposal
-    RETURNING chain_name, proposal, reference_block, count, computation, fees, budgets, settled_at`;
-  const used = await tx.$queryRaw<UsedRow[]>`
+    RETURNING chain_name, proposal, reference_block, count, computation, fees, budgets, settled_at`);
+  const used = await tx.query<UsedRow>(sql`
     INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
     SELECT chain_name, budget, ends_at, 0, 0, 0
     FROM json_to_recordset(${windows}::json) AS t(chain_name text, budget text, ends_at timestamptz)
     ORDER BY chain_name, budget
     ON CONFLICT (chain_name, budget) DO UPDATE SET budget = EXCLUDED.budget
-    RETURNING chain_name, budget, count, computation, fees`;
+    RETURNING chain_name, budget, count, computation, fees`);
   return {
     reserved: new Map(
       reserved
@@ -93,8 +91,8 @@ export async function lockBudgets(tx: Sql, reservations: readonly Reservation[])
 }
 
 /** Takes the empty rows away that no reservation came to fill. */
-export async function removeEmpty(tx: Sql, reservations: readonly Reservation[]): Promise<void> {
-  await tx.$executeRaw`
+export async function removeEmpty(tx: Queries, reservations: readonly Reservation[]): Promise<void> {
+  await tx.execute(sql`
     DELETE FROM budget_reservation r USING json_to_recordset(${chargeRows(reservations).asked}::json) AS t(chain_name text, proposal text)
-    WHERE r.chain_name = t.chain_name AND r.proposal = t.proposal AND r.budgets = '{}'`;
+    WHERE r.chain_name = t.chain_name AND r.proposal = t.proposal AND r.budgets = '{}'`);
 }

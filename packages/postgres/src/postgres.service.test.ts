@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isPostgresLost } from "@countersign/core";
+import { type MuteProxy, startMuteProxy } from "@countersign/local-stack/testing/mute-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openPostgres, type Postgres, type Queries } from "./postgres.ts";
+import { sql } from "./statement.ts";
+
+let database: TestDatabase;
+let proxy: MuteProxy;
+let postgres: Postgres;
+
+beforeAll(async () => {
+  database = await createTestDatabase("signer");
+  proxy = await startMuteProxy(database.url);
+  postgres = openPostgres(proxy.url, { connections: 1, timeouts: { queryMs: 300 } });
+  await postgres.execute(sql`CREATE TABLE number (value int PRIMARY KEY)`);
+});
+afterAll(async () => {
+  await proxy.close();
+  await postgres.close();
+  await database.drop();
+});
+
+it("gives a query up that the server never answers, and goes on with another connection", async () => {
+  expect(await postgres.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+  proxy.mute();
+  await expect(postgres.query(sql`SELECT 1 AS one`)).rejects.toThrow("Query read timeout");
+  proxy.speak();
+  expect(await postgres.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+});
+
+it("keeps a connection that is idle for longer than the time limit of a query", async () => {
+  const processId = () => postgres.query(sql`SELECT pg_backend_pid() AS id`);
+  const before = await processId();
+  await sleep(700);
+  expect(await processId()).toEqual(before);
+});
+
+it("an error has its SQLSTATE, and an int8 is a bigint", async () => {
+  await expect(postgres.query(sql`SELECT 1 / ${0}::int`)).rejects.toMatchObject({ code: "22012" });
+  expect(await postgres.query(sql`SELECT ${2n ** 60n}::bigint AS big`)).toEqual([{ big: 2n ** 60n }]);
+});
+
+describe("a transaction", () => {
+  const insert = (on: Queries, value: number) => on.execute(sql`INSERT INTO number VALUES (${value})`);
+  const numbers = async () =>
+    (await postgres.query<{ value: number }>(sql`SELECT value FROM number ORDER BY value`)).map(({ value }) => value);
+  beforeEach(async () => void (await postgres.execute(sql`DELETE FROM number`)));
+
+  it("commits when its work returns, and rolls back when it throws", async () => {
+    expect(await postgres.transaction((tx) => insert(tx, 1))).toBe(1);
+    const thrown = postgres.transaction(async (tx) => {
+      await insert(tx, 2);
+      throw new Error("changed my mind");
+    });
+    await expect(thrown).rejects.toThrow("changed my mind");
+    expect(await numbers()).toEqual([1]);
+  });
+
+  it("fails where a statement has failed, even if the work caught its error", async () => {
+    const failed = postgres.transaction(async (tx) => {
+      await insert(tx, 1);
+      await insert(tx, 1).catch(() => undefined);
+    });
+    await expect(failed).rejects.toThrow("a statement of the transaction has failed");
+    expect(await numbers()).toEqual([]);
+  });
+
+  it("is not committed after its time limit; its connection is not used again", async () => {
+    const late = postgres.transaction(async (tx) => {
+      await insert(tx, 1);
+      await sleep(300);
+    }, 100);
+    const error = await late.catch((cause: unknown) => cause);
+    expect(isPostgresLost(error)).toBe(true);
+    const waiting = postgres.transaction((tx) => tx.query(sql`SELECT pg_sleep(0.25)::text`), 100);
+    expect(isPostgresLost(await waiting.catch((cause: unknown) => cause))).toBe(true);
+    expect(await numbers()).toEqual([]);
+  });
+
+  it("leaves no connection behind on which the next query waits where the server falls silent", async () => {
+    const cut = postgres.transaction(async (tx) => {
+      await insert(tx, 1);
+      proxy.mute();
+      await insert(tx, 2);
+    });
+    await expect(cut).rejects.toThrow("Query read timeout");
+    proxy.speak();
+    expect(await numbers()).toEqual([]);
+  });
+
+  it("takes no query after its end", async () => {
+    const kept = await postgres.transaction(async (tx) => tx);
+    await expect(insert(kept, 1)).rejects.toThrow("the transaction has ended");
+  });
+});

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+
+/** A statement with its values. Postgres parses and plans each `name` once per connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+let named = 0;
+const nextName = (): string => `statement${named++}`;
+
+const known = new WeakMap<TemplateStringsArray, { name: string; text: string }>();
+
+/** Returns the statement of a tagged template; Postgres receives the values separately from the text. */
+export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
+  let statement = known.get(parts);
+  if (statement === undefined) {
+    statement = { name: nextName(), text: parts.reduce((before, part, i) => `${before}$${i}${part}`) };
+    known.set(parts, statement);
+  }
+  return { ...statement, values };
+}
+
+/**
+ * Reads a statement with parameters like `:accountId` from a file. The result makes a statement of an object
+ * with a value for each parameter; null is a value, undefined is an error.
+ */
+export function sqlFile<Parameters extends object>(file: URL): (parameters: Parameters) => Statement {
+  const parameters: string[] = [];
+  // Not the second colon of a cast.
+  const text = readFileSync(file, "utf8").replace(/(?<!:):([a-z]\w*)/gi, (_, parameter: string) => {
+    if (!parameters.includes(parameter)) parameters.push(parameter);
+    return `$${parameters.indexOf(parameter) + 1}`;
+  });
+  const name = nextName();
+  return (values) => ({
+    name,
+    text,
+    values: parameters.map((parameter) => {
+      const value = (values as Record<string, unknown>)[parameter];
+      if (value === undefined) throw new TypeError(`${file.pathname}: parameter ${parameter} has no value`);
+      return value;
+    }),
+  });
+}

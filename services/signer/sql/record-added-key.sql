@@ -1,0 +1,10 @@
+INSERT INTO added_key AS k
+  (account_id, chain_name, key_x, public_key, algorithm, source, first_signed_at, signed_at)
+VALUES (:accountId::uuid, :chainName, :keyX, :publicKey, :algorithm, :source, :now, :now)
+ON CONFLICT (account_id, chain_name, key_x) DO UPDATE SET
+  source = CASE WHEN k.source = 'device' THEN EXCLUDED.source ELSE k.source END,
+  first_signed_at = CASE WHEN k.first_signed_at > :renewableSince::timestamptz
+    THEN k.first_signed_at ELSE EXCLUDED.first_signed_at END,
+  signed_at = greatest(k.signed_at, EXCLUDED.signed_at)
+WHERE k.first_signed_at > :renewableSince::timestamptz OR EXCLUDED.source = 'recovery'
+  OR k.first_signed_at >= :approverSince::timestamptz

@@ -1,0 +1,78 @@
+-- Counts, reservations, usage, records and head in one statement, so that they commit together with one
+-- flush. A limit that would be passed raises over_limit(), which rolls all of it back. The lists are JSON
+-- texts: the driver takes longer over arrays of columns than the signer over the signatures.
+--
+-- A request that equals its reservation is skipped without a lock: a second signature over the same message
+-- allows no more than the first.
+--
+-- Rows are locked in the order counts, reservations, usage, each sorted; every other statement that locks
+-- several of them uses the same order. The limits are checked by counting, which reads a subquery to its end
+-- before the next one begins. A settled reservation with another block or a larger amount is a new one: no
+-- window holds anything of it.
+WITH counted AS (
+  INSERT INTO signature_count AS c (account_id, minute, count)
+  SELECT t.id, :minute, t.added
+  FROM unnest(:accountIds::uuid[], :counts::int[]) AS t(id, added)
+  ON CONFLICT (account_id, minute) DO UPDATE SET count = c.count + EXCLUDED.count
+  RETURNING count),
+asked AS (
+  SELECT * FROM json_to_recordset(:asked::json) AS t(
+    chain_name text, proposal text, reference_block text, count int, computation bigint, fees bigint, budgets text[])
+  WHERE NOT coalesce((
+    SELECT t.reference_block = r.reference_block AND t.count <= r.count AND t.computation <= r.computation AND t.fees <= r.fees
+    FROM budget_reservation r WHERE r.chain_name = t.chain_name AND r.proposal = t.proposal), false)),
+windows AS (
+  SELECT * FROM json_to_recordset(:windows::json) AS t(
+    chain_name text, budget text, ends_at timestamptz, most_count bigint, most_computation bigint, most_fees bigint)),
+reserved AS (
+  INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, count, computation, fees, budgets,
+    added_count, added_computation, added_fees)
+  SELECT chain_name, proposal, reference_block, count, computation, fees, budgets, count, computation, fees
+  FROM asked ORDER BY chain_name, proposal
+  ON CONFLICT (chain_name, proposal) DO UPDATE SET
+    reference_block = EXCLUDED.reference_block,
+    count = CASE WHEN r.settled_at IS NULL THEN greatest(r.count, EXCLUDED.count) ELSE EXCLUDED.count END,
+    computation = CASE WHEN r.settled_at IS NULL THEN greatest(r.computation, EXCLUDED.computation) ELSE EXCLUDED.computation END,
+    fees = CASE WHEN r.settled_at IS NULL THEN greatest(r.fees, EXCLUDED.fees) ELSE EXCLUDED.fees END,
+    budgets = EXCLUDED.budgets,
+    previous_budgets = CASE WHEN r.settled_at IS NULL THEN r.budgets ELSE '{}' END,
+    added_count = greatest(r.count, EXCLUDED.count) - r.count,
+    added_computation = greatest(r.computation, EXCLUDED.computation) - r.computation,
+    added_fees = greatest(r.fees, EXCLUDED.fees) - r.fees,
+    renewed_at = now(), seen_height = NULL, settled_at = NULL
+  WHERE EXCLUDED.reference_block <> r.reference_block
+    OR EXCLUDED.count > r.count OR EXCLUDED.computation > r.computation OR EXCLUDED.fees > r.fees
+  RETURNING chain_name, count, computation, fees, budgets, previous_budgets, added_count, added_computation, added_fees),
+charged AS (
+  SELECT r.chain_name, b.budget,
+    sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_count ELSE r.count END)::bigint AS count,
+    sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_computation ELSE r.computation END)::bigint AS computation,
+    sum(CASE WHEN b.budget = ANY (r.previous_budgets) THEN r.added_fees ELSE r.fees END)::bigint AS fees
+  FROM reserved r CROSS JOIN LATERAL unnest(r.budgets) AS b(budget)
+  WHERE r.fees > 0 OR b.budget NOT LIKE 'open/%'
+  GROUP BY r.chain_name, b.budget),
+used AS (
+  INSERT INTO budget_usage AS u (chain_name, budget, ends_at, count, computation, fees)
+  SELECT c.chain_name, c.budget, w.ends_at, c.count, c.computation, c.fees
+  FROM charged c JOIN windows w USING (chain_name, budget) ORDER BY c.chain_name, c.budget
+  ON CONFLICT (chain_name, budget) DO UPDATE SET
+    count = u.count + EXCLUDED.count, computation = u.computation + EXCLUDED.computation, fees = u.fees + EXCLUDED.fees
+  RETURNING chain_name, budget, count, computation, fees),
+moved AS (
+  UPDATE audit_chain SET head_sequence = :lastSequence, head_hash = :lastHash
+  WHERE id = :chainId::uuid AND head_sequence = :headSequence AND head_hash = :headHash
+    AND :hasRecords
+  RETURNING id),
+written AS (
+  INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts, signature)
+  SELECT id, :lastSequence, :time, decode(:hashes, 'hex'),
+    :texts, decode(:signature, 'hex') FROM moved
+  RETURNING 1)
+SELECT
+  CASE WHEN (SELECT count(*) FROM counted WHERE count > :limit) > 0 THEN over_limit() END,
+  CASE WHEN (
+    SELECT count(*) FROM used u JOIN charged c USING (chain_name, budget) JOIN windows w USING (chain_name, budget)
+    WHERE c.count > 0 AND u.count > w.most_count
+      OR c.computation > 0 AND u.computation > w.most_computation
+      OR c.fees > 0 AND u.fees > w.most_fees) > 0 THEN over_limit() END,
+  EXISTS (SELECT FROM written) AS written
