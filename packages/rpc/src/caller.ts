@@ -9,18 +9,6 @@ const INTERNAL = new RegExp(`^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\\.${INTERNA
  * other domains.
  */
 export function callerOf(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
-  let caller = callers.get(auth);
-  if (caller === undefined && !callers.has(auth)) {
-    caller = readCaller(auth, names);
-    callers.set(auth, caller);
-  }
-  return caller;
-}
-
-// The calls of one stream share their context.
-const callers = new WeakMap<AuthContext, string | undefined>();
-
-function readCaller(auth: AuthContext, names: ReadonlyMap<string, string>): string | undefined {
   const alternatives = auth.sslPeerCertificate?.subjectaltname;
   // A quote means a name with characters that make splitting ambiguous (CVE-2021-44532); none of our names
   // has one.

@@ -1,8 +1,6 @@
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
-
-// Importing node:http evaluates all of its exports, and so loads all of fetch: 40 ms of each process's start.
-const { createServer } = process.getBuiltinModule("node:http");
 
 /** Whether a part works: false, or an error, means that it does not. */
 export type ReadyCheck = () => boolean | Promise<boolean>;
