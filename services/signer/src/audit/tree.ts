@@ -2,21 +2,14 @@ import { hash } from "node:crypto";
 
 // The Merkle tree of RFC 9162, section 2.1, over a chain's record hashes (32 bytes each, in sequence).
 
-// One place for what is hashed: nothing else runs between writing and hashing it.
-const leaf = Buffer.alloc(33, 0);
-const pair = Buffer.alloc(65, 1);
+const LEAF = Buffer.of(0);
+const PAIR = Buffer.of(1);
 
 /** The node of one record hash. */
-export function leafNode(recordHash: Uint8Array): Buffer {
-  leaf.set(recordHash, 1);
-  return hash("sha256", leaf, "buffer");
-}
+export const leafNode = (recordHash: Uint8Array): Buffer => hash("sha256", Buffer.concat([LEAF, recordHash]), "buffer");
 
-function parentNode(left: Uint8Array, right: Uint8Array): Buffer {
-  pair.set(left, 1);
-  pair.set(right, 33);
-  return hash("sha256", pair, "buffer");
-}
+const parentNode = (left: Uint8Array, right: Uint8Array): Buffer =>
+  hash("sha256", Buffer.concat([PAIR, left, right]), "buffer");
 
 /**
  * Leaves of one block. The roots of full blocks are kept, so that a proof needs the records of two blocks and

@@ -78,29 +78,6 @@ export function windowsAt(
   });
 }
 
-/** Enough for the accounts of a busy hour; then all are forgotten. */
-const MAX_CACHED_SCOPES = 10_000;
-
-/** windowsAt for those who come again and again: as long as none of the windows ends, they are made once. */
-export function cacheWindows(capacity = MAX_CACHED_SCOPES): typeof windowsAt {
-  const known = new Map<
-    string,
-    { rules: readonly BudgetRule[]; from: number; until: number; windows: readonly BudgetWindow[] }
-  >();
-  return (scope, whose, rules, now) => {
-    const id = `${scope}/${whose}`;
-    const time = now.getTime();
-    const last = known.get(id);
-    if (last && last.rules === rules && last.from <= time && time < last.until) return last.windows;
-    const windows = windowsAt(scope, whose, rules, now);
-    const until = Math.min(...windows.map(({ endsAt }) => endsAt.getTime()));
-    const from = Math.max(...windows.map(({ endsAt }, i) => endsAt.getTime() - rules[i]!.windowSeconds * 1000));
-    if (known.size >= capacity) known.clear();
-    known.set(id, { rules, from, until, windows });
-    return windows;
-  };
-}
-
 /** The parts of a window's id. */
 export function readWindowId(id: string): { scope: string; whose: string; windowSeconds: number } {
   const parts = id.split("/");

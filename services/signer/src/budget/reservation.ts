@@ -4,7 +4,6 @@ import {
   type Amounts,
   type BudgetPolicy,
   type BudgetScope,
-  cacheWindows,
   estimateFees,
   openFeesWindow,
   proposalOf,
@@ -42,7 +41,6 @@ export function amountsOf(
  * service and the backend that requests it, and among the account's open fees.
  */
 export function createReservationFor(backendOf: BackendBudgets, clock: Clock) {
-  const windowsNow = cacheWindows();
   return function reservationFor(
     message: Pick<DecodedMessage, "gasLimit" | "proposalKey" | "referenceBlockId">,
     { operation, chainName, accountId, appId, caller }: Spender,
@@ -52,10 +50,10 @@ export function createReservationFor(backendOf: BackendBudgets, clock: Clock) {
     const { budgets } = policy;
     const backend = backendOf(caller);
     const windows = [
-      ...windowsNow("account", accountId, budgets.account, now),
-      ...windowsNow("app", appId, budgets.app, now),
-      ...windowsNow("service", "all", budgets.service, now),
-      ...(backend ? windowsNow("backend", caller, backend.budgets ?? budgets.backend, now) : []),
+      ...windowsAt("account", accountId, budgets.account, now),
+      ...windowsAt("app", appId, budgets.app, now),
+      ...windowsAt("service", "all", budgets.service, now),
+      ...(backend ? windowsAt("backend", caller, backend.budgets ?? budgets.backend, now) : []),
       openFeesWindow(accountId, policy.openFeesCap),
     ];
     return {
