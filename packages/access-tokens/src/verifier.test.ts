@@ -85,7 +85,7 @@ describe("a token of auth", () => {
       sessionId,
       appId: "app",
       scope: "full",
-      sessionKey: { algorithm: "ES256", publicKey: sessionKey.key },
+      deviceKey: { algorithm: "ES256", publicKey: sessionKey.key },
       accountKey: { algorithm: "ES256K", publicKey: accountKey.key },
       issuedAt: clock.now(),
       expiresAt: new Date(clock.now().getTime() + 900_000),

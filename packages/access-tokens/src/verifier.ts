@@ -88,7 +88,7 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
       if (verified.notBefore > now + SKEW_MS) throw new AppError("InvalidAccessToken");
       if (!fresh) remember(digest, verified);
       const blocked =
-        state.isKeyBlocked(token.accountId, token.sessionKey) || state.isKeyBlocked(token.accountId, token.accountKey);
+        state.isKeyBlocked(token.accountId, token.deviceKey) || state.isKeyBlocked(token.accountId, token.accountKey);
       const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);
       // Only the holder of a token that auth signed can learn this.
       if (blocked || ended) throw new AppError("SessionEnded");
@@ -105,7 +105,7 @@ function tokenOf(claims: AccessTokenClaims): VerifiedToken {
     appId: claims.client_id,
     scope: claims.scope,
     tokenId: claims.jti,
-    sessionKey: { algorithm: claims.session_key.alg, publicKey: claims.session_key.key },
+    deviceKey: { algorithm: claims.session_key.alg, publicKey: claims.session_key.key },
     accountKey: { algorithm: claims.account_key.alg, publicKey: claims.account_key.key },
     issuedAt: new Date(claims.iat * 1000),
     expiresAt: new Date(claims.exp * 1000),

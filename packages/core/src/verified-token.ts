@@ -10,7 +10,7 @@ export interface VerifiedToken {
   scope: TokenScope;
   tokenId: string;
   /** Identity key of the device that signed in. */
-  sessionKey: PublicKey;
+  deviceKey: PublicKey;
   /** The key of that device on chain. */
   accountKey: PublicKey;
   issuedAt: Date;

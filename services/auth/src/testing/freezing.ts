@@ -17,8 +17,7 @@ export async function phoneOf(accountId: string, change: Partial<Session> = {}):
   return session;
 }
 
-const tokenOf = ({ accountId, deviceKey, scope }: Session) =>
-  ({ accountId, sessionKey: deviceKey, scope }) as VerifiedToken;
+const tokenOf = ({ accountId, deviceKey, scope }: Session) => ({ accountId, deviceKey, scope }) as VerifiedToken;
 
 /** The commands on the real store. */
 export const freezing = {

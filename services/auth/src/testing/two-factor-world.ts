@@ -285,7 +285,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
     async tokenOf(accountId: string, id: string, change: Partial<VerifiedToken> = {}): Promise<VerifiedToken> {
       const { accountKey, deviceKey, app, tokenId, expiresAt, createdAt } = (await signIns.find(accountId, id))!;
       const claims = { accountId, sessionId: id, appId: app.appId, scope: "sign" as const, tokenId, twoFactorId: id };
-      return { ...claims, sessionKey: deviceKey, accountKey: accountKey, issuedAt: createdAt, expiresAt, ...change };
+      return { ...claims, deviceKey, accountKey, issuedAt: createdAt, expiresAt, ...change };
     },
     decide(id: string, to: Partial<Enrollment>): void {
       const found = requests.all.get(id)!;

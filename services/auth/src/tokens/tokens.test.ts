@@ -39,7 +39,7 @@ it("an ephemeral token names its request and both keys of the new device, and en
     twoFactorId: signIn.id,
     scope: "sign",
     tokenId: signIn.tokenId,
-    sessionKey: signIn.deviceKey,
+    deviceKey: signIn.deviceKey,
     accountKey: signIn.accountKey,
     expiresAt: signIn.expiresAt,
   });

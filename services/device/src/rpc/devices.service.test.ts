@@ -46,12 +46,12 @@ describe("device over gRPC with mutual TLS", () => {
     clients.push(client);
     return client;
   };
-  const signIn = (accountId: string, sessionKey: PublicKey, scope: VerifiedToken["scope"] = "full"): string => {
+  const signIn = (accountId: string, deviceKey: PublicKey, scope: VerifiedToken["scope"] = "full"): string => {
     const raw = `token-${tokens.size}`;
     tokens.set(raw, {
       accountId,
-      sessionKey,
-      accountKey: sessionKey,
+      deviceKey,
+      accountKey: deviceKey,
       scope,
       sessionId: v7(),
       appId: "demo",

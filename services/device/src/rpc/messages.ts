@@ -55,8 +55,8 @@ export const deviceAttributes = z.object({
 
 /** Returns the caller's session. Errors: Unauthenticated. */
 export function sessionOf(call: CallContext): Session {
-  const { accountId, sessionKey } = requireToken(call);
-  return { accountId, sessionKey };
+  const { accountId, deviceKey } = requireToken(call);
+  return { accountId, deviceKey };
 }
 
 export function toWireDevice({ id, accountId, publicKey: key, attributes, createdAt, lastUsedAt }: Device): WireDevice {

@@ -16,8 +16,8 @@ export function timeLocksHandlers(options: {
     },
     async cancelTimeLock({ id }, call) {
       if (!isUuid(id)) throw new AppError("TimeLockNotFound");
-      const { accountId, sessionKey } = requireToken(call);
-      await cancel({ session: { accountId, sessionKey }, id, requestId: call.requestId });
+      const { accountId, deviceKey } = requireToken(call);
+      await cancel({ session: { accountId, deviceKey }, id, requestId: call.requestId });
       return {};
     },
   };

@@ -42,7 +42,7 @@ export function twoFactorHandlers(options: OpenTwoFactorOptions & ApprovePorts):
     async getTwoFactor(request, call) {
       const session = sessionOf(call);
       const { id } = parseRequest(twoFactorShape, request);
-      return { twoFactorAuth: toWireTwoFactor(await get({ session, id, requestId: call.requestId })) };
+      return { twoFactorAuth: toWireTwoFactor(await get({ session, twoFactorId: id, requestId: call.requestId })) };
     },
 
     async listTwoFactor(request, call) {
@@ -55,30 +55,35 @@ export function twoFactorHandlers(options: OpenTwoFactorOptions & ApprovePorts):
     async redirectTwoFactor(request, call) {
       const session = sessionOf(call);
       const { id, destDeviceId } = parseRequest(redirectShape, request);
-      const view = await redirect({ session, id, destDeviceId, requestId: call.requestId });
+      const view = await redirect({ session, twoFactorId: id, destDeviceId, requestId: call.requestId });
       return { twoFactorAuth: toWireTwoFactor(view) };
     },
 
     async rejectTwoFactor(request, call) {
       const session = sessionOf(call);
       const { id } = parseRequest(twoFactorShape, request);
-      await reject({ session, id, requestId: call.requestId, inRecovery: requireToken(call).scope === "recover" });
+      await reject({
+        session,
+        twoFactorId: id,
+        requestId: call.requestId,
+        inRecovery: requireToken(call).scope === "recover",
+      });
       return {};
     },
 
     async approveTwoFactor(request, call) {
-      const { accountId, sessionKey, accountKey, appId, scope, sessionId } = requireToken(call);
+      const { accountId, deviceKey, accountKey, appId, scope, sessionId } = requireToken(call);
       const parsed = parseRequest(approveShape, request);
       const { requestId, trace, rawToken } = call;
       await approve({
         session: {
           accountId,
-          sessionKey,
+          deviceKey,
           accountKey,
           appId,
           ...(scope === "recover" && { recoverySessionId: sessionId }),
         },
-        id: parsed.id,
+        twoFactorId: parsed.id,
         requestId,
         approval: approvalOf(parsed),
         call: { requestId, trace, ...(rawToken !== undefined && { rawToken }) },

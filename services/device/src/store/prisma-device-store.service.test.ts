@@ -102,7 +102,7 @@ describe("devices in Postgres", () => {
     const { register, update, list } = commands();
     const own = await register(someRegistration(accountId));
     const outsider = await register(someRegistration(v7()));
-    const session = { accountId, sessionKey: own.publicKey };
+    const session = { accountId, deviceKey: own.publicKey };
     const changes = { name: "Nörd’s 📱", pushToken: "p".repeat(4096), lang: "" };
     await update({ session, publicKey: own.publicKey.publicKey, changes, requestId: "update" });
     expect(await list({ accountId })).toEqual([{ ...own, attributes: { ...someAttributes, ...changes } }]);
@@ -122,7 +122,7 @@ describe("devices in Postgres", () => {
     clock.advance(YOUNG_DEVICE_MS);
     const byEachOther = devices.map((caller, index) =>
       remove({
-        session: { accountId, sessionKey: caller.publicKey },
+        session: { accountId, deviceKey: caller.publicKey },
         publicKey: devices[1 - index]!.publicKey.publicKey,
         access: undefined,
         requestId: "test",
@@ -137,10 +137,10 @@ describe("devices in Postgres", () => {
     const { register, remove, list } = commands();
     const devices = [await register(someRegistration(accountId)), await register(someRegistration(accountId))];
     const deviceKeys = devices.map(({ publicKey }) => publicKey);
-    const bySelf = deviceKeys.map((sessionKey) =>
+    const bySelf = deviceKeys.map((deviceKey) =>
       remove({
-        session: { accountId, sessionKey },
-        publicKey: sessionKey.publicKey,
+        session: { accountId, deviceKey },
+        publicKey: deviceKey.publicKey,
         access: [{ chainName: "flow-emulator", deviceKeys, recoveryKey: false }],
         requestId: "test",
       }),
@@ -156,7 +156,7 @@ describe("devices in Postgres", () => {
     const command = someRegistration(accountId);
     const device = await register(command);
     const removal = {
-      session: { accountId, sessionKey: device.publicKey },
+      session: { accountId, deviceKey: device.publicKey },
       publicKey: device.publicKey.publicKey,
       access: [],
       requestId: "test",

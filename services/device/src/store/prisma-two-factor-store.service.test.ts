@@ -43,7 +43,7 @@ describe("requests for approval in Postgres", () => {
     const events = rows.map(({ payload }) => Event.decode(payload).twoFactorChanged);
     return events.filter((event) => event?.id === id).map((event) => event?.status);
   };
-  const of = (id = asked.id) => ({ session: old.session, id, requestId: "test" });
+  const of = (id = asked.id) => ({ session: old.session, twoFactorId: id, requestId: "test" });
   const enrollment = () => ({ accountId, id: asked.id, requestId: "test" });
 
   it("keeps everything that was asked", async () => {

@@ -66,7 +66,7 @@ async function perform(real: Real, action: Action): Promise<string | undefined> 
   const requestId = "model";
   const [first] = devices;
   const id = "target" in action ? pick(opened, action.target) : "";
-  const of = { session: first!.session, id, requestId };
+  const of = { session: first!.session, twoFactorId: id, requestId };
   try {
     switch (action.kind) {
       case "open":

@@ -78,7 +78,7 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
       return {
         device,
         keys,
-        session: { accountId, sessionKey: keys.publicKey, accountKey: keys.publicKey, appId: "demo" },
+        session: { accountId, deviceKey: keys.publicKey, accountKey: keys.publicKey, appId: "demo" },
       };
     },
     /** auth's request for a new device. */
@@ -99,19 +99,25 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
     },
     /** Approves with a signature over `message`. */
     sign: ({ session, keys }: Registered, id: string, message: Uint8Array) =>
-      approve({ session, id, requestId, call, approval: { signature: signMessage(keys.privateKey, message) } }),
+      approve({
+        session,
+        twoFactorId: id,
+        requestId,
+        call,
+        approval: { signature: signMessage(keys.privateKey, message) },
+      }),
     /** Approves with an assertion of the device's account key, as if it were a passkey. */
     assert({ session, keys }: Registered, id: string, message: Uint8Array, { said = {}, challenge }: Asserted = {}) {
       const asked = challenge ?? challengeOf({ transaction: message });
       const { signature, ...passkey } = simulatedPasskey(keys).assert(asked, said);
-      return approve({ session, id, requestId, call, approval: { signature, passkey } });
+      return approve({ session, twoFactorId: id, requestId, call, approval: { signature, passkey } });
     },
     /** Approves with a transaction of the user's own. */
     report: ({ session }: Registered, id: string, transactionId: string) =>
-      approve({ session, id, requestId, call, approval: { transactionId } }),
+      approve({ session, twoFactorId: id, requestId, call, approval: { transactionId } }),
     /** Approves with arbitrary bytes as the signature. */
     approveWith: ({ session }: Registered, id: string, signature: Uint8Array) =>
-      approve({ session, id, requestId, call, approval: { signature } }),
+      approve({ session, twoFactorId: id, requestId, call, approval: { signature } }),
   };
 }
 

@@ -86,7 +86,7 @@ export async function loadHistory(
   const now = clock.now();
   const newKey = "newKey" in template.change ? template.change.newKey : undefined;
   const maySignWithRecoveryKey = template.name === "add-user-key" && message.payloadSignatures.length > 0;
-  const [laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, sessionKeyAgeMs] = await Promise.all([
+  const [laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs] = await Promise.all([
     loadLaterNumber(sources, message, account, chain, now),
     newKey !== undefined && revokedKeys.has(account, newKey.publicKey),
     maySignWithRecoveryKey && recoveryKeys.of(account).then((keys) => hasSigned(message, keys)),
@@ -94,7 +94,7 @@ export async function loadHistory(
       ? addedKeys.of(account).then((keys) => ageOfKey(findAdded(keys, token.accountKey.publicKey), now))
       : undefined,
   ]);
-  const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, sessionKeyAgeMs };
+  const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs };
   return { message, token, account, template, now, timeLockPolicy, ...history };
 }
 

@@ -115,7 +115,7 @@ describe("a change of the recovery key", () => {
 describe("a recovery key's session", () => {
   const token: Partial<VerifiedToken> = {
     scope: "recover",
-    sessionKey: recovery.publicKey,
+    deviceKey: recovery.publicKey,
     accountKey: recovery.publicKey,
   };
   const addition = () => changing({ template: "add-user-key", newKey: newDevice.publicKey });
@@ -143,7 +143,7 @@ describe("a recovery key's session", () => {
   const ephemeral: Partial<VerifiedToken> = {
     scope: "sign",
     sessionId: "01900000-0000-7000-8000-0000000000f1",
-    sessionKey: newDevice.publicKey,
+    deviceKey: newDevice.publicKey,
     accountKey: newDevice.publicKey,
   };
   it("locks nothing that a device approves, though there is a recovery key", async () => {

@@ -25,7 +25,7 @@ export interface HistoryFacts {
   /**
    * How long the session's key has been on the account; loaded where the template revokes another user key.
    */
-  readonly sessionKeyAgeMs: number | undefined;
+  readonly accountKeyAgeMs: number | undefined;
 }
 
 interface SessionAndTemplate {
@@ -41,9 +41,9 @@ export const timeLockOfTemplate = ({
   now,
   timeLockPolicy,
   recoveryKeySigned,
-  sessionKeyAgeMs,
+  accountKeyAgeMs,
 }: HistoryFacts) => {
-  const requester = { scope: token.scope, recoveryKeySigned, keyAgeMs: sessionKeyAgeMs };
+  const requester = { scope: token.scope, recoveryKeySigned, keyAgeMs: accountKeyAgeMs };
   const accountAgeMs = account.boundAt && now.getTime() - account.boundAt.getTime();
   return timeLockOf(template, requester, accountAgeMs, timeLockPolicy);
 };

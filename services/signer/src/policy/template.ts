@@ -52,8 +52,8 @@ export const addedRecoveryKey = ({ change }: Template): PublicKey | undefined =>
   change.template === "add-recovery-key" || change.template === "replace-recovery-key" ? change.newKey : undefined;
 
 /** Whether a template revokes a user key that is not the session's own. */
-export const revokesAnotherKey = ({ change }: Template, sessionKey: PublicKey): boolean =>
-  change.template === "revoke-user-key" && !sameHolder(change.oldKey, sessionKey.publicKey);
+export const revokesAnotherKey = ({ change }: Template, accountKey: PublicKey): boolean =>
+  change.template === "revoke-user-key" && !sameHolder(change.oldKey, accountKey.publicKey);
 
 /** Whether x is equal: the same key, or its negation, which has the same holder. Both 128 hex digits. */
 export const sameHolder = (a: string, b: string): boolean => a.slice(0, 64) === b.slice(0, 64);

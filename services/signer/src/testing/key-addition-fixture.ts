@@ -10,7 +10,7 @@ const requestId = "01900000-0000-7000-8000-0000000000f1";
 export const ephemeral: Partial<VerifiedToken> = {
   scope: "sign",
   sessionId: requestId,
-  sessionKey: newDevice.publicKey,
+  deviceKey: newDevice.publicKey,
   accountKey: newDevice.publicKey,
 };
 

@@ -17,7 +17,7 @@ type KeyPair = ReturnType<typeof generateKeyPair>;
 
 /** The full session of a device. */
 export const sessionOf = ({ publicKey }: KeyPair): Partial<VerifiedToken> => ({
-  sessionKey: publicKey,
+  deviceKey: publicKey,
   accountKey: publicKey,
 });
 

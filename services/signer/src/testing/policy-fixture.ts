@@ -60,7 +60,7 @@ export const token: VerifiedToken = {
   appId: "demo",
   scope: "full",
   tokenId: "t",
-  sessionKey: device.publicKey,
+  deviceKey: device.publicKey,
   accountKey: device.publicKey,
   issuedAt: new Date(),
   expiresAt: new Date(),

@@ -26,7 +26,7 @@ export interface KeyAddition extends KeyAdditionTarget {
 /** Attempts to add a key. */
 export interface KeyAdditionStore {
   find(attemptId: string): Promise<KeyAddition | undefined>;
-  /** Commits an attempt; what stands there already stays. Gives what stands there now. */
+  /** Commits an attempt, unless one with its id is committed already. Returns the committed one. */
   commit(addition: KeyAddition, now: Date): Promise<KeyAddition>;
   /** From submitted to its end, once. */
   finish(attemptId: string, end: { state: "sealed"; keyIndex: number } | { state: "failed" }): Promise<void>;

@@ -112,7 +112,7 @@ export const submitKeyAddition =
     );
     const ours = notAbandoned(committed, command);
     await faultPoint("addition committed");
-    // The bytes are safe: a node that does not answer now gets them again when the attempt is settled.
+    // The bytes are safe: a node that does not answer now gets them again when the attempt is reconciled.
     await chain
       .submit(ours.transaction!, signal)
       .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));

@@ -7,7 +7,7 @@ import { removeDevice } from "./remove-device.ts";
 
 const clock = new FixedClock();
 const [own, other] = [generateKeyPair().publicKey, generateKeyPair().publicKey];
-const token = { accountId: "account", sessionKey: own, scope: "full" } as VerifiedToken;
+const token = { accountId: "account", deviceKey: own, scope: "full" } as VerifiedToken;
 const TIME_LOCKS = { deviceMs: 1000 };
 
 /** The calls that a removal makes, in their order. */

@@ -47,16 +47,16 @@ export const removeDevice =
   <Call extends { requestId: string }, Access>(options: RemoveDeviceOptions<Call, Access>) =>
   async (token: VerifiedToken, publicKey: Uint8Array, call: Call): Promise<PublicKey> => {
     const { access, freezes, timeLocks, clock, describeAccess, removeFromList } = options;
-    const { accountId, sessionKey } = token;
+    const { accountId, deviceKey: ownKey } = token;
     const now = clock.now();
     const freeze = await freezes.find(accountId, now);
-    const by = deviceParty(sessionKey);
+    const by = deviceParty(ownKey);
     // The request names bytes only; among the devices of one account no two algorithms share them.
     const named = Buffer.from(publicKey).toString("hex");
     const device = freeze?.frozenBy.endsWith(`/${named}`) ? freeze.frozenBy : "";
     if (!mayRemove(freeze, { by, device, now, timeLocks })) throw new AppError("AccountFrozen", { detail: FROZE });
     // Only a device that removes itself may be the last one. Removing a stolen one needs no further service.
-    const left = sessionKey.publicKey === named ? await describeAccess(accountId, call) : undefined;
+    const left = ownKey.publicKey === named ? await describeAccess(accountId, call) : undefined;
     const deviceKey = await removeFromList(publicKey, left, call);
     await access.cutOff({ accountId, deviceKey, removedAt: clock.now(), requestId: call.requestId });
     return deviceKey;

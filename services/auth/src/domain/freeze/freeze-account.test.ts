@@ -8,7 +8,7 @@ const key = generateKeyPair().publicKey;
 const party = deviceParty(key);
 const timeLocks = { deviceMs: 60_000, recoveryMs: 300_000 };
 const tokenOf = (scope: "full" | "recover") =>
-  ({ accountId: "account", sessionId: "session", sessionKey: key, scope }) as VerifiedToken;
+  ({ accountId: "account", sessionId: "session", deviceKey: key, scope }) as VerifiedToken;
 
 let clock: FixedClock;
 let facts: FreezeFacts;

@@ -41,10 +41,10 @@ export interface UnfreezeOptions extends FreezeOptions {
   readonly timeLocks: UnfreezeTimeLocks;
 }
 
-const commandOf = ({ accountId, scope, sessionKey }: VerifiedToken, requestId: string, clock: Clock) => ({
+const commandOf = ({ accountId, scope, deviceKey }: VerifiedToken, requestId: string, clock: Clock) => ({
   accountId,
-  by: scope === "recover" ? RECOVERY_KEY : deviceParty(sessionKey),
-  key: sessionKey,
+  by: scope === "recover" ? RECOVERY_KEY : deviceParty(deviceKey),
+  key: deviceKey,
   now: clock.now(),
   requestId,
 });

@@ -6,7 +6,7 @@ import { decideSignUp, isOwnFurtherChain, SAGA_LEASE_MS, type SignUpOptions, sig
 import { type Deployed, type LeasedSignUp, type LeaseSignUp, SIGN_UP_STEPS, type SignUpSaga } from "./sign-up-saga.ts";
 
 const key = { algorithm: "ES256" as const, publicKey: "ab".repeat(64) };
-const session = { accountId: "account", accountKey: key, sessionKey: key } as unknown as VerifiedToken;
+const session = { accountId: "account", accountKey: key, deviceKey: key } as unknown as VerifiedToken;
 
 /** Asks for an identity that has an account, with the token and its refusal. Returns the error. */
 async function refused(token: VerifiedToken | undefined, tokenRefusal: Reason | undefined): Promise<AppError> {

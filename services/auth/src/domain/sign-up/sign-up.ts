@@ -82,7 +82,7 @@ export const signUp =
       deviceId: uuidv7(clock),
       profileImageUrl: profile.picture,
       newAccountId: uuidv7(clock),
-      session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.sessionKey },
+      session: token && { accountId: token.accountId, accountKey: token.accountKey, deviceKey: token.deviceKey },
       idempotency: idempotencyOf("sign-up", login.token, command.idempotencyKey, [
         chainName,
         command.userKeyType,

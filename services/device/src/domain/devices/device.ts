@@ -33,5 +33,5 @@ export interface Device {
 export interface Session {
   accountId: string;
   /** Identity key of the device that signed in. */
-  sessionKey: PublicKey;
+  deviceKey: PublicKey;
 }

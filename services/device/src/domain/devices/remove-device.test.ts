@@ -19,7 +19,7 @@ describe("removeDevice", () => {
   });
   const remove = (caller: Device, device: Device, access?: ChainAccess[]) =>
     removeDevice({ store, clock })({
-      session: { accountId: caller.accountId, sessionKey: caller.publicKey },
+      session: { accountId: caller.accountId, deviceKey: caller.publicKey },
       publicKey: device.publicKey.publicKey,
       access,
       requestId: "test",

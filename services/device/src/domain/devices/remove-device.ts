@@ -42,8 +42,8 @@ export function removeDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       }
 
       const now = clock.now();
-      const caller = await devices.findLive(command.session.sessionKey.publicKey);
-      if (!caller || !samePublicKey(caller.publicKey, command.session.sessionKey)) throw new AppError("SessionEnded");
+      const caller = await devices.findLive(command.session.deviceKey.publicKey);
+      if (!caller || !samePublicKey(caller.publicKey, command.session.deviceKey)) throw new AppError("SessionEnded");
       const isYoung = now.getTime() - caller.createdAt.getTime() < YOUNG_DEVICE_MS;
       if (isYoung && device.createdAt < caller.createdAt) throw new AppError("DeviceTooYoung");
       if (device.id === caller.id) {

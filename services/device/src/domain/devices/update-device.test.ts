@@ -22,7 +22,7 @@ describe("updateDevice", () => {
     const accountId = v7();
     own = await register(someRegistration(accountId));
     other = await register(someRegistration(accountId));
-    session = { accountId, sessionKey: own.publicKey };
+    session = { accountId, deviceKey: own.publicKey };
     store.events.length = 0;
   });
 

@@ -32,7 +32,7 @@ export function updateDevice({ store, clock }: { store: DeviceStore; clock: Cloc
       if (command.id !== undefined && command.id.toLowerCase() !== device.id) {
         throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is not the device's own" }] });
       }
-      const own = samePublicKey(device.publicKey, command.session.sessionKey);
+      const own = samePublicKey(device.publicKey, command.session.deviceKey);
       if (command.changes.pushToken !== undefined && !own) throw new AppError("PushTokenNotYours");
 
       // A repeated call changes nothing and emits no event.

@@ -22,8 +22,8 @@ it("a registered device cancels a time lock of its account, with the time at whi
   const own = await register(someRegistration(accountId));
   const foreign = await register(someRegistration(v7()));
   clock.advance(1000);
-  const cancel = (sessionKey = own.publicKey) =>
-    cancelTimeLock({ store, timeLocks })({ session: { accountId, sessionKey }, id: "time-lock", requestId: "request" });
+  const cancel = (deviceKey = own.publicKey) =>
+    cancelTimeLock({ store, timeLocks })({ session: { accountId, deviceKey }, id: "time-lock", requestId: "request" });
 
   await cancel();
   expect(cancelled).toEqual([[{ accountId, id: "time-lock", deviceCreatedAt: own.createdAt }, "request"]]);

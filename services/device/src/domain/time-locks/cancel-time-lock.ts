@@ -34,8 +34,8 @@ export interface CancelTimeLock {
  * Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested, SessionEnded.
  */
 export function cancelTimeLock({ store, timeLocks }: { store: Pick<DeviceStore, "listLive">; timeLocks: TimeLocks }) {
-  return async ({ session: { accountId, sessionKey }, id, requestId }: CancelTimeLock): Promise<void> => {
-    const device = (await store.listLive(accountId)).find(({ publicKey }) => samePublicKey(publicKey, sessionKey));
+  return async ({ session: { accountId, deviceKey }, id, requestId }: CancelTimeLock): Promise<void> => {
+    const device = (await store.listLive(accountId)).find(({ publicKey }) => samePublicKey(publicKey, deviceKey));
     if (!device) throw new AppError("SessionEnded");
     await timeLocks.cancel({ accountId, id, deviceCreatedAt: device.createdAt }, requestId);
   };

@@ -64,7 +64,7 @@ describe("approveTwoFactor", () => {
 
     it("distinguishes an assertion over an earlier message from a wrong one", async () => {
       world.chain.renew();
-      const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      const { request } = await world.get({ session: old.session, twoFactorId: asked.id, requestId: "test" });
       await expect(world.assert(old, request.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
       expect(row().wrongApprovals).toBe(0);
     });
@@ -82,7 +82,7 @@ describe("approveTwoFactor", () => {
 
     it("refuses an old request id and a signature over an old message, and counts neither", async () => {
       world.chain.renew();
-      const { request } = await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      const { request } = await world.get({ session: old.session, twoFactorId: asked.id, requestId: "test" });
       expect(request.messageId).not.toBe(asked.messageId);
       await expect(world.sign(old, asked.messageId, request.message)).rejects.toMatchObject(refused("MessageRenewed"));
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
@@ -95,7 +95,7 @@ describe("approveTwoFactor", () => {
       const { take } = store;
       store.take = async (id, step, context) => {
         store.take = take;
-        await world.redirect({ session: old.session, id, destDeviceId: old.device.id, requestId: "test" });
+        await world.redirect({ session: old.session, twoFactorId: id, destDeviceId: old.device.id, requestId: "test" });
         return take(id, step, context);
       };
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("MessageRenewed"));
@@ -277,9 +277,9 @@ describe("approveTwoFactor", () => {
       await expect(world.approveWith(old, asked.id, new Uint8Array(64))).rejects.toMatchObject(notPending);
       const other = await world.device(accountId);
       await expect(world.sign(other, asked.id, asked.message)).rejects.toMatchObject(notPending);
-      await expect(world.reject({ session: old.session, id: asked.id, requestId: "test" })).rejects.toMatchObject(
-        notPending,
-      );
+      await expect(
+        world.reject({ session: old.session, twoFactorId: asked.id, requestId: "test" }),
+      ).rejects.toMatchObject(notPending);
       expect(row().wrongApprovals).toBe(0);
     });
 
@@ -305,7 +305,7 @@ describe("approveTwoFactor", () => {
     it("takes what the chain has sealed since the request was first made", async () => {
       world.clock.advance(1000);
       world.chain.renew();
-      await world.get({ session: old.session, id: asked.id, requestId: "test" });
+      await world.get({ session: old.session, twoFactorId: asked.id, requestId: "test" });
       await world.report(old, asked.messageId, TX);
       expect(world.chain.notBefore).toEqual([asked.requestedAt]);
       expect(world.chain.firstMessages).toEqual([asked.message]);
@@ -339,7 +339,7 @@ describe("approveTwoFactor", () => {
   it("is for the account's registered devices only, and not for the asking one", async () => {
     const outsider = await world.device(v7());
     await expect(world.sign(outsider, asked.id, asked.message)).rejects.toMatchObject(refused("TwoFactorAuthNotFound"));
-    const removed = { ...old, session: { ...old.session, sessionKey: outsider.keys.publicKey } };
+    const removed = { ...old, session: { ...old.session, deviceKey: outsider.keys.publicKey } };
     await expect(world.sign(removed, asked.id, asked.message)).rejects.toMatchObject(refused("SessionEnded"));
     const itself = { ...old, session: { ...old.session, accountKey: asked.userKey.accountKey } };
     await expect(world.sign(itself, asked.id, asked.message)).rejects.toMatchObject(refused("InsufficientScope"));
@@ -350,7 +350,7 @@ describe("approveTwoFactor", () => {
     "is for the account's recovery key as well, in its session's name (%s)",
     async (way) => {
       const keys = generateKeyPair();
-      const key = { sessionKey: keys.publicKey, accountKey: keys.publicKey };
+      const key = { deviceKey: keys.publicKey, accountKey: keys.publicKey };
       const recovering = { ...old, keys, session: { ...old.session, ...key, recoverySessionId: v7() } };
       const approve = () =>
         way === "sign" ? world.sign(recovering, asked.id, asked.message) : world.report(recovering, asked.id, TX);

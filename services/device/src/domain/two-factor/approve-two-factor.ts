@@ -6,7 +6,7 @@ import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { type Approver, approverSignature, type SignedApproval } from "./approver-signature.ts";
 import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
-import type { TwoFactorPorts, UserCall, UserSignature } from "./ports.ts";
+import { NOTHING_SUBMITTED, type TwoFactorPorts, type UserCall, type UserSignature } from "./ports.ts";
 import { type ChainTransaction, keyAdditionOf, type TwoFactor } from "./two-factor.ts";
 import {
   abandoningAttempt,
@@ -50,25 +50,6 @@ export const MAX_WRONG_APPROVALS = 5;
 const MAX_EARLIER_MESSAGES = 10;
 
 /**
- * Errors of a submission after which nothing was and nothing will be submitted. Others leave the outcome
- * open.
- */
-const NOTHING_SUBMITTED = [
-  "InvalidSignature",
-  "SigningRefused",
-  "MessageRenewed",
-  "AccountFrozen",
-  "AccountNotReady",
-  "InvalidAccessToken",
-  "SessionEnded",
-  "AccessTokenExpired",
-  "InsufficientScope",
-  "TooManyKeys",
-  "TimeLockRequired",
-  "TimeLockCancelled",
-] as const;
-
-/**
  * Approves a new device, by a registered device of the account or by its recovery key. Exactly one concurrent
  * decision wins; the device that approved succeeds again with the same approval.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature,
@@ -76,6 +57,11 @@ const NOTHING_SUBMITTED = [
  * InsufficientScope (the new device itself), SessionEnded (not a registered device), TimeLockRequired and
  * TimeLockCancelled (a recovery key), and the others of NOTHING_SUBMITTED; Unavailable and DeadlineExceeded
  * where the request will show the outcome.
+ *
+ * Writes: the attempt, before it is submitted; then the approval with its event. A wrong approval is counted.
+ * Crash: a committed attempt has a `reconcileAt`: then the sweeper of any replica asks for its outcome and
+ * records it.
+ * Race: the database takes a step only while its guard holds (two-factor-state.ts), in one statement.
  */
 export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
@@ -83,50 +69,53 @@ export function approveTwoFactor(ports: ApprovePorts) {
     if (ports.isFrozen(session.accountId)) throw new AppError("AccountFrozen");
     const live = await ports.devices.listLive(session.accountId);
     const approverId = requireApprover(live, session);
-    try {
-      const request = await findOpenTwoFactor(ports, command);
-      requireOtherDevice(request, session);
-      requireApprovalsLeft(request, ports.clock.now());
-      requireBelowDeviceLimit(live, request.userKey.deviceKey, ports.maxDevices);
-      await approveOpen(ports, request, approverId, command);
-    } catch (error) {
-      // A device whose answer got lost sends the approval again, maybe while its first call is under way.
-      if (!isAppError(error, "TwoFactorAuthNotPending")) throw error;
-      if (!(await isApprovedAlready(ports, approverId, command))) throw error;
-    }
+    const notPendingError = await approveIfPending(ports, live, approverId, command);
+    // A device whose answer was lost sends the approval again, maybe while its first call is under way.
+    if (notPendingError && !(await isApprovedAlready(ports, approverId, command))) throw notPendingError;
   };
+}
+
+/** Approves the request. Returns TwoFactorAuthNotPending where it was decided, before or meanwhile. */
+async function approveIfPending(
+  ports: ApprovePorts,
+  live: readonly Device[],
+  approverId: string,
+  command: ApproveTwoFactor,
+): Promise<AppError | undefined> {
+  const { session, approval } = command;
+  try {
+    const twoFactor = await findOpenTwoFactor(ports, command);
+    requireOtherDevice(twoFactor, session);
+    requireApprovalsLeft(twoFactor, ports.clock.now());
+    requireBelowDeviceLimit(live, twoFactor.userKey.deviceKey, ports.maxDevices);
+    if ("transactionId" in approval) {
+      await approveWithTransaction(ports, twoFactor, approverId, command, approval.transactionId);
+    } else {
+      await approveWithSignature(ports, twoFactor, approverId, command, approval);
+    }
+    return undefined;
+  } catch (error) {
+    if (isAppError(error, "TwoFactorAuthNotPending")) return error;
+    throw error;
+  }
 }
 
 /** Returns the id that the request records as its approver: the device's, or the recovery session's. */
 function requireApprover(live: readonly Device[], session: ApproverSession): string {
   if (session.recoverySessionId !== undefined) return session.recoverySessionId;
-  const device = live.find(({ publicKey }) => samePublicKey(publicKey, session.sessionKey));
+  const device = live.find(({ publicKey }) => samePublicKey(publicKey, session.deviceKey));
   if (!device) throw new AppError("SessionEnded");
   return device.id;
 }
 
-function requireOtherDevice({ userKey }: TwoFactor, { sessionKey, accountKey }: ApproverSession): void {
-  if (samePublicKey(userKey.deviceKey, sessionKey) || samePublicKey(userKey.accountKey, accountKey)) {
+function requireOtherDevice({ userKey }: TwoFactor, { deviceKey, accountKey }: ApproverSession): void {
+  if (samePublicKey(userKey.deviceKey, deviceKey) || samePublicKey(userKey.accountKey, accountKey)) {
     throw new AppError("InsufficientScope", { detail: "A device cannot approve itself" });
   }
 }
 
-function requireApprovalsLeft(request: TwoFactor, now: Date): void {
-  if (request.wrongApprovals >= MAX_WRONG_APPROVALS) throw noApprovalsLeft(request, now);
-}
-
-async function approveOpen(
-  ports: ApprovePorts,
-  request: TwoFactor,
-  approverId: string,
-  command: ApproveTwoFactor,
-): Promise<void> {
-  const { approval } = command;
-  if ("transactionId" in approval) {
-    await approveWithTransaction(ports, request, approverId, command, approval.transactionId);
-  } else {
-    await approveWithSignature(ports, request, approverId, command, approval);
-  }
+function requireApprovalsLeft(twoFactor: TwoFactor, now: Date): void {
+  if (twoFactor.wrongApprovals >= MAX_WRONG_APPROVALS) throw noApprovalsLeft(twoFactor, now);
 }
 
 /**
@@ -136,13 +125,13 @@ async function approveOpen(
 async function isApprovedAlready(
   ports: ApprovePorts,
   approverId: string,
-  { session, id, requestId, approval }: ApproveTwoFactor,
+  { session, twoFactorId, requestId, approval }: ApproveTwoFactor,
 ): Promise<boolean> {
-  const request = await findTwoFactor(ports, session.accountId, id, requestId);
-  if (request.status !== "approved" && request.status !== "finished") return false;
-  if (request.approverId !== approverId) return false;
-  if ("transactionId" in approval) return approval.transactionId === request.result?.id;
-  return approverSignature(ports.passkeys, request.message, session, approval) !== undefined;
+  const twoFactor = await findTwoFactor(ports, session.accountId, twoFactorId, requestId);
+  if (twoFactor.status !== "approved" && twoFactor.status !== "finished") return false;
+  if (twoFactor.approverId !== approverId) return false;
+  if ("transactionId" in approval) return approval.transactionId === twoFactor.result?.id;
+  return approverSignature(ports.passkeys, twoFactor.message, session, approval) !== undefined;
 }
 
 /**
@@ -150,21 +139,21 @@ async function isApprovedAlready(
  */
 async function approveWithTransaction(
   ports: TwoFactorPorts,
-  request: TwoFactor,
+  twoFactor: TwoFactor,
   approverId: string,
   { call, requestId }: ApproveTwoFactor,
   transactionId: string,
 ): Promise<void> {
-  const firstMessage = await ports.requests.firstMessage(request.id);
-  const addition = { ...keyAdditionOf(request), transactionId, notBefore: request.requestedAt, firstMessage };
+  const firstMessage = await ports.requests.firstMessage(twoFactor.id);
+  const addition = { ...keyAdditionOf(twoFactor), transactionId, notBefore: twoFactor.requestedAt, firstMessage };
   const verified = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
-    throw isAppError(error, "TransactionMismatch") ? await countWrongApproval(ports, request, error) : error;
+    throw isAppError(error, "TransactionMismatch") ? await countWrongApproval(ports, twoFactor, error) : error;
   });
   await faultPoint("transaction verified");
 
   const now = ports.clock.now();
   const step = approvingSealed({ approverId, result: verified.transaction, keyIndex: verified.keyIndex }, now);
-  if (!(await ports.requests.take(request.id, step, { occurredAt: now, requestId }))) throw notPending();
+  if (!(await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId }))) throw notPending();
   await faultPoint("approval committed");
 }
 
@@ -173,23 +162,23 @@ async function approveWithTransaction(
  */
 async function approveWithSignature(
   ports: ApprovePorts,
-  request: TwoFactor,
+  twoFactor: TwoFactor,
   approverId: string,
   command: ApproveTwoFactor,
   approval: SignedApproval,
 ): Promise<void> {
-  const signature = await requireApproverSignature(ports, request, command, approval);
+  const signature = await requireApproverSignature(ports, twoFactor, command, approval);
 
-  const attemptId = await beginAttempt(ports, request, approverId, command);
+  const attemptId = await beginAttempt(ports, twoFactor, approverId, command);
   await faultPoint("attempt committed");
-  const transaction = await submitAttempt(ports, request, attemptId, command, signature);
+  const transaction = await submitAttempt(ports, twoFactor, attemptId, command, signature);
   await faultPoint("attempt submitted");
 
   const now = ports.clock.now();
   const context = { occurredAt: now, requestId: command.requestId };
   const approved =
-    (await ports.requests.take(request.id, approving(attemptId, transaction, now), context)) ??
-    (await findTwoFactor(ports, request.accountId, request.id, command.requestId));
+    (await ports.requests.take(twoFactor.id, approving(attemptId, transaction, now), context)) ??
+    (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, command.requestId));
   // The sweeper may have recorded this approval already; a request with another attempt has another approval.
   if (approved.attemptId !== attemptId) throw notPending();
   await faultPoint("approval committed");
@@ -202,34 +191,35 @@ async function approveWithSignature(
  */
 async function requireApproverSignature(
   ports: ApprovePorts,
-  request: TwoFactor,
-  { id, session }: ApproveTwoFactor,
+  twoFactor: TwoFactor,
+  { twoFactorId, session }: ApproveTwoFactor,
   approval: SignedApproval,
 ): Promise<UserSignature> {
-  if (id !== request.id && id !== request.messageId) throw new AppError("MessageRenewed");
+  if (twoFactorId !== twoFactor.id && twoFactorId !== twoFactor.messageId) throw new AppError("MessageRenewed");
   if (session.accountKey.algorithm === "EdDSA") throw new AppError("UnsupportedKey");
-  const signature = approverSignature(ports.passkeys, request.message, session, approval);
+  const signature = approverSignature(ports.passkeys, twoFactor.message, session, approval);
   if (signature !== undefined) return signature;
 
-  const earlier = await ports.requests.earlierMessages(request, MAX_EARLIER_MESSAGES);
+  const earlier = await ports.requests.earlierMessages(twoFactor, MAX_EARLIER_MESSAGES);
   const signedEarlier = earlier.some(
     ({ message }) => approverSignature(ports.passkeys, message, session, approval) !== undefined,
   );
   if (signedEarlier) throw new AppError("MessageRenewed");
-  throw await countWrongApproval(ports, request, new AppError("InvalidSignature"));
+  throw await countWrongApproval(ports, twoFactor, new AppError("InvalidSignature"));
 }
 
 /** Commits the attempt, unless the request was decided or its message renewed since it was read. */
 async function beginAttempt(
   ports: TwoFactorPorts,
-  request: TwoFactor,
+  twoFactor: TwoFactor,
   approverId: string,
   command: ApproveTwoFactor,
 ): Promise<string> {
   const now = ports.clock.now();
   const attemptId = uuidv7(ports.clock);
-  const step = beginningAttempt(request, { attemptId, approverId }, now);
-  if (await ports.requests.take(request.id, step, { occurredAt: now, requestId: command.requestId })) return attemptId;
+  const step = beginningAttempt(twoFactor, { attemptId, approverId }, now);
+  if (await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId: command.requestId }))
+    return attemptId;
 
   // Throws TwoFactorAuthNotPending where it was decided; otherwise its message was renewed.
   await findOpenTwoFactor(ports, command);
@@ -241,16 +231,16 @@ async function beginAttempt(
  */
 async function submitAttempt(
   ports: TwoFactorPorts,
-  request: TwoFactor,
+  twoFactor: TwoFactor,
   attemptId: string,
   { session, call, requestId }: ApproveTwoFactor,
   signature: UserSignature,
 ): Promise<ChainTransaction> {
-  const { message } = request;
+  const { message } = twoFactor;
   const approverKey = session.accountKey;
   try {
     return await ports.keyAdditions.submit(
-      { ...keyAdditionOf(request), attemptId, message, approverKey, signature },
+      { ...keyAdditionOf(twoFactor), attemptId, message, approverKey, signature },
       call,
     );
   } catch (error) {
@@ -258,7 +248,7 @@ async function submitAttempt(
     const isRefused = isAppError(error, ...NOTHING_SUBMITTED);
     const step = isRefused ? abandoningAttempt(attemptId) : leavingUnconfirmed(attemptId, now);
     // If this fails too, the attempt stays as it was, and the sweeper reconciles it at its `reconcileAt`.
-    await ports.requests.take(request.id, step, { occurredAt: now, requestId });
+    await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
     throw error;
   }
 }
@@ -268,11 +258,11 @@ async function submitAttempt(
  */
 async function countWrongApproval(
   { requests, clock }: TwoFactorPorts,
-  request: TwoFactor,
+  twoFactor: TwoFactor,
   error: AppError,
 ): Promise<AppError> {
-  const counted = await requests.countWrongApproval(request.id, MAX_WRONG_APPROVALS);
-  return counted ? error : noApprovalsLeft(request, clock.now());
+  const counted = await requests.countWrongApproval(twoFactor.id, MAX_WRONG_APPROVALS);
+  return counted ? error : noApprovalsLeft(twoFactor, clock.now());
 }
 
 function noApprovalsLeft({ expiresAt }: TwoFactor, now: Date): AppError {

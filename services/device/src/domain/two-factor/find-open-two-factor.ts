@@ -9,14 +9,14 @@ import type { TwoFactor } from "./two-factor.ts";
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending; those of the account service where an attempt has
  * to be reconciled first.
  */
-export async function findOpenTwoFactor(ports: TwoFactorPorts, { session, id, requestId }: OfTwoFactor) {
-  const found = await findTwoFactor(ports, session.accountId, id, requestId);
+export async function findOpenTwoFactor(ports: TwoFactorPorts, { session, twoFactorId, requestId }: OfTwoFactor) {
+  const found = await findTwoFactor(ports, session.accountId, twoFactorId, requestId);
   // A decided request is not open, which needs no answer from the chain.
-  const request = found.status === "pending" ? await reconcileIfUnconfirmed(ports, found, requestId) : found;
-  if (request.status !== "pending" || request.attemptId !== null) throw notPending(request);
-  return request;
+  const twoFactor = found.status === "pending" ? await reconcileIfUnconfirmed(ports, found, requestId) : found;
+  if (twoFactor.status !== "pending" || twoFactor.attemptId !== null) throw notPending(twoFactor);
+  return twoFactor;
 }
 
 /** Another decision came first; an approval that is under way may still fail, so a retry makes sense then. */
-export const notPending = (request?: TwoFactor): AppError =>
-  new AppError("TwoFactorAuthNotPending", request?.status === "pending" ? { retryAfterSeconds: 1 } : {});
+export const notPending = (twoFactor?: TwoFactor): AppError =>
+  new AppError("TwoFactorAuthNotPending", twoFactor?.status === "pending" ? { retryAfterSeconds: 1 } : {});

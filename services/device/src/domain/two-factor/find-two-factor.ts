@@ -4,11 +4,12 @@ import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
 import { expiring, guardHolds } from "./two-factor-state.ts";
 
-/** A request of the session's account, named by its id or by the id of one of its messages. */
+/** A command about a 2FA request of the session's account. */
 export interface OfTwoFactor {
   session: Session;
-  id: string;
-  /** Of the call that is being answered, for logs and events. */
+  /** The id of the 2FA request, or of one of its messages. */
+  twoFactorId: string;
+  /** The id of the call that is being answered (X-Request-Id), for logs and events. */
   requestId: string;
 }
 
@@ -16,18 +17,18 @@ type ReadPorts = Pick<TwoFactorPorts, "requests" | "clock">;
 
 /** Returns the account's request as the database has it. Errors: TwoFactorAuthNotFound. */
 export async function readTwoFactor({ requests }: Pick<ReadPorts, "requests">, accountId: string, id: string) {
-  const request = await requests.find(accountId, id);
-  if (!request) throw new AppError("TwoFactorAuthNotFound");
-  return request;
+  const twoFactor = await requests.find(accountId, id);
+  if (!twoFactor) throw new AppError("TwoFactorAuthNotFound");
+  return twoFactor;
 }
 
 /** Expires an overdue request and returns it as it is then; returns every other one unchanged. */
-export async function expireIfDue(ports: ReadPorts, request: TwoFactor, requestId: string): Promise<TwoFactor> {
+export async function expireIfDue(ports: ReadPorts, twoFactor: TwoFactor, requestId: string): Promise<TwoFactor> {
   const now = ports.clock.now();
   const step = expiring(now);
-  if (!guardHolds(request, step.when)) return request;
-  const expired = await ports.requests.take(request.id, step, { occurredAt: now, requestId });
-  return expired ?? readTwoFactor(ports, request.accountId, request.id);
+  if (!guardHolds(twoFactor, step.when)) return twoFactor;
+  const expired = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
+  return expired ?? readTwoFactor(ports, twoFactor.accountId, twoFactor.id);
 }
 
 /** Returns the account's request, expired if it is overdue. Errors: TwoFactorAuthNotFound. */

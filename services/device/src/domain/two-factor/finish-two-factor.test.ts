@@ -71,7 +71,7 @@ describe("describeEnrollment and finishTwoFactor", () => {
 
   it("says why not", async () => {
     const { request: second } = await world.open(world.enrollmentRequest(accountId));
-    await world.reject({ session: old.session, id: second.id, requestId: "test" });
+    await world.reject({ session: old.session, twoFactorId: second.id, requestId: "test" });
     await expect(world.finish(enrollment(second.id))).rejects.toMatchObject(refused("TwoFactorAuthRejected"));
     world.clock.advance(LIFE_MS);
     await expect(world.finish(enrollment())).rejects.toMatchObject(refused("TwoFactorAuthExpired"));

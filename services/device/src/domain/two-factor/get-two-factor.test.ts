@@ -17,7 +17,7 @@ describe("reading requests", () => {
   let accountId: string;
   let old: Registered;
   let asked: TwoFactor;
-  const of = (id = asked.id) => ({ session: old.session, id, requestId: "test" });
+  const of = (id = asked.id) => ({ session: old.session, twoFactorId: id, requestId: "test" });
 
   beforeEach(async () => {
     store = memoryTwoFactorStore();

@@ -8,8 +8,8 @@ import { type TwoFactorView, viewTwoFactor } from "./two-factor-view.ts";
  * TwoFactorAuthNotFound.
  */
 export function getTwoFactor(ports: TwoFactorPorts) {
-  return async ({ session, id, requestId }: OfTwoFactor): Promise<TwoFactorView> => {
-    const found = await findTwoFactor(ports, session.accountId, id, requestId);
-    return viewTwoFactor(ports, await renewMessage(ports, found, requestId), session.sessionKey);
+  return async ({ session, twoFactorId, requestId }: OfTwoFactor): Promise<TwoFactorView> => {
+    const found = await findTwoFactor(ports, session.accountId, twoFactorId, requestId);
+    return viewTwoFactor(ports, await renewMessage(ports, found, requestId), session.deviceKey);
   };
 }

@@ -26,6 +26,6 @@ export function listTwoFactor(ports: TwoFactorPorts) {
     const current = await Promise.all(found.map((request) => refresh(request, requestId)));
     // Refreshing may have changed the status of some.
     const matching = current.filter((request) => status === undefined || request.status === status);
-    return viewTwoFactors(ports, accountId, matching, query.session.sessionKey);
+    return viewTwoFactors(ports, accountId, matching, query.session.deviceKey);
   };
 }

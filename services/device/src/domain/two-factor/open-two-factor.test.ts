@@ -22,7 +22,7 @@ describe("openTwoFactor", () => {
     world.open(world.enrollmentRequest(accountId, changes));
   const rejectOne = async (inRecovery = false) => {
     const { request } = await open();
-    await world.reject({ session: old.session, id: request.id, requestId: "test", inRecovery });
+    await world.reject({ session: old.session, twoFactorId: request.id, requestId: "test", inRecovery });
   };
 
   beforeEach(async () => {

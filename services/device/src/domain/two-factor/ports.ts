@@ -73,6 +73,25 @@ export type AttemptOutcome =
   | { status: "failed"; transaction: ChainTransaction }
   | { status: "abandoned" };
 
+/**
+ * Errors of KeyAdditions.submit after which nothing was and nothing will be submitted. Any other error leaves
+ * the outcome open.
+ */
+export const NOTHING_SUBMITTED = [
+  "InvalidSignature",
+  "SigningRefused",
+  "MessageRenewed",
+  "AccountFrozen",
+  "AccountNotReady",
+  "InvalidAccessToken",
+  "SessionEnded",
+  "AccessTokenExpired",
+  "InsufficientScope",
+  "TooManyKeys",
+  "TimeLockRequired",
+  "TimeLockCancelled",
+] as const;
+
 /** The account service's transactions that add keys. */
 export interface KeyAdditions {
   /**
@@ -80,10 +99,7 @@ export interface KeyAdditions {
    * Errors: AccountNotReady, UnsupportedKey, ChainUnavailable.
    */
   prepare(addition: KeyAddition, currentMessage: Uint8Array): Promise<Uint8Array>;
-  /**
-   * Errors: InvalidSignature, SigningRefused, MessageRenewed: nothing was and nothing will be submitted. Any
-   * other leaves that open.
-   */
+  /** Has the transaction co-signed and submitted. Errors: those of NOTHING_SUBMITTED, and any other. */
   submit(
     addition: KeyAddition & {
       attemptId: string;

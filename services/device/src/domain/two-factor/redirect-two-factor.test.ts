@@ -18,7 +18,7 @@ describe("redirectTwoFactor and rejectTwoFactor", () => {
   let old: Registered;
   let other: Registered;
   let asked: TwoFactor;
-  const of = () => ({ session: old.session, id: asked.id, requestId: "test" });
+  const of = () => ({ session: old.session, twoFactorId: asked.id, requestId: "test" });
   const redirect = (destDeviceId: string) => world.redirect({ ...of(), destDeviceId });
 
   beforeEach(async () => {

@@ -22,15 +22,15 @@ export function redirectTwoFactor(ports: TwoFactorPorts) {
   return async (command: RedirectTwoFactor): Promise<TwoFactorView> => {
     const { session, destDeviceId, requestId } = command;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const request = await findOpenTwoFactor(ports, command);
+      const twoFactor = await findOpenTwoFactor(ports, command);
       const live = await ports.devices.listLive(session.accountId);
       if (!live.some(({ id }) => id === destDeviceId)) throw new AppError("DeviceNotFound");
 
-      const message = await currentMessage(ports, request);
+      const message = await currentMessage(ports, twoFactor);
       const now = ports.clock.now();
-      const step = renewing(request, { messageId: uuidv4(), message, destDeviceId }, now);
-      const redirected = await ports.requests.take(request.id, step, { occurredAt: now, requestId });
-      if (redirected) return viewIn(live, redirected, session.sessionKey);
+      const step = renewing(twoFactor, { messageId: uuidv4(), message, destDeviceId }, now);
+      const redirected = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
+      if (redirected) return viewIn(live, redirected, session.deviceKey);
     }
     throw notPending();
   };

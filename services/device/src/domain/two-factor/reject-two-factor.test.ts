@@ -12,7 +12,7 @@ describe("rejectTwoFactor", () => {
   let old: Registered;
   let asked: TwoFactor;
   const reject = ({ session }: Registered, id = asked.id, inRecovery = false) =>
-    world.reject({ session, id, requestId: "test", inRecovery });
+    world.reject({ session, twoFactorId: id, requestId: "test", inRecovery });
   const statuses = () => store.events.map(({ status }) => status);
 
   beforeEach(async () => {

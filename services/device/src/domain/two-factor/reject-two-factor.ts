@@ -15,21 +15,21 @@ export interface RejectTwoFactor extends OfTwoFactor {
  */
 export function rejectTwoFactor(ports: TwoFactorPorts) {
   const rejectOpen = async (command: RejectTwoFactor, rejectedByKey: string): Promise<void> => {
-    const request = await findOpenTwoFactor(ports, command);
+    const twoFactor = await findOpenTwoFactor(ports, command);
     const now = ports.clock.now();
     const context = { occurredAt: now, requestId: command.requestId };
     const step = rejecting(now, rejectedByKey, command.inRecovery);
-    if (!(await ports.requests.take(request.id, step, context))) throw notPending();
+    if (!(await ports.requests.take(twoFactor.id, step, context))) throw notPending();
   };
 
   return async (command: RejectTwoFactor): Promise<void> => {
-    const { session, id, requestId } = command;
-    const rejectedByKey = `${session.sessionKey.algorithm} ${session.sessionKey.publicKey}`;
+    const { session, twoFactorId, requestId } = command;
+    const rejectedByKey = `${session.deviceKey.algorithm} ${session.deviceKey.publicKey}`;
     try {
       await rejectOpen(command, rejectedByKey);
     } catch (error) {
       if (!isAppError(error, "TwoFactorAuthNotPending")) throw error;
-      const found = await findTwoFactor(ports, session.accountId, id, requestId);
+      const found = await findTwoFactor(ports, session.accountId, twoFactorId, requestId);
       if (found.rejectedByKey !== rejectedByKey) throw error;
     }
   };
