@@ -1,5 +1,6 @@
 import { hash, verify as verifySignature } from "node:crypto";
 import { AppError, type Clock, type Reason, type TokenVerifier, type VerifiedToken } from "@countersign/core";
+import { LRUCache } from "lru-cache";
 import { type AccessTokenClaims, parseClaims, parseHeader, splitToken } from "./claims.ts";
 import type { TokenState } from "./state.ts";
 
@@ -45,7 +46,7 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
   const { clock, issuer } = options;
   const audience = options.audience ?? "countersign";
   const cacheSize = options.cacheSize ?? 10_000;
-  const cache = new Map<string, Remembered>();
+  const cache = new LRUCache<string, Remembered>({ max: cacheSize });
   const stale = () => new AppError(options.staleReason ?? "Unavailable");
 
   const checkSignature = (raw: string): Remembered => {
@@ -63,19 +64,12 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
     return { token: tokenOf(claims), notBefore: Math.max(claims.iat, claims.nbf ?? 0) * 1000, keysVersion };
   };
 
-  const remember = (digest: string, verified: Remembered) => {
-    if (cache.size >= cacheSize) {
-      const oldest = cache.keys().next().value;
-      if (oldest !== undefined) cache.delete(oldest);
-    }
-    cache.set(digest, verified);
-  };
-
   return {
     verify(raw) {
       if (!state.current()) throw stale();
       const digest = hash("sha256", raw, "base64");
-      const known = cache.get(digest);
+      // The one that was verified longest ago is forgotten first, however often it is used.
+      const known = cache.peek(digest);
       const fresh = known !== undefined && known.keysVersion === state.keysVersion();
       const verified = fresh ? known : checkSignature(raw);
       const { token } = verified;
@@ -86,7 +80,7 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
         throw new AppError("AccessTokenExpired");
       }
       if (verified.notBefore > now + SKEW_MS) throw new AppError("InvalidAccessToken");
-      if (!fresh) remember(digest, verified);
+      if (!fresh) cache.set(digest, verified);
       const blocked =
         state.isKeyBlocked(token.accountId, token.deviceKey) || state.isKeyBlocked(token.accountId, token.accountKey);
       const ended = !learnsItsEnd && state.isSessionEnded(token.sessionId);

@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { hexToBytes } from "./hex.ts";
 import type { PublicKey } from "./public-key.ts";
 import { parseSignature, signatureToDer } from "./signature.ts";
@@ -6,27 +7,23 @@ import { parseSignature, signatureToDer } from "./signature.ts";
 /** The curves' names in JSON Web Keys. */
 export const JWK_CURVES = { ES256: "P-256", ES256K: "secp256k1", EdDSA: "Ed25519" } as const;
 const CACHED_KEYS = 4096;
-const keyObjects = new Map<string, KeyObject>();
+const keyObjects = new LRUCache<string, KeyObject>({ max: CACHED_KEYS });
 
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
 
 /** Returns the key for node:crypto. Parsed keys are cached: importing one costs more than a verification. */
 export function toKeyObject(key: PublicKey): KeyObject {
   const id = `${key.algorithm}:${key.publicKey}`;
-  let object = keyObjects.get(id);
-  if (object) {
-    keyObjects.delete(id); // re-inserted below: the map's order is the order of use
-  } else {
-    const bytes = hexToBytes(key.publicKey);
-    const crv = JWK_CURVES[key.algorithm];
-    const jwk =
-      key.algorithm === "EdDSA"
-        ? { kty: "OKP", crv, x: base64url(bytes) }
-        : { kty: "EC", crv, x: base64url(bytes.subarray(0, 32)), y: base64url(bytes.subarray(32)) };
-    object = createPublicKey({ format: "jwk", key: jwk });
-  }
+  const known = keyObjects.get(id);
+  if (known) return known;
+  const bytes = hexToBytes(key.publicKey);
+  const crv = JWK_CURVES[key.algorithm];
+  const jwk =
+    key.algorithm === "EdDSA"
+      ? { kty: "OKP", crv, x: base64url(bytes) }
+      : { kty: "EC", crv, x: base64url(bytes.subarray(0, 32)), y: base64url(bytes.subarray(32)) };
+  const object = createPublicKey({ format: "jwk", key: jwk });
   keyObjects.set(id, object);
-  if (keyObjects.size > CACHED_KEYS) keyObjects.delete(keyObjects.keys().next().value!);
   return object;
 }
 

@@ -1,7 +1,8 @@
 import { AppError } from "@countersign/core";
+import { LRUCache } from "lru-cache";
 import type { KeyAdditionChain } from "./key-additions/key-addition.ts";
 
-/** Ids that one process remembers; beyond it the oldest are forgotten, and their wait starts again. */
+/** Ids that one process remembers; the wait of a forgotten one starts again. */
 const MAX_REMEMBERED = 10_000;
 
 /** Returns the error for a transaction that the chain does not know. */
@@ -18,13 +19,12 @@ export type UnknownTransaction = (
  * memory, since forgetting them only makes a client wait longer.
  */
 export function createUnknownTransactions(maxRemembered = MAX_REMEMBERED): UnknownTransaction {
-  const firstAsked = new Map<string, bigint>();
+  const firstAsked = new LRUCache<string, bigint>({ max: maxRemembered });
   return async (chain, transactionId, signal) => {
     const { height } = await chain.latestBlock(signal);
     const name = `${chain.chainName}/${transactionId}`;
     const since = firstAsked.get(name);
     if (since === undefined) {
-      if (firstAsked.size >= maxRemembered) firstAsked.delete(firstAsked.keys().next().value!);
       firstAsked.set(name, height);
     } else if (height - since > chain.maxReferenceAge) {
       return new AppError("TransactionMismatch", { detail: "The chain does not know this transaction" });

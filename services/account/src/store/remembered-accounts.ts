@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { AccountDeployment } from "../domain/accounts/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 
@@ -29,7 +30,7 @@ export const writingParents = (
  * nothing is cached.
  */
 export function rememberAccounts(find: AccountStore["find"], listening: () => boolean): RememberedAccounts {
-  const accounts = new Map<string, Map<string, AccountDeployment>>();
+  const accounts = new LRUCache<string, Map<string, AccountDeployment>>({ max: MAX_ACCOUNTS });
   let changes = 0;
 
   return {
@@ -40,7 +41,6 @@ export function rememberAccounts(find: AccountStore["find"], listening: () => bo
       const found = await find(accountId, chainName);
       // A change while we were reading may be one that we did not see.
       if (!found || found.account.addresses.length === 0 || changes !== before || !listening()) return found;
-      if (accounts.size >= MAX_ACCOUNTS) accounts.delete(accounts.keys().next().value!);
       const chains = accounts.get(accountId) ?? new Map<string, AccountDeployment>();
       accounts.set(accountId, chains.set(chainName, found));
       return found;

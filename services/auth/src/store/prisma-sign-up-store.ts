@@ -1,4 +1,5 @@
 import { type Postgres, sqlFile } from "@countersign/postgres";
+import { LRUCache } from "lru-cache";
 import type { IdentityStore } from "../domain/login.ts";
 import type {
   LeaseSignUp,
@@ -82,7 +83,7 @@ const markStep = sqlFile<{
 /** Identities and sign-up sagas in Postgres. */
 export function prismaSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once and never changes.
-  const accounts = new Map<string, string>();
+  const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES });
   return {
     lease: (command, decide) =>
       prisma.$transaction(async (tx) => {
@@ -142,7 +143,6 @@ export function prismaSignUpStore(prisma: PrismaClient, postgres: Postgres): Sig
       if (known) return known;
       const found = await prisma.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
       if (!found) return undefined;
-      if (accounts.size >= REMEMBERED_IDENTITIES) accounts.delete(accounts.keys().next().value!);
       accounts.set(id, found.accountId);
       return found.accountId;
     },

@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/core";
+import { LRUCache } from "lru-cache";
 import type { FollowChain } from "./follow-chain.ts";
 
 /** How long one read of the chain is fresh enough for an account. */
@@ -15,11 +16,10 @@ export function repairOnRead(options: {
   onProblem(error: unknown): void;
 }) {
   const { follow, clock, onProblem } = options;
-  const checked = new Map<string, number>();
+  const checked = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   return async (command: FollowChain): Promise<void> => {
     const now = clock.now().getTime();
     if (now - (checked.get(command.accountId) ?? 0) < FRESH_MS) return;
-    if (checked.size >= MAX_ACCOUNTS) checked.clear();
     checked.set(command.accountId, now);
     await follow(command).catch(onProblem);
   };

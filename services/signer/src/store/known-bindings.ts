@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Binding } from "../policy/account.ts";
 
 const MAX_CACHED_ACCOUNTS = 50_000;
@@ -25,15 +26,9 @@ export function createKnownBindings(
   read: (accountId: string) => Promise<Binding[]>,
   listening: () => boolean,
 ): KnownBindings {
-  const remembered = new Map<string, Binding[]>();
+  const remembered = new LRUCache<string, Binding[]>({ max: MAX_CACHED_ACCOUNTS, ttl: CACHE_MS });
   /** What is being read, so that an account with many requests is read once. */
   const underWay = new Map<string, Promise<Binding[]>>();
-
-  const remember = (accountId: string, found: Binding[]): void => {
-    remembered.set(accountId, found);
-    setTimeout(() => remembered.delete(accountId), CACHE_MS).unref();
-    if (remembered.size > MAX_CACHED_ACCOUNTS) remembered.delete(remembered.keys().next().value!);
-  };
 
   /** Starts a read that others may join for a moment, unless a change is notified meanwhile. */
   const readShared = (accountId: string): Promise<Binding[]> => {
@@ -46,7 +41,7 @@ export function createKnownBindings(
     const reading = read(accountId)
       .then((found) => {
         // A change while we were reading may be one that we did not see.
-        if (isUnchanging(found) && underWay.get(accountId) === reading && listening()) remember(accountId, found);
+        if (isUnchanging(found) && underWay.get(accountId) === reading && listening()) remembered.set(accountId, found);
         return found;
       })
       .finally(leave);

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/core";
 import { publicKeyOf, signMessageInPool } from "@countersign/keys/node";
+import { LRUCache } from "lru-cache";
 import { type KeystoreContent, KeystoreError, keyVersions, serverRoots } from "./keystore-file.ts";
 import { p256PrivateKey } from "./p256.ts";
 import { deriveServerScalar } from "./server-key.ts";
@@ -17,7 +18,7 @@ function chainKeys({ chains }: KeystoreContent, chainName: string) {
 /** The embedded vault: private keys of an opened keystore file, held in this process only. */
 export function createKeystoreVault(content: KeystoreContent): Vault {
   const roots = serverRoots(content);
-  const cache = new Map<string, KeyObject>();
+  const cache = new LRUCache<string, KeyObject>({ max: MAX_CACHED_KEYS });
 
   /** The key of the file, by version or the newest. */
   const stored = (key: AuditKeyReference | (KeyReference & { role: "creator" | "paymaster" })) => {
@@ -42,12 +43,10 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
 
   const keyOf = (key: KeyReference | AuditKeyReference): KeyObject => {
     const id = JSON.stringify(key);
-    let found = cache.get(id);
-    if (found)
-      cache.delete(id); // re-inserted below: the map's order is the order of use
-    else found = p256PrivateKey(scalarOf(key));
+    const known = cache.get(id);
+    if (known) return known;
+    const found = p256PrivateKey(scalarOf(key));
     cache.set(id, found);
-    if (cache.size > MAX_CACHED_KEYS) cache.delete(cache.keys().next().value!);
     return found;
   };
 

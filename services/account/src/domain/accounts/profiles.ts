@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/core";
+import { LRUCache } from "lru-cache";
 import type { Account, AccountAddress } from "./account.ts";
 
 /** What a chain's name services say about an account; "" for what they do not say. */
@@ -47,7 +48,7 @@ const MAX_PENDING = 32;
 /** Caches names and pictures of addresses: an answer waits for a first lookup only, and only a short time. */
 export function createProfiles(options: ProfilesOptions): Profiles {
   const { lookups, clock, waitMs = 200, timeLimitMs = 3_000 } = options;
-  const entries = new Map<string, Entry>();
+  const entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
   let pending = 0;
 
   async function lookUp(lookup: ProfileLookup, address: string, entry: Entry): Promise<void> {
@@ -70,12 +71,8 @@ export function createProfiles(options: ProfilesOptions): Profiles {
     const lookup = chainType === "cadence" ? lookups.get(chainName) : undefined;
     if (!lookup) return undefined;
     const key = `${chainName}/${address}`;
-    const known = entries.get(key);
-    const entry = known ?? { profile: NO_PROFILE, staleAt: 0, pending: undefined };
-    // The least used one is the first to be forgotten.
-    entries.delete(key);
+    const entry = entries.get(key) ?? { profile: NO_PROFILE, staleAt: 0, pending: undefined };
     entries.set(key, entry);
-    if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!);
     const isNew = entry.staleAt === 0;
     if (!entry.pending && entry.staleAt <= clock.now().getTime() && pending < MAX_PENDING) {
       entry.pending = lookUp(lookup, address, entry);
