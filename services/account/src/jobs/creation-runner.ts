@@ -1,4 +1,4 @@
-import { type Clock, type Logger, uuidv4 } from "@countersign/core";
+import { type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
 import type { Chain } from "../chain/chain.ts";
 import { createAccounts } from "../domain/creations/create-accounts.ts";
 import { type Creation, isRefusedForNow } from "../domain/creations/creation.ts";
@@ -29,18 +29,7 @@ const RENEW_MS = 5_000;
 const IDLE_MS = 1_000;
 const RETRY_MS = 1_000;
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
-}
+const pause = async (ms: number, signal: AbortSignal) => void (await sleepUntil(ms, [signal]));
 
 /**
  * Batches queued deployments into creations and brings each to its end: this process's own, and those of a

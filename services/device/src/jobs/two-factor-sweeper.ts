@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, type Logger, uuidv4 } from "@countersign/core";
+import { startPeriodicJob } from "@countersign/runtime";
 import { expireIfDue } from "../domain/two-factor/find-two-factor.ts";
 import type { KeyAdditions, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { reconcileTwoFactor } from "../domain/two-factor/reconcile-two-factor.ts";
@@ -45,8 +45,7 @@ export function sweepTwoFactor({ requests, keyAdditions, clock, logger }: TwoFac
 
 /** Sweeps periodically until closed. */
 export function startTwoFactorSweeper(options: TwoFactorSweeperOptions) {
-  const { requests, clock, logger, everyMs = 1_000 } = options;
-  const stop = new AbortController();
+  const { requests, clock, logger, everyMs: intervalMs = 1_000 } = options;
   const sweep = sweepTwoFactor(options);
   let forgetAt = 0;
 
@@ -58,17 +57,5 @@ export function startTwoFactorSweeper(options: TwoFactorSweeperOptions) {
     forgetAt = now + FORGET_EVERY_MS;
   }
 
-  const looping = (async () => {
-    while (!stop.signal.aborted) {
-      await sweepAndForget().catch((err) => logger.warn({ err }, "sweep of two-factor requests failed; will retry"));
-      await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => undefined);
-    }
-  })();
-
-  return {
-    async close(): Promise<void> {
-      stop.abort();
-      await looping;
-    },
-  };
+  return startPeriodicJob({ job: "two-factor sweep", intervalMs, logger, run: sweepAndForget });
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "@countersign/core";
 import { type NatsOptions, startConsumer } from "@countersign/events";
+import { startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import type { TwoFactorStore } from "../domain/two-factor/ports.ts";
 import { loadPushAdapters } from "../push/load-adapters.ts";
@@ -48,15 +49,15 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
       handler: onNoticeEvent({ deliveries, send }),
     }),
   ];
-  const forget = setInterval(() => {
-    const before = new Date(clock.now().getTime() - DELIVERY_RETENTION_MS);
-    deliveries
-      .forgetDeliveries(before)
-      .catch((err: unknown) => logger.warn({ err }, "pruning of deliveries failed; will retry"));
-  }, HOUR_MS);
+  const forgetting = startPeriodicJob({
+    job: "forget deliveries",
+    intervalMs: HOUR_MS,
+    logger,
+    run: () => deliveries.forgetDeliveries(new Date(clock.now().getTime() - DELIVERY_RETENTION_MS)),
+  });
   return {
     async close() {
-      clearInterval(forget);
+      await forgetting.close();
       await Promise.all(consumers.map((consumer) => consumer.close()));
       await Promise.all(Object.values(adapters).map((adapter) => adapter?.close()));
       mailer?.close();

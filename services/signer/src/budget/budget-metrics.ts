@@ -1,5 +1,5 @@
 import type { Logger } from "@countersign/core";
-import type { Metrics } from "@countersign/runtime";
+import { type Metrics, startPeriodicJob } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
 import { type BudgetWindow, readWindowId } from "./budget.ts";
 import type { BudgetRule } from "./budget-rules.ts";
@@ -72,16 +72,11 @@ export function startBudgetMetrics({ metrics, logger, use, rulesOf, intervalMs =
       }
     }
   }
-  const tryRefresh = () =>
-    refresh().catch((err) =>
-      logger.warn({ err }, "the use of budgets could not be read; the metrics keep their last values"),
-    );
-  void tryRefresh();
-  const timer = setInterval(tryRefresh, intervalMs).unref();
+  const refreshing = startPeriodicJob({ job: "budget metrics", intervalMs, logger, run: refresh });
 
   return {
     onBudgetExceeded: (window: BudgetWindow) => refused.inc({ scope: readWindowId(window.id).scope }),
     onUnderestimated: (count: number) => underestimated.inc(count),
-    close: () => clearInterval(timer),
+    close: () => refreshing.close(),
   };
 }
