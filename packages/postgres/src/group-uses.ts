@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { type GroupedWrite, groupWrites } from "./group-writes.ts";
+import { type Batcher, createBatcher } from "./batcher.ts";
 
 /** One use of an account's key. */
 export interface KeyUse {
@@ -20,8 +20,8 @@ export interface LatestUses {
  * Records uses of keys; uses that arrive while a statement runs share the next one, since every sign-in
  * records one. Keys are sorted, so that replicas do not deadlock.
  */
-export function groupUses(write: (uses: LatestUses) => Promise<unknown>): GroupedWrite<KeyUse> {
-  return groupWrites<KeyUse>(async (uses) => {
+export function groupUses(write: (uses: LatestUses) => Promise<unknown>): Batcher<KeyUse, void> {
+  return createBatcher<KeyUse, void>(async (uses) => {
     const latest = new Map<string, KeyUse>();
     for (const use of uses) {
       const id = `${use.accountId} ${use.key.algorithm} ${use.key.publicKey}`;
@@ -35,5 +35,6 @@ export function groupUses(write: (uses: LatestUses) => Promise<unknown>): Groupe
       keys: sorted.map(({ key }) => key.publicKey),
       usedAt: sorted.map(({ usedAt }) => usedAt.toISOString()),
     });
+    return uses.map(() => undefined);
   });
 }

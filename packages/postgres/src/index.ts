@@ -1,5 +1,5 @@
+export { type Batcher, createBatcher } from "./batcher.ts";
 export { groupUses } from "./group-uses.ts";
-export { type GroupedWrite, groupWrites } from "./group-writes.ts";
 export { type ListenOptions, listenPostgres, type PostgresListener } from "./listen.ts";
 export type { PoolOptions, Timeouts } from "./pool.ts";
 export { openPostgres, type Postgres, type Queries, queriesIn } from "./postgres.ts";

@@ -1,16 +1,12 @@
 import { AppError, isAppError } from "@countersign/core";
-import { openPostgres, type Postgres, type Statement } from "@countersign/postgres";
+import { createBatcher, openPostgres, type Postgres, type Statement } from "@countersign/postgres";
 import type { CallContext } from "@countersign/rpc";
 import type { ServiceProcess } from "@countersign/runtime";
+import { LRUCache } from "lru-cache";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import { networksOf } from "./client-networks.ts";
 
 export type Limit = (call: Pick<CallContext, "clientIp">) => Promise<void>;
-
-interface Waiting {
-  resolve(): void;
-  reject(error: unknown): void;
-}
 
 /** Answers the limiter, which computes with `expire`, like pg. */
 async function countedRows(postgres: Postgres, statement: Statement) {
@@ -33,41 +29,22 @@ function createLimiter(postgres: Postgres, name: string, points: number, seconds
     points,
     duration: seconds,
   });
-  const queues = new Map<string, Waiting[]>();
-
-  async function count(key: string, batch: readonly Waiting[]): Promise<void> {
-    const counted = await limiter.consume(key, batch.length).catch((error: unknown) => {
+  const count = createBatcher<undefined, AppError | undefined>(async (requests, key) => {
+    const counted = await limiter.consume(key, requests.length).catch((error: unknown) => {
       if (error instanceof RateLimiterRes) return error;
       throw error;
     });
-    const before = counted.consumedPoints - batch.length;
+    const before = counted.consumedPoints - requests.length;
     const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
-    for (const [index, { resolve, reject }] of batch.entries()) {
-      if (before + index < points) resolve();
-      else reject(new AppError("RateLimited", { retryAfterSeconds }));
-    }
-  }
+    return requests.map((_, i) =>
+      before + i < points ? undefined : new AppError("RateLimited", { retryAfterSeconds }),
+    );
+  }, Number.POSITIVE_INFINITY);
 
-  async function drain(key: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = queue.splice(0);
-      try {
-        await count(key, batch);
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    queues.delete(key);
-  }
-
-  return (key: string): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const queue = queues.get(key);
-      if (queue) return void queue.push({ resolve, reject });
-      const fresh = [{ resolve, reject }];
-      queues.set(key, fresh);
-      void drain(key, fresh);
-    });
+  return async (key: string): Promise<void> => {
+    const refused = await count(undefined, key);
+    if (refused) throw refused;
+  };
 }
 
 /** Refused /48s that a process remembers, so that their next requests write nothing. */
@@ -89,12 +66,7 @@ export interface AddressLimit {
 export function createLimit(postgres: Postgres, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
   const consumeOwn = createLimiter(postgres, name, perMinute, 60);
   const consumeWide = createLimiter(postgres, name, Math.ceil(perMinute * wideFactor), 60);
-  const refusedUntil = new Map<string, number>();
-
-  function remember(wide: string, seconds: number): void {
-    if (refusedUntil.size >= MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value as string);
-    refusedUntil.set(wide, Date.now() + seconds * 1000);
-  }
+  const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   /** Before a row is written: else each of its /64s would get one. */
   function requireNotRefused(wide: string): void {
@@ -109,7 +81,9 @@ export function createLimit(postgres: Postgres, name: string, { perMinute, wideF
     requireNotRefused(wide);
     await consumeOwn(own);
     await consumeWide(wide).catch((error: unknown) => {
-      if (isAppError(error, "RateLimited")) remember(wide, error.retryAfterSeconds ?? 1);
+      if (isAppError(error, "RateLimited")) {
+        refusedUntil.set(wide, Date.now() + (error.retryAfterSeconds ?? 1) * 1000);
+      }
       throw error;
     });
   };

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
-import { groupWrites } from "./group-writes.ts";
+import { createBatcher } from "./batcher.ts";
 
 it("writes items that arrive during a write together, in order and once", async () => {
   const batches: number[][] = [];
   const gates: (() => void)[] = [];
-  const write = groupWrites<number>(async (items) => {
+  const write = createBatcher<number, string>(async (items) => {
     batches.push([...items]);
     await new Promise<void>((resolve) => gates.push(resolve));
+    return items.map(String);
   }, 3);
   const first = write(1);
   const others = [2, 3, 4, 5].map((item) => write(item));
@@ -23,8 +24,9 @@ it("writes items that arrive during a write together, in order and once", async 
 
 it("fails all items of a failed write, and continues with the next", async () => {
   let failing = true;
-  const write = groupWrites<number>(async () => {
+  const write = createBatcher<number, void>(async () => {
     if (failing) throw new Error("lost Postgres");
+    return [];
   });
   await expect(write(1)).rejects.toThrow("lost Postgres");
   failing = false;
