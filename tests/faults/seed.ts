@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { seededRandom as generator } from "./proxy/random.ts";
+import { seededRandom as generator } from "@countersign/local-stack/testing/seeded-random.ts";
 
 /** Numbers that follow from a seed: the same seed gives the same choices. */
 export interface Random {

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ServiceName, services } from "@countersign/build/paths.ts";
+import { seededRandom } from "@countersign/local-stack/testing/seeded-random.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   deployed,
@@ -19,7 +20,6 @@ import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./prox
 import { complaintsAbout } from "./proxy/exactly-once.ts";
 import { createLedger, type Ledger } from "./proxy/ledger.ts";
 import { type ProxiedStack, startProxiedStack } from "./proxy/proxied-stack.ts";
-import { seededRandom } from "./proxy/random.ts";
 import { untilNone } from "./proxy/until.ts";
 
 const SEED = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));

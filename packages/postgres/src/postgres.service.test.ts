@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPostgresLost } from "@countersign/core";
-import { type MuteProxy, startMuteProxy } from "@countersign/local-stack/testing/mute-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { startDatabaseProxy, type TcpProxy } from "@countersign/local-stack/testing/tcp-proxy.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type Postgres, type Queries } from "./postgres.ts";
 import { sql } from "./statement.ts";
 
 let database: TestDatabase;
-let proxy: MuteProxy;
+let proxy: TcpProxy;
+let url: string;
 let postgres: Postgres;
 
 beforeAll(async () => {
   database = await createTestDatabase("signer");
-  proxy = await startMuteProxy(database.url);
-  postgres = openPostgres(proxy.url, { connections: 1, timeouts: { queryMs: 300 } });
+  ({ proxy, url } = await startDatabaseProxy(database.url));
+  postgres = openPostgres(url, { connections: 1, timeouts: { queryMs: 300 } });
   await postgres.execute(sql`CREATE TABLE number (value int PRIMARY KEY)`);
 });
 afterAll(async () => {
@@ -26,7 +27,7 @@ it("gives a query up that the server never answers, and goes on with another con
   expect(await postgres.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
   proxy.mute();
   await expect(postgres.query(sql`SELECT 1 AS one`)).rejects.toThrow("Query read timeout");
-  proxy.speak();
+  proxy.pass();
   expect(await postgres.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
 });
 
@@ -86,7 +87,7 @@ describe("a transaction", () => {
       await insert(tx, 2);
     });
     await expect(cut).rejects.toThrow("Query read timeout");
-    proxy.speak();
+    proxy.pass();
     expect(await numbers()).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import { seededRandom } from "@countersign/local-stack/testing/seeded-random.ts";
 import { DeployAccountRequest } from "@countersign/proto/account/v1/accounts.ts";
 import { RefreshTokenResponse } from "@countersign/proto/auth/v1/sessions.ts";
 import { SignPaymasterRequest, SignTransactionRequest } from "@countersign/proto/signer/v1/signing.ts";
@@ -7,7 +8,6 @@ import { messageHash, signedMessages, unevenEvents, withoutRecord } from "./evid
 import { complaintsAbout } from "./exactly-once.ts";
 import { createLedger } from "./ledger.ts";
 import type { ProxiedStack } from "./proxied-stack.ts";
-import { seededRandom } from "./random.ts";
 import type { ProxiedCall, RpcFault, Strike } from "./rpc-fault.ts";
 import { untilNone } from "./until.ts";
 

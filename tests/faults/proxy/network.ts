@@ -2,9 +2,9 @@ import { services } from "@countersign/build/paths.ts";
 import { internalName } from "@countersign/core";
 import { tlsFiles } from "@countersign/local-stack/certificates.ts";
 import type { AddressOf } from "@countersign/local-stack/service-environment.ts";
+import { startTcpProxy, type TcpProxy } from "@countersign/local-stack/testing/tcp-proxy.ts";
 import { loadTls } from "@countersign/runtime";
 import { type RpcProxy, startRpcProxy } from "./rpc-proxy.ts";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 /** Every hop of a stack, each through a proxy of its own. */
 export interface Network {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toAppError } from "@countersign/core";
-import { type MuteProxy, startMuteProxy } from "@countersign/local-stack/testing/mute-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { startDatabaseProxy, type TcpProxy } from "@countersign/local-stack/testing/tcp-proxy.ts";
 import { createPrismaAdapter, listenPostgres } from "@countersign/postgres";
 import { createLogger } from "@countersign/runtime";
 import pg from "pg";
@@ -10,16 +10,17 @@ import { PrismaClient } from "./generated/client.ts";
 
 /** Postgres is gone without a word: nothing is refused, nothing is answered, and no connection ends. */
 let database: TestDatabase;
-let proxy: MuteProxy;
+let proxy: TcpProxy;
+let url: string;
 let prisma: PrismaClient;
 const queryMs = 600;
 
 beforeAll(async () => {
   database = await createTestDatabase("auth");
-  proxy = await startMuteProxy(database.url);
-  prisma = new PrismaClient({ adapter: createPrismaAdapter(proxy.url, 1, { connectMs: 400, queryMs }) });
+  ({ proxy, url } = await startDatabaseProxy(database.url));
+  prisma = new PrismaClient({ adapter: createPrismaAdapter(url, 1, { connectMs: 400, queryMs }) });
 });
-afterEach(() => proxy.speak());
+afterEach(() => proxy.pass());
 afterAll(async () => {
   await proxy.close();
   await prisma.$disconnect();
@@ -44,7 +45,7 @@ it("a query of Prisma's ends as Unavailable, and the next one goes over another 
   const { reason, ms } = await emitted(prisma.session.findMany());
   expect(reason).toBe("Unavailable");
   expect(ms).toBeLessThan(3 * queryMs);
-  proxy.speak();
+  proxy.pass();
   await works();
 });
 
@@ -56,7 +57,7 @@ it("a caller that waits for a connection behind it gets the error too, and so do
   const { reason, ms } = await emitted(prisma.session.count());
   expect(reason).toBe("Unavailable");
   expect(ms).toBeLessThan(3 * queryMs);
-  proxy.speak();
+  proxy.pass();
   await works();
 });
 
@@ -71,7 +72,7 @@ it("a transaction leaves no connection behind on which the next one waits", asyn
   );
   expect(reason).toBe("Unavailable");
   expect(ms).toBeLessThan(4 * queryMs);
-  proxy.speak();
+  proxy.pass();
   const started = performance.now();
   await works();
   expect(performance.now() - started).toBeLessThan(queryMs);
@@ -87,7 +88,7 @@ it("a transaction that stands still is ended by Postgres, and holds no locks for
 it("a listener finds out, and receives later notifications again", async () => {
   const received: string[] = [];
   const listener = listenPostgres({
-    databaseUrl: proxy.url,
+    databaseUrl: url,
     channel: "token_state",
     onNotify: (payload) => received.push(payload),
     logger: createLogger({ name: "test", level: "silent" }),
@@ -100,7 +101,7 @@ it("a listener finds out, and receives later notifications again", async () => {
     await expect.poll(() => received).toEqual([""]);
     proxy.mute();
     await expect.poll(() => listener.connected(), { timeout: 5_000 }).toBe(false);
-    proxy.speak();
+    proxy.pass();
     // A listener that reconnects is notified: it missed what happened in between.
     await expect.poll(() => listener.connected(), { timeout: 10_000 }).toBe(true);
     expect(received).toEqual(["", ""]);

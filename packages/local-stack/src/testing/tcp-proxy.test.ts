@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { seededRandom } from "./random.ts";
+import { seededRandom } from "./seeded-random.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 let echo: Server;

@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { seededRandom } from "./random.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 /** What the hop does with bytes at the moment, on connections old and new. */
 export type TcpMode =
@@ -214,4 +214,12 @@ export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy>
         for (const connection of [...connections, ...leftBehind]) connection.reset();
       }),
   };
+}
+
+/** Starts a proxy before the Postgres server of a connection string; `url` leads through it. */
+export async function startDatabaseProxy(databaseUrl: string): Promise<{ proxy: TcpProxy; url: string }> {
+  const url = new URL(databaseUrl);
+  const proxy = await startTcpProxy(url.host);
+  url.host = proxy.address;
+  return { proxy, url: url.href };
 }
