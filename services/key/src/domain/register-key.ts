@@ -23,6 +23,10 @@ export interface RegisterKeyOptions {
  * Registers a user key for an account. For a key that was registered before, returns that registration, also
  * where it was revoked since: a late retry restores nothing. Errors: InvalidRequest (index of another key),
  * TooManyKeys.
+ *
+ * Writes: the registration and its event in one commit.
+ * Crash: nothing or all of it is written; the caller repeats the call.
+ * Race: one call of an account at a time, over all replicas.
  */
 export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
   return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {

@@ -29,6 +29,10 @@ export interface RegisterRecoveryKeyOptions {
  * Registers the key that a client reports as the account's recovery key, before or after it is on chain. At
  * most one report is pending; the key on chain stays until the chain revokes it.
  * Errors: UnsupportedKey, UnknownChain, AccountNotReady, KeyAlreadyRegistered, ChainUnavailable.
+ *
+ * Writes: the report in one commit; then `follow` compares the registrations with the chain.
+ * Crash: a report that the chain never shows is dropped after PENDING_MS; repeating the call changes nothing.
+ * Race: one call of an account at a time, over all replicas; the later report replaces a pending one.
  */
 export function registerRecoveryKey({ store, chain, follow, clock, newId }: RegisterRecoveryKeyOptions) {
   return async (command: RegisterRecoveryKey): Promise<void> => {

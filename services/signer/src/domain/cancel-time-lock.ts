@@ -20,6 +20,9 @@ export interface CancelTimeLockPorts {
  * Cancels a time lock from a device that was on the account before it began. Cancelled again, nothing
  * changes. Enrollment by a recovery key can be cancelled for `contestMs` and no longer: a thief's old phone
  * must not prevent it for good. Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested.
+ *
+ * Writes: the cancellation with its event, in one commit.
+ * Race: the first of two cancellations writes; both return the cancelled time lock.
  */
 export const cancelTimeLock =
   ({ timeLocks, timeLockPolicy, clock }: CancelTimeLockPorts) =>

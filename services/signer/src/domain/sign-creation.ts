@@ -29,6 +29,9 @@ export interface SignCreationPorts {
 /**
  * Signs the creation of accounts with the creator's key, with server keys of the version that is wanted now.
  * Only a creation that was signed here can be bound later. Errors: see signer.v1.Creation/SignCreation.
+ *
+ * Writes: the accounts of the creation; later the record with the reservation, in one commit.
+ * Crash: in between, no signature has left; the account service asks again.
  */
 export const signCreation =
   ({ decide, bindings, signedCreations, vault, clock, reservationFor, chain: chainOf }: SignCreationPorts) =>

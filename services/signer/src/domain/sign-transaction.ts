@@ -34,6 +34,10 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * which key may sign. Then `decide` signs, and returns the signature once its audit record and its
  * reservation in the budgets are durable. A refusal is recorded as well. Errors: see
  * signer.v1.Signing/SignTransaction.
+ *
+ * Writes: the effects, all or none; later the record with the reservation, in one commit.
+ * Crash: in between, the effects stay and no signature has left; the client asks again.
+ * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signTransaction = (ports: SigningPorts) => {
   const { decide, checkBackend, scripts, effects, reservationFor, clock, unfrozenAt } = ports;

@@ -26,6 +26,10 @@ export interface DeployAccountOptions {
 /**
  * Deploys an account on a chain. Idempotent. Waits until it is on chain, has failed, or `waitMs` have passed,
  * and returns the state.
+ *
+ * Writes: the account and its queued deployment, in one statement; a failed deployment is queued again.
+ * Crash: the creation runner of any replica takes queued deployments from the database.
+ * Race: the first user key of an account and chain is its key; another is AccountExists.
  */
 export const deployAccount =
   ({ store, clock, chainNames, wakeRunner, waitForChange }: DeployAccountOptions) =>

@@ -60,11 +60,14 @@ const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**
  * Adds the service's two signatures to what an approver signed, commits the complete bytes under the
- * attempt's id, and submits them. After the commit, ReconcileKeyAddition continues from the bytes; a failure
- * before it leaves nothing.
- * Repeated, returns what was committed.
+ * attempt's id, and submits them. Repeated, returns what was committed.
  * Errors: InvalidMessage, InvalidSignature, MessageRenewed, TooManyKeys, TwoFactorAuthNotPending for an
  * abandoned attempt, those of the signer.
+ *
+ * Writes: the attempt with its bytes, before they are submitted.
+ * Crash: before the commit nothing is left here; the signer has counted its signatures. After it,
+ * ReconcileKeyAddition submits the same bytes.
+ * Race: the first commit under an attempt's id stays, also that of ReconcileKeyAddition, which abandons it.
  */
 export const submitKeyAddition =
   ({ accounts, chains, additions, signer, passkeys, maxUserKeys, clock, logger }: SubmitKeyAdditionOptions) =>

@@ -45,9 +45,11 @@ export interface RotateServerKeyOptions extends RotationOptions {
 const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**
- * Adds the service's two signatures to what a device signed, commits the complete bytes, and submits them. Of
- * two concurrent calls one commits, and both return it. A crash before the commit leaves nothing; after it,
- * the rotation is reconciled from the bytes.
+ * Adds the service's two signatures to what a device signed, commits the complete bytes, and submits them.
+ *
+ * Writes: the rotation with its bytes, before they are submitted.
+ * Crash: before the commit nothing is left here; after it, `reconcileServerKeyRotation` continues.
+ * Race: of two concurrent calls with one message one commits, and both return it.
  */
 export const rotateServerKey = (options: RotateServerKeyOptions) => {
   const rotate = rotateOnce(options);

@@ -53,6 +53,9 @@ const commandOf = ({ accountId, scope, deviceKey }: VerifiedToken, requestId: st
  * Stops all signing for the token's account, and the enrollment of new devices. Where the account is frozen,
  * the device joins the freeze and cancels what others asked for; see decideFreeze. The same again changes
  * nothing. Errors: TimeLockContested.
+ *
+ * Writes: the decision with its events and the token state, in one commit.
+ * Race: FreezeStore.change takes one request of an account at a time.
  */
 export const freezeAccount =
   ({ freezes, clock }: FreezeOptions) =>
@@ -65,7 +68,7 @@ export const freezeAccount =
 
 /**
  * Lifts the freeze, or starts the time lock after which the same party lifts it; see decideUnfreeze. Lifting
- * what is lifted changes nothing.
+ * what is lifted changes nothing. Writes and Race: as freezeAccount.
  * Errors: UnfreezeNotAllowed, AccountUnderReview, TimeLockRequired with `availableAt`.
  */
 export const unfreezeAccount =

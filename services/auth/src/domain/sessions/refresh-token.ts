@@ -32,6 +32,10 @@ type Verdict =
  * After that, and after any other end of the session, its tokens are answered SessionEnded. Only the holder
  * of a token that auth signed learns either.
  * Errors: InvalidRefreshToken, SessionEnded, RefreshTokenReused, RefreshProofRequired, InvalidSignature.
+ *
+ * Writes: the session's next refresh id, or the session's end with its event, in one commit.
+ * Crash: after the commit, the same token gets the same successor for 30 seconds; then it counts as reused.
+ * Race: the session's row is locked meanwhile; the second of two calls gets the successor of the first.
  */
 export const refreshToken =
   ({ sessions, clock, read, issue }: RefreshTokenOptions) =>

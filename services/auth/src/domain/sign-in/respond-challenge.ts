@@ -40,6 +40,10 @@ export interface SignedIn {
  * Checks the answer to a challenge and opens a session. A challenge succeeds once; the fifth wrong answer
  * ends it.
  * Errors: UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature, PleaseRegisterKey.
+ *
+ * Writes: the attempt; then the used challenge, the passkey's counter and the session in one commit.
+ * Crash: after that commit the credentials are lost: the client takes a new challenge.
+ * Race: the first of two right answers uses the challenge up; the other is UnknownChallenge.
  */
 export const respondChallenge = (options: RespondChallengeOptions) => {
   const { challenges, findSignInKey, clock, isKeyBlocked } = options;

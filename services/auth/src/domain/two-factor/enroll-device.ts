@@ -27,6 +27,10 @@ const isSame = (signIn: TwoFactorSignIn, enrollment: Enrollment): boolean =>
  * Registers the new device and its key once the chain has it: from then on the device signs in by challenge.
  * Idempotent. Errors: TwoFactorAuthPending, AccountFrozen, PleaseRegisterKey (the key was blocked meanwhile),
  * TooManyKeys, TooManyDevices.
+ *
+ * Writes: the transaction that added the key; key and device at their services; the enrollment.
+ * Crash: the event of the approval is delivered again, and the client polls: either call repeats all steps.
+ * Race: each step is idempotent, so two calls do what one does.
  */
 export const enrollDevice =
   ({ signIns, steps, clock }: EnrollDeviceOptions) =>

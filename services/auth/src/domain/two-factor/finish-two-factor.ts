@@ -57,6 +57,11 @@ const endOf = ({ status }: Enrollment): AppError | undefined => {
  * which call is first, so that a retry completes a call that crashed after the request was marked as
  * finished.
  * Errors: see auth.v1.SignIn/FinishTwoFactor.
+ *
+ * Writes: the enrollment; "finished" at the device service; the session and the end of the ephemeral token in
+ * one commit.
+ * Crash: before that commit, a retry goes through again; after it, the device signs in by challenge.
+ * Race: `finishedAt` is set once; the second call is TwoFactorAuthFinished.
  */
 export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, issue }: FinishTwoFactorOptions) => {
   async function markFinished(signIn: TwoFactorSignIn, context: { requestId: string; signal: AbortSignal }) {

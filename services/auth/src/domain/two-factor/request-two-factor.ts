@@ -43,6 +43,10 @@ export interface RequestTwoFactorOptions<Opened> {
  * its id, so that a retry opens no second request; a retry gets a new token that ends when the first one
  * does.
  * Errors: see auth.v1.SignIn/RequestTwoFactor.
+ *
+ * Writes: the sign-in with the use of the Idempotency-Key in one commit; then the device service's request.
+ * Crash: in between, a retry with the same Idempotency-Key opens the request; without one the row expires.
+ * Race: requests with one Idempotency-Key come one after the other; the device service opens an id once.
  */
 export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened>) => {
   const { identities, signIns, clock } = options;

@@ -50,6 +50,9 @@ function requireSoon(expiresAt: Date, now: Date): void {
  * Opens a request for a new device's key and names the device that was used last as the one to notify.
  * Idempotent by `id`. Errors: TwoFactorAuthClosed; RateLimited; TooManyDevices; InvalidRequest where the id
  * is another account's or the request would not end within an hour; those of preparing the message.
+ *
+ * Writes: the request with its event, in one commit; a crash before it leaves nothing.
+ * Race: limits are checked and the row is inserted under the account's lock.
  */
 export function openTwoFactor(options: OpenTwoFactorOptions) {
   const { requests, keyAdditions, clock } = options;

@@ -12,6 +12,9 @@ export interface RejectTwoFactor extends OfTwoFactor {
 /**
  * Rejects a request for good. Succeeds again for the device that rejected it, whose first answer may be lost.
  * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending.
+ *
+ * Writes: the rejection with its event, in one commit.
+ * Race: the first decision is taken; a rejection never interrupts an approval that has begun.
  */
 export function rejectTwoFactor(ports: TwoFactorPorts) {
   const rejectOpen = async (command: RejectTwoFactor, rejectedByKey: string): Promise<void> => {
