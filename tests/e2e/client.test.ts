@@ -38,7 +38,7 @@ const COUNT = `transaction {
 const READ_COUNT = `access(all) fun main(address: Address): Int {
     return *getAccount(address).capabilities.borrow<&Int>(/public/count)!
 }`;
-/** The same transaction under another id: the chain takes the payer's signature (r, s) as (r, n − s) too. */
+/** Returns the transaction under another id: the chain accepts the payer's signature (r, s) as (r, n − s). */
 function twinOf(transaction: FlowTransaction): FlowTransaction {
   const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
   const [payer] = transaction.envelopeSignatures;
@@ -47,7 +47,7 @@ function twinOf(transaction: FlowTransaction): FlowTransaction {
   return { ...transaction, envelopeSignatures: [{ ...payer!, signature }] };
 }
 
-/** A passkey in memory, as pages of the stack's gateway have them. */
+/** Creates a passkey in memory, of the gateway's origin. */
 function newPasskey(): Passkey {
   const { publicKey, assert } = simulatedPasskey();
   const said = { rpId: "localhost", client: { origin: stack.gateway } };

@@ -87,7 +87,7 @@ describe("a thief's device that its owner has approved by mistake", () => {
 describe("a device that was removed", () => {
   type Signature = Pick<TransactionSignature, "signature" | "extensionData">;
 
-  /** A device of the thief asks to be enrolled; the service has signed the addition of its key already. */
+  /** Requests the enrollment of a thief's device; the service has signed the addition of its key. */
   async function intruder({ email }: Person): Promise<{ asked: TwoFactorRequested; unsigned: FlowTransaction }> {
     const asked = await newPhone().client.requestTwoFactor({ login: await logIn(email), chainName });
     const message = hexToBytes(asked.twoFactorAuth.request.message);

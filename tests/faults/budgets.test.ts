@@ -17,7 +17,7 @@ const PRICES = { "flow-emulator": { inclusionFlow: 0.00001, computationFlow: 0.0
 const RESERVED = 4_001_000;
 const BUDGET_FLOW = 0.1;
 const MONTH = 31 * 86_400;
-/** Until a creation that is refused is asked for again: a quarter of a minute elsewhere. */
+/** The wait before a refused creation is requested again; the default is a quarter of a minute. */
 const REFUSED_RETRY_MS = 4_000;
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
@@ -26,7 +26,7 @@ let stack: FaultStack;
 let person: Person;
 
 const policyFile = join(dir, "policy.json");
-/** Lets so many accounts be created in a month, or none while that is switched off. */
+/** Writes a policy that allows this many creations in a month, or none while creation is switched off. */
 function writePolicy(version: string, accounts: number, creation = true): void {
   const policy = {
     version,
@@ -82,7 +82,7 @@ async function seal(transaction: FlowTransaction): Promise<void> {
   expect(result).toMatchObject({ status: "Sealed", errorMessage: "" });
 }
 
-/** The same signature as another holder of the transaction may write it: the chain takes s and n − s. */
+/** Returns the transaction with its other valid signature: the chain accepts s and n − s. */
 function twin(transaction: FlowTransaction): FlowTransaction {
   const [payer] = transaction.envelopeSignatures;
   const s = BigInt(`0x${payer!.signature.slice(64)}`);
@@ -179,7 +179,7 @@ it("an exhausted budget refuses until the chain shows the real costs, also of a 
   await signed(1);
   expect(await usedFees()).toBe(2 * RESERVED);
   expect(await refusal(signed(2))).toBe("403 SigningRefused BudgetExceeded");
-  // The same again takes nothing.
+  // A repetition reserves nothing.
   expect(await refusal(signed(1))).toBe("signed");
   const [record] = await query<{ n: string }>(
     stack.stack,
@@ -210,7 +210,7 @@ it("books are exact after signer and account were killed at each place of a sett
       await seal(transaction);
       const there = await standing.promise;
       stack.controller.judge = undefined;
-      // Who stands there dies, alone or with all of the other program.
+      // Kills the process that has reached the point, alone or with both replicas of the other program.
       const program = there.startsWith("account") ? "signer" : "account";
       const victims = others ? [there, program, `${program}-2`] : [there];
       await Promise.all(victims.map((victim) => stack.bounce(victim)));

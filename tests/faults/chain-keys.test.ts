@@ -9,14 +9,14 @@ import { signedKeyChange } from "./key-change.ts";
 import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
 import { type Person, persist, settledPerson } from "./person.ts";
 
-/** NATS gives what a killed process had in hand to somebody else only after half a minute. */
+/** NATS redelivers the unacknowledged messages of a killed process after half a minute. */
 const REDELIVERED_MS = 45_000;
-/** From being back to a list that is right. */
+/** The longest time from a restart until the list of keys is correct. */
 const RIGHT_WITHIN_MS = 5_000;
 
 let stack: FaultStack;
 beforeAll(async () => {
-  // One of each: nobody else goes on with what a killed one has left.
+  // One replica of each: no other one continues the work of a killed process.
   stack = await startFaultStack({}, 1);
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);
@@ -31,11 +31,11 @@ async function send(transaction: FlowTransaction): Promise<void> {
   expect(errorMessage).toBe("");
 }
 
-/** One after the other: the signer adds no key that it has signed the revocation of. */
+/** Has changes signed one after another: the signer adds no key whose revocation it has signed. */
 async function signed(person: Person, changes: readonly KeyChange[]): Promise<FlowTransaction[]> {
   const transactions: FlowTransaction[] = [];
   for (const [i, change] of changes.entries()) {
-    // Who asks right after a restart may find a connection that is not up again yet.
+    // Right after a restart, the connection may not be up yet.
     const sign = () => signedKeyChange(stack.stack, person.client, change, BigInt(i));
     transactions.push(await persist(person, "sign", sign));
   }
@@ -109,7 +109,7 @@ const rightList = ({ host, second, unregistered }: Household) => [
   { keyIndex: 3, publicKey: unregistered.publicKey, revoked: false },
 ];
 
-/** What is missing, or there more than once, of what follows from a household's change. */
+/** Returns which consequences of a change are missing or present more than once. */
 async function wrongWith({ host, second, heightBefore }: Household): Promise<string[]> {
   const { accountId } = host;
   const rows = await query<{ key_index: number }>(
@@ -157,7 +157,7 @@ describe("keys change on chain, and a process is killed", () => {
       return victims.map((victim) => ({ point, victim }));
     })
     .sort((a, b) => Number(a.victim === "account") - Number(b.victim === "account"));
-  /** One for each test, all made before: those who come at once share creations. */
+  /** One for each test, created beforehand: sign-ups at the same time share creations. */
   let fresh: Household[];
   const households: Household[] = [];
   const nextHousehold = () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);
 
-/** Deploys a contract by hand. Gives the transaction's id. */
+/** Deploys a contract by hand; returns the transaction's id. */
 async function attack(): Promise<string> {
   contracts += 1;
   const { chainName, accessNode } = stack.stack.chains[0]!;
@@ -39,7 +39,7 @@ const signs = () =>
 const countOf = async (service: string, from: string, transactionId: string) =>
   (await query(stack.stack, service, `SELECT 1 FROM ${from} WHERE transaction_id = '${transactionId}'`)).length;
 
-/** Frozen, by one alert and one hold; then an operator lifts it, and the person signs again. */
+/** Expects one alert, one hold and a freeze; then an operator lifts it and the person can sign again. */
 async function frozenOnce(transactionId: string): Promise<void> {
   await expect.poll(() => countOf("auth", "account_hold", transactionId), pollOptions).toBe(1);
   await stack.allUp();
@@ -77,7 +77,7 @@ describe("a process dies between the alert and the freeze, which comes neverthel
     stack.controller.judge = async ({ point, pid }) => {
       if (point !== wanted || killing !== undefined) return;
       const itself = Object.entries(stack.stack.processes).find(([, running]) => running.pid === pid)?.[0];
-      // Of a service that is somebody else's here, both: nobody is there to take it over.
+      // Of another service both replicas, so that none of them can take over.
       const names = victim === "itself" ? [itself ?? ""] : victim === "nats" ? ["nats"] : [victim, `${victim}-2`];
       killing = Promise.all(names.map((name) => stack.bounce(name)));
       await killing;

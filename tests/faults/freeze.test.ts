@@ -9,14 +9,14 @@ import { type Person, persist, settledPerson } from "./person.ts";
 
 let stack: FaultStack;
 beforeAll(async () => {
-  // One of each: nobody else goes on with what a killed one has left.
+  // One replica of each: no other one continues the work of a killed process.
   stack = await startFaultStack({}, 1);
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);
 
 const accessApi = () => createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
 
-/** Somebody for whom two templates were signed that nobody has sent. */
+/** A person with two signed templates that were not submitted. */
 interface Robbed {
   person: Person;
   address: string;
@@ -57,7 +57,7 @@ describe("an account is frozen, and a process is killed", () => {
     const program = point.split("/")[0] as string;
     return { point, victim: program === "outbox" ? "auth" : program };
   });
-  /** One for each test, all made before: those who come at once share creations. */
+  /** One for each test, created beforehand: sign-ups at the same time share creations. */
   let everybody: Robbed[];
   beforeAll(async () => {
     everybody = await Promise.all(Array.from({ length: 1 + cases.length }, newRobbed));

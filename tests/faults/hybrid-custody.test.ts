@@ -50,7 +50,7 @@ async function configure(factory: string, filter: string): Promise<void> {
     await running.kill(name);
     await running.restart(name);
   }
-  // Who asks first may find a connection that is not up again yet.
+  // The first request after a restart may find no connection yet.
   await transact(await newPerson());
 }
 

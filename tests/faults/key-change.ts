@@ -12,7 +12,7 @@ import {
 import { flowAddressOf } from "@countersign/local-stack/person.ts";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
 
-/** A template before anybody has signed it; `after`: how many others run before it. */
+/** Returns the payload of a key change, unsigned; `after` is the number of templates that run before it. */
 export async function keyChangePayload(
   { chains: [chain] }: Stack,
   address: string,
@@ -33,7 +33,7 @@ export async function keyChangePayload(
   };
 }
 
-/** The same, signed by everybody and not sent. */
+/** Returns a key change with all signatures, not submitted. */
 export async function signedKeyChange(
   stack: Stack,
   client: CountersignClient,

@@ -9,7 +9,7 @@ import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
 import { createPerson, type Person, recordLine, settle, signUp } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
-/** Fewer persons than this are on their way only when there is nothing left to die for. */
+/** The smallest crowd, until every cell has been tried. */
 const CROWD_AT_LEAST = 8;
 const LIMIT_MS = 240_000;
 
@@ -18,9 +18,9 @@ type WithKills = EnrollmentWay | "signUp";
 
 interface Part {
   name: string;
-  /** Persons who are on their way at the same time; fewer when only a few cells are left. */
+  /** Persons at the same time; fewer when only a few cells are left. */
   crowd: number;
-  /** What persons do in it, each one of these. */
+  /** What the persons of this part do, each one of these. */
   ways: readonly WithKills[];
   /** Programs that have something to publish then. */
   publishers: readonly Program[];
@@ -62,12 +62,12 @@ let chain: ReturnType<typeof chainReader>;
 let startHeight: bigint;
 const persons: Person[] = [];
 const newDevices: NewDevice[] = [];
-/** Who is on the way at the moment. */
+/** The persons whose sign-up or enrollment is running. */
 const underWay = new Set<Person>();
-/** Who has signed up and lets nobody in at the moment. */
+/** The persons who have signed up and enroll no device at the moment. */
 const hosts: Person[] = [];
 const problems: string[] = [];
-/** What does not hold about persons once a part is over; each line begins with an e-mail address. */
+/** Violated invariants after a part; each line begins with an e-mail address. */
 const wrong = new Set<string>();
 
 async function signUpAndSettle(): Promise<void> {
@@ -80,8 +80,8 @@ async function signUpAndSettle(): Promise<void> {
   });
 }
 
-async function letSomebodyIn(way: EnrollmentWay): Promise<void> {
-  // Only a part of the matrix has fewer people than go their ways at once.
+async function enrollOne(way: EnrollmentWay): Promise<void> {
+  // When only a part of the matrix runs, there may be no host yet.
   while (hosts.length === 0) await signUpAndSettle();
   const host = hosts.shift()!;
   const newDevice = createNewDevice(host, way, newDevices.length);
@@ -100,7 +100,7 @@ async function goWay(person: Person, go: () => Promise<void>): Promise<void> {
   underWay.delete(person);
 }
 
-const goOnce = (way: WithKills): Promise<void> => (way === "signUp" ? signUpAndSettle() : letSomebodyIn(way));
+const goOnce = (way: WithKills): Promise<void> => (way === "signUp" ? signUpAndSettle() : enrollOne(way));
 
 beforeAll(async () => {
   stack = await startFaultStack();

@@ -8,7 +8,7 @@ import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
 import { createPerson, loginOf, type Person, settle, signUp } from "./person.ts";
 
-/** Two healthy replicas of every program: what one of them counts, grants and ends must hold at the other. */
+/** Two healthy replicas of every program: limits, grants and ends of one must hold at the other. */
 const CHALLENGES_PER_MINUTE = 40;
 const SIGNATURES_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;

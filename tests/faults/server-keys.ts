@@ -29,7 +29,7 @@ export function serverKeys(stack: FaultStack) {
     }
   }
 
-  /** The operator's steps, as docs/vaults.md has them; gives the new version. */
+  /** Performs the operator's steps of docs/vaults.md; returns the new version. */
   async function wantNextVersion(): Promise<number> {
     const { stdout } = await promisify(execFile)(
       process.execPath,

@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);
 
-/** Somebody who wants a recovery key. */
+/** A person who requests a recovery key. */
 interface Requester {
   person: Person;
   change: KeyChange;
@@ -37,7 +37,7 @@ async function newRequester(): Promise<Requester> {
   };
 }
 
-/** Asks until there is an answer: the signatures, or when to ask again. */
+/** Requests the signatures; returns whether they were made or a time lock has started. */
 async function ask({ person, change, availableTimes }: Requester): Promise<"signed" | "waits"> {
   try {
     await persist(person, "ask", () => signedKeyChange(stack.stack, person.client, change, 0n));
@@ -60,7 +60,7 @@ const locksOf = ({ person: { accountId } }: Requester) =>
     `SELECT available_at FROM time_lock WHERE account_id = '${accountId}'`,
   );
 
-/** One time lock, with one event and always the same end, and its key is known as a recovery key. */
+/** Expects one time lock with one event and one end, and that the signer remembers the recovery key. */
 async function expectOneTimeLock(requester: Requester): Promise<void> {
   const { accountId } = requester.person;
   const locks = await locksOf(requester);
@@ -85,7 +85,7 @@ const AFTER_THE_DELAY = new Set(
 
 describe("a time lock starts, and the signer is killed", () => {
   const points = faultPointsOf("timeLock");
-  /** One for each test, all made before: those who come at once share creations. */
+  /** One for each test, created beforehand: sign-ups at the same time share creations. */
   let everybody: Requester[];
   beforeAll(async () => {
     everybody = await Promise.all(Array.from({ length: 1 + points.length }, newRequester));

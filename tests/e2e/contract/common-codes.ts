@@ -8,18 +8,18 @@ import type { Operation } from "./openapi.ts";
 import { once } from "./people.ts";
 import type { Provoked } from "./rows.ts";
 
-/** What only a broken part brings about; each part is broken on a stack of its own. */
+/** Errors that only a broken part causes; other tests break these parts. */
 const WHEN_BROKEN = {
   Unavailable: { file: "gateway/src/main.test.ts" },
   DeadlineExceeded: { file: "packages/rpc/src/calls.test.ts" },
   Internal: { file: "gateway/src/http/app.test.ts" },
 } as const;
 
-/** The token of an account that is not there, with these claims: nothing that it is refused harms anybody. */
+/** Mints a token with these claims for an account that does not exist: no real account is affected. */
 export const nobodysToken = (claims: Record<string, unknown> = {}): Promise<string> =>
   mintAccessToken({ accountId: randomUUID(), deviceKey: newPhone().deviceKey }, claims);
 
-/** The token of a session that has ended, once every service knows it. */
+/** Returns the token of an ended session, once every service has received the end. */
 const endedToken = once(async () => {
   const sid = randomUUID();
   const token = await nobodysToken({ sid });
@@ -35,7 +35,7 @@ const endedToken = once(async () => {
   return token;
 });
 
-/** The codes that follow from what an operation reads, provoked in the same way for all. */
+/** Returns the errors that follow from what an operation reads; all operations provoke them alike. */
 export function commonCodes({ operationId, token, readsBody, codes }: Operation): Partial<Record<Reason, Provoked>> {
   const call = exchange.bind(undefined, operationId);
   const good = async () => (token === "none" ? undefined : await nobodysToken());

@@ -8,18 +8,18 @@ import { problem, undocumented } from "./resources.ts";
 
 export type Answer = RawAnswer;
 
-/** What of a request differs from one without anything. */
+/** The parts of a request that are not empty. */
 export interface Call {
   token?: string | undefined;
-  /** For `{id}` or `{publicKey}`; default: one that nobody has. */
+  /** The value of `{id}` or `{publicKey}`; default: one that does not exist. */
   name?: string;
-  /** With its question mark. */
+  /** Including the question mark. */
   query?: string;
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** Calls an operation by the name that the served document has for it, and checks what every answer owes. */
+/** Calls an operation by its id in the served document, and checks what holds for every answer. */
 export async function exchange(operationId: string, call: Call = {}): Promise<Answer> {
   const operation = operations[operationId];
   if (!operation) throw new Error(`the document knows no operation ${operationId}`);
@@ -38,10 +38,10 @@ export async function exchange(operationId: string, call: Call = {}): Promise<An
   return answer;
 }
 
-/** Answers that say when to come again. */
+/** Errors whose answer has a Retry-After header. */
 const COME_AGAIN: readonly string[] = ["TwoFactorAuthPending", "TransactionPending", "RateLimited", "TimeLockRequired"];
 
-/** That a problem is all that the contract says of problems in general, and of its code. */
+/** Expects a problem document with every member that the contract requires, in general and for its code. */
 function expectWholeProblem(answer: Answer): void {
   const { body, headers } = answer;
   expect(undocumented(problem, body), answer.text).toEqual([]);

@@ -10,7 +10,7 @@ interface Response {
 /** An operation as the served document describes it. */
 export interface Operation {
   operationId: string;
-  /** In capitals. */
+  /** In upper case. */
   method: string;
   path: string;
   token: "none" | "optional" | "required";
@@ -62,7 +62,7 @@ export const operations: Readonly<Record<string, Operation>> = Object.fromEntrie
   ),
 );
 
-/** What of an answer the document does not describe: its status, its content type, its body. */
+/** Returns the parts of an answer that the document does not describe: status, content type, body. */
 export function undescribed(
   { path, method, responses }: Operation,
   answer: { status: number; contentType: string; body: unknown },
@@ -81,5 +81,5 @@ export function undescribed(
   return validate(answer.body) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
 }
 
-/** The status that a reason is answered with. */
+/** Returns the HTTP status of an error. */
 export const statusOf = (code: Reason): number => REASONS[code].http;

@@ -6,7 +6,7 @@ import { mintAccessToken, query, read } from "../../security/token-forge.ts";
 import { chainName, logIn, newEmail, newPhone, type Person, type Phone, stack, tokenOf } from "../../support/person.ts";
 import { type Answer, exchange } from "./exchange.ts";
 
-/** Everything that a device may say of itself at sign-up. */
+/** All attributes that a device may send at sign-up. */
 export const attributes = {
   pushToken: "push-1",
   name: "Ada's phone",
@@ -18,7 +18,7 @@ export const attributes = {
   type: "mobile",
 } as const;
 
-/** The user key of a phone as bodies carry it. */
+/** Returns the user key of a phone in the form of request bodies. */
 export const userKeyOf = ({ deviceKey: { publicKey, algorithm } }: Phone) => ({
   type: "device",
   publicKey,
@@ -26,7 +26,7 @@ export const userKeyOf = ({ deviceKey: { publicKey, algorithm } }: Phone) => ({
   device: { ...attributes, publicKey, algorithm },
 });
 
-/** A victim's login, in every field. */
+/** Returns a victim's login with every field. */
 export const loginOf = ({ idToken, nonce }: Victim) => ({
   method: "id_token_channel",
   token: idToken,
@@ -36,7 +36,7 @@ export const loginOf = ({ idToken, nonce }: Victim) => ({
   nonce,
 });
 
-/** A victim's device, in every field. */
+/** Returns a victim's device with every field. */
 export const fullDeviceOf = ({ deviceKey: { publicKey } }: Victim) => ({
   publicKey,
   algorithm: "ES256",
@@ -51,7 +51,7 @@ export const fullDeviceOf = ({ deviceKey: { publicKey } }: Victim) => ({
   sdkVersion: "1",
 });
 
-/** A victim's user key with its device, in every field. */
+/** Returns a victim's user key and device with every field. */
 export const fullUserKeyOf = (victim: Victim) => ({
   type: "device",
   publicKey: victim.deviceKey.publicKey,
@@ -59,7 +59,7 @@ export const fullUserKeyOf = (victim: Victim) => ({
   device: fullDeviceOf(victim),
 });
 
-/** Once per file, when it is first needed. */
+/** Returns a function that calls `make` once, when the result is first needed. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -93,7 +93,7 @@ export async function requestEnrollment(of: Person, phone: Phone = newPhone()): 
   return { ...phone, answer, id: twoFactorAuth.id, requestId: id, message, ephemeral };
 }
 
-/** A key's signature over a message, hex both. */
+/** Returns a phone's signature over a message; both are hex. */
 export const signed = async ({ deviceKey }: Phone, message: string): Promise<string> =>
   bytesToHex(await deviceKey.sign(hexToBytes(message)));
 
@@ -101,7 +101,7 @@ export const signed = async ({ deviceKey }: Phone, message: string): Promise<str
 export const approve = async (by: Person, { id, message }: Pick<EnrollingPhone, "id" | "message">): Promise<Answer> =>
   exchange("approveTwoFactor", { token: tokenOf(by), name: id, body: { signature: await signed(by, message) } });
 
-/** Does `work` while the requests per minute of this address are used up. */
+/** Runs `work` while this address has no requests left in the current minute. */
 export async function exhausted<T>(
   limit: "sign-up" | "challenge" | "respond" | "two-factor" | "refresh",
   work: () => Promise<T>,
@@ -120,10 +120,7 @@ export async function exhausted<T>(
   }
 }
 
-/**
- * Somebody whose account is known and on no chain yet: what a sign-up is between its claim and the chain's
- * answer.
- */
+/** Creates an account that is on no chain yet, as a sign-up does before the chain has answered. */
 export async function undeployed(): Promise<Phone & { login: Login; token: string }> {
   const phone = newPhone();
   const email = newEmail();

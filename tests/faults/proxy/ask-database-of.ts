@@ -3,16 +3,16 @@ import { ProblemError } from "@countersign/client";
 import { networkOf } from "@countersign/local-stack/person.ts";
 import { loginOf, type Person } from "../person.ts";
 
-/** What a service cannot answer without its database. */
+/** Calls that each service cannot answer without its database. */
 const NEEDS_DATABASE: Record<ServiceName, (person: Person, message: string) => Promise<unknown>> = {
-  // Its limits have connections of their own.
+  // Auth's limits use connections of their own.
   auth: async (person) => {
     const request = { login: await loginOf(person), chainName: networkOf(person.stack).chainName };
     return Promise.all([person.client.sessions(), person.client.requestChallenge(request)]);
   },
   device: ({ client }) => client.devices(),
   key: ({ client }) => client.keys(),
-  // Not linked, which it says once that is written down.
+  // Refused as not linked, after the database was written.
   account: ({ client }) => client.linkParent(),
   signer: ({ client }, message) => client.signTransaction(message),
 };

@@ -1,7 +1,7 @@
 import { type AccessApi, type AddedKey, addedKeys, createAccessApi, type FlowTransaction } from "@countersign/flow";
 import { transactionsAfter } from "../chain-transactions.ts";
 
-/** What the chain says happened, read from its access node past the proxies. */
+/** The history of the chain, read from its access node without the proxies. */
 export interface Ledger {
   /** Every key that was ever added to an account. */
   keysAdded(): Promise<AddedKey[]>;

@@ -39,7 +39,7 @@ export type Faults = Record<string, { fault: RpcFault; times?: number }>;
 export interface Matrix {
   /** "<hop>: <fault>" of every case, in the order in which they begin. */
   readonly names: readonly string[];
-  /** Has one person go the way undisturbed, then starts the cases. Gives the hops that the way took. */
+  /** Runs one person's operations without faults, then starts the cases. Returns the hops that were used. */
   start(proxied: ProxiedStack): Promise<string[]>;
   /** Waits for a case that was started. */
   result(name: string): Promise<void>;

@@ -17,7 +17,7 @@ export interface Network {
   /** The hops of all processes to `callee`. */
   tcpsTo(callee: string): TcpProxy[];
   rpcs(): RpcProxy[];
-  /** Does `act` when the next such call comes by, before it goes on. */
+  /** Calls `act` when the next such call arrives, before it is forwarded. */
   when(caller: string, callee: string, rpc: string, act: () => void): void;
   /** Calls since the last reset by "caller→callee package.Service/Method". */
   rpcCalls(): Map<string, number>;

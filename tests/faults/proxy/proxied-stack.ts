@@ -14,9 +14,9 @@ import { createNetwork, type Network } from "./network.ts";
 export interface ProxiedStack {
   stack: Stack;
   network: Network;
-  /** Asks a service's database, past the proxies. */
+  /** Queries a service's database without the proxies. */
   query<Row>(service: ServiceName, sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Processes that ended by themselves: what waits for one of them waits in vain. */
+  /** Processes that ended by themselves. */
   died(): string[];
   stop(): Promise<void>;
 }

@@ -53,6 +53,6 @@ export interface ArmedFault {
   readonly strikes: readonly Strike[];
   /** Calls that it took hold of; their strikes follow when they are over. */
   readonly taken: number;
-  /** Strikes nobody any more. */
+  /** Ends the fault. */
   disarm(): void;
 }

@@ -104,7 +104,7 @@ beforeEach(() => {
 });
 afterEach(() => client.close());
 
-/** Asks, and gives the answer with its trailer, or the refusal. */
+/** Calls an RPC; returns the answer with its trailer, or the error. */
 const say = (text: string, deadlineMs = 5_000): Promise<{ answer: string; trailers: Metadata }> =>
   new Promise((resolve, reject) => {
     const metadata = new Metadata();

@@ -206,7 +206,7 @@ export async function startRpcProxy(options: RpcProxyOptions): Promise<RpcProxy>
         return whole;
       },
       over: () => {
-        // Somebody else broke the stream first: the answer is lost, only that nobody has seen it.
+        // The stream broke for another reason: the answer is lost as well, but was not seen.
         for (const { rule, call } of doomed.values()) rule.strikes.push({ call, answers: [] });
         doomed.clear();
       },

@@ -47,7 +47,7 @@ export function give(stream: ServerHttp2Stream, { headers, body, trailers, reset
 export interface Taps {
   request(chunk: Buffer): boolean;
   answer(chunk: Buffer): boolean;
-  /** Nothing more comes. */
+  /** Called when the stream has ended. */
   over(): void;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Reads again and again until nothing is complained about; after `ms` the complaints are the error. */
+/** Reads until there are no complaints; throws them after `ms`. */
 export async function untilNone(what: string, complaints: () => Promise<string[]>, ms = 30_000): Promise<void> {
   const end = performance.now() + ms;
   for (let wait = 25; ; wait = Math.min(wait * 2, 250)) {

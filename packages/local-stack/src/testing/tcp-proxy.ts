@@ -1,18 +1,18 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { seededRandom } from "./seeded-random.ts";
 
-/** What the hop does with bytes at the moment, on connections old and new. */
+/** How the proxy treats bytes, on existing and new connections. */
 export type TcpMode =
   | { kind: "pass" }
-  /** Every piece comes later, by `ms` and up to `jitterMs` more; the order stays. */
+  /** Delays every chunk by `ms` and up to `jitterMs` more; keeps the order. */
   | { kind: "delay"; ms: number; jitterMs: number }
-  /** Connections are accepted, and nothing goes through. */
+  /** Accepts connections and holds all bytes back. */
   | { kind: "stall" }
-  /** Bytes that are sent are lost, and their connection is dead from then on; neither end gets any notice. */
+  /** Loses bytes; a connection that lost some stays dead, and neither end gets notice. */
   | { kind: "mute" }
-  /** Connections are reset, old ones and new ones. */
+  /** Resets existing and new connections. */
   | { kind: "drop" }
-  /** Each connection is reset once this many bytes of answers have come through. */
+  /** Resets each connection after this many bytes of answers. */
   | { kind: "cut"; bytes: number };
 
 export interface TcpProxy {
@@ -22,7 +22,7 @@ export interface TcpProxy {
   readonly accepted: number;
   /** Connections that are open now. */
   readonly open: number;
-  /** What was held back by another mode goes on its way, but for what was lost by muting. */
+  /** Forwards what another mode held back; what muting lost stays lost. */
   pass(): void;
   delay(ms: number, jitterMs?: number): void;
   stall(): void;
@@ -65,12 +65,12 @@ class Lane {
   #take(chunk: Buffer | "end"): void {
     const previous = this.#held.at(-1)?.due ?? 0;
     this.#held.push({ chunk, due: Math.max(previous, this.#dueAt()) });
-    // A stalled peer must feel it, as it would by a full window.
+    // A stalled peer must notice, as it would by a full window.
     if (this.#held.length > 64) this.#from.pause();
     this.forward();
   }
 
-  /** The mode has changed: what waits is due by the new one. */
+  /** Applies a new mode to the bytes that wait. */
   reconsider(): void {
     const due = this.#dueAt();
     for (const held of this.#held) held.due = due;
@@ -113,7 +113,7 @@ class Connection {
   readonly #inbound: Socket;
   readonly #outbound: Socket;
   readonly #lanes: Lane[];
-  /** Something was said on it while it was mute. */
+  /** Whether bytes were sent on it while it was muted. */
   #lost = false;
   /** Bytes of answers that came through since the mode began. */
   #answered = 0;
@@ -148,14 +148,14 @@ class Connection {
     inbound.on("close", () => this.#lost || this.#outbound.destroySoon());
   }
 
-  /** Whether one end may be gone while the other one knows nothing of it. */
+  /** Whether one end may have closed without notice to the other. */
   get lost(): boolean {
     return this.#lost;
   }
 
   modeChanged(to: TcpMode): void {
     this.#answered = 0;
-    // Only what is said from now on loses the connection, not what is on its way.
+    // Only bytes that are sent from now on are lost, not those in flight.
     if (to.kind === "mute") return;
     for (const lane of this.#lanes) lane.reconsider();
   }
@@ -165,7 +165,7 @@ class Connection {
   }
 }
 
-/** Stands between a caller and `target` (host:port), on a free port of loopback. `seed` is for the jitter. */
+/** Starts a proxy before `target` (host:port), on a free port of loopback. `seed` is for the jitter. */
 export async function startTcpProxy(target: string, seed = 1): Promise<TcpProxy> {
   const { hostname: host, port } = new URL(`tcp://${target}`);
   const random = seededRandom(seed);
