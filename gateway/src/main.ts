@@ -1,5 +1,5 @@
 import { createTokenVerifier, watchTokenState } from "@countersign/access-tokens";
-import { internalName } from "@countersign/core";
+import { asOperation, internalName } from "@countersign/core";
 import { runService } from "@countersign/runtime";
 import { createTokenKeysSource } from "./clients/token-keys.ts";
 import { createClients } from "./clients.ts";
@@ -23,7 +23,10 @@ await runService({
     readyCheck("token-state", () => tokenState.current());
     const verifier = createTokenVerifier(tokenState, { issuer: config.issuer, clock, acceptEndedRequests: true });
 
-    const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken });
+    const routes = createRoutes(clients, { requireLoginToken: config.requireLoginToken }).map((row) => ({
+      ...row,
+      handler: asOperation(row.operationId, row.handler),
+    }));
     const upstream = { address: config.authHttpAddress, serverName: internalName("auth"), tls: config.tls };
     const tokenKeys = createTokenKeysSource(upstream, { clock, logger });
     onClose("token-keys", tokenKeys.close);

@@ -1,7 +1,11 @@
 import { createServer, type Socket } from "node:net";
 import type { FaultPointReport } from "@countersign/core";
+import { isHeldAt, placesAt } from "./fault-points.ts";
 
-/** What a process reached. While `judge` runs, the process waits; killing it meanwhile is fine. */
+/**
+ * The place that a process reached, or another fault point. While `judge` runs, the process waits; killing it
+ * meanwhile is fine.
+ */
 export type Judge = (reached: { point: string; pid: number }) => Promise<void> | void;
 
 export interface Controller {
@@ -25,8 +29,8 @@ export async function startController(path: string): Promise<Controller> {
   };
   const handleLine = async (socket: Socket, line: string) => {
     const { id, point, pid } = JSON.parse(line) as FaultPointReport;
-    await controller.judge?.({ point, pid });
-    if (!socket.destroyed) socket.write(`${id}\n`);
+    for (const place of placesAt(point)) await controller.judge?.({ point: place, pid });
+    if (!socket.destroyed) socket.write(isHeldAt(point) ? `${id}\n` : `${id} free\n`);
   };
   const server = createServer((socket) => {
     sockets.add(socket);

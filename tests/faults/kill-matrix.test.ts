@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
-import { type EnrollmentWay, faultPointsOf, isSettlement } from "./fault-points.ts";
+import { type EnrollmentWay, faultPointsOf, isSettlement, placesAmong, placesOf, unknownOn } from "./fault-points.ts";
 import { type FaultStack, type Program, programs, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
 import { type Cell, createKillScheduler } from "./kill-scheduler.ts";
@@ -121,8 +121,9 @@ it.each(ways)(
     await goOnce(way);
     expect(problems).toEqual([]);
     // No client waits for events to be published and received, so these points come later.
-    await expect.poll(() => [...reached].sort(), { timeout: 20_000 }).toEqual(faultPointsOf(way).sort());
+    await expect.poll(() => placesAmong(reached), { timeout: 20_000 }).toEqual(placesOf(way));
     await quiet(stack.stack, 20_000);
+    expect(unknownOn(way, reached)).toEqual([]);
     stack.controller.judge = undefined;
   },
   60_000,

@@ -2,7 +2,6 @@ import { Login, requiredText, UserKeyInput } from "@countersign/http-api/request
 import { SignedIn, TwoFactorRequested } from "@countersign/http-api/resources.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, withLoginPointers } from "./mapping/login.ts";
@@ -54,10 +53,8 @@ export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
         userKey: fromUserKey(body.userKey, "/userKey"),
         idempotencyKey: call.idempotencyKey,
       };
-      await faultPoint("new device accepted");
       const requested = signIn.requestTwoFactor(request, once(call, DEADLINES.enrollment));
       const { twoFactorAuth, ephemeralAccessToken } = await withLoginPointers("/request", requested);
-      await faultPoint("new device before answer");
       return { twoFactorAuth: toTwoFactorAuth(twoFactorAuth), ephemeralAccessToken };
     },
   }),
@@ -84,9 +81,7 @@ export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
       "TooManyKeys",
     ],
     handler: async ({ body }, call) => {
-      await faultPoint("finish accepted");
       const answer = await signIn.finishTwoFactor(body, once(call, DEADLINES.enrollment));
-      await faultPoint("finish before answer");
       return toSignedIn(answer);
     },
   }),

@@ -1,7 +1,6 @@
 import { Login, requiredText, UserKeyInput } from "@countersign/http-api/requests.ts";
 import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
-import { faultPoint } from "../fault-points.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
 import { fromLogin, withLoginPointers } from "./mapping/login.ts";
@@ -38,9 +37,7 @@ export const signUpRoutes = ({ signUp }: Services): Route[] => [
         userKey: fromUserKey(body.userKey, "/userKey"),
         idempotencyKey: call.idempotencyKey,
       };
-      await faultPoint("sign-up accepted");
       const answer = await withLoginPointers("", signUp.signUp(request, once(call, DEADLINES.signUp)));
-      await faultPoint("before answer");
       return toSignedIn(answer);
     },
   }),

@@ -7,7 +7,6 @@ import {
 } from "@countersign/proto/device/v1/two_factor.ts";
 import { z } from "zod";
 import type { Services } from "../clients.ts";
-import { faultPoint } from "../fault-points.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp, uuid } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toApp, toDevice } from "./mapping/device.ts";
@@ -142,9 +141,7 @@ export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
       "ChainUnavailable",
     ],
     handler: async ({ params, body }, call) => {
-      await faultPoint("approval accepted");
       await twoFactor.approveTwoFactor(fromApproval(params.id, body), once(call, DEADLINES.approval));
-      await faultPoint("approval before answer");
     },
   }),
 ];

@@ -1,8 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { connect, type Socket } from "node:net";
 
 /**
  * One JSON line that a process sends to its controller; it continues when the controller answers the id, as a
- * line.
+ * line. After the answer "<id> free" the process only reports the point and no longer waits at it.
  */
 export interface FaultPointReport {
   id: number;
@@ -10,42 +11,126 @@ export interface FaultPointReport {
   pid: number;
 }
 
-let reach: ((point: string) => Promise<void>) | undefined;
+/** What a process does at the moment: an RPC, the handling of an event, one run of a job. */
+interface Operation {
+  readonly name: string;
+  /** The calls that it has made. */
+  readonly calls: Set<string>;
+  /** The call that is under way. */
+  readonly call?: string;
+}
 
-/** The closed list of a program's fault points by operation; a point may be part of several operations. */
-export interface FaultPoints<Name extends string = string> {
-  readonly signUp: readonly Name[];
-  /** A new device is enrolled by an approver's signature. */
-  readonly enrollmentBySignature: readonly Name[];
-  /** A new device is enrolled by a transaction that the approver has sent. */
-  readonly enrollmentByTransaction: readonly Name[];
-  /** Keys change on chain by a transaction that no service took part in. */
-  readonly chainChange: readonly Name[];
-  /** A time lock starts, and the change is signed after it ends. */
-  readonly timeLock: readonly Name[];
-  /** An account is frozen, and what was signed for it voided. */
-  readonly freeze: readonly Name[];
-  /** The signer's budgets learn what the paymaster paid: some time after the payment, in any operation. */
-  readonly settlement?: readonly Name[];
-  /**
-   * An account is changed on chain by no transaction of ours; absent where the program takes no part in it.
-   */
-  readonly chainAlert?: readonly Name[];
-  /** An account's server key is rotated; absent where the program takes no part in it. */
-  readonly rotateServerKey?: readonly Name[];
+const BACKGROUND = "background";
+/** Methods whose names begin so change nothing: a kill at one equals a kill after the call before it. */
+const READS = /^(count|describe|find|get|has|is|list|may|read|watch)(?![a-z])/;
+
+let reach: ((point: string) => Promise<void> | undefined) | undefined;
+let program = "";
+const operations = new AsyncLocalStorage<Operation>();
+
+type Method = (...args: never[]) => unknown;
+type Methods<T> = { [K in keyof T]-?: T[K] extends Method ? K : never }[keyof T];
+type AsyncMethods<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) => Promise<unknown> ? K : never }[keyof T];
+
+/**
+ * The methods that differ from the others: `false` for one without fault points, as every synchronous method
+ * must be; a function that names what a call is about where the points of different calls must differ.
+ */
+export type FaultPointMethods<T> = { readonly [K in Exclude<Methods<T>, AsyncMethods<T>>]: false } & {
+  readonly [K in AsyncMethods<T>]?: T[K] extends (...args: infer A) => unknown
+    ? false | ((...args: A) => string)
+    : false;
+};
+
+/**
+ * Makes a fault point, at which a test may kill the process, before each call of the port's methods and after
+ * each one that succeeded: "key/RegisterKey: keys.withAccount before". Methods that only read have none.
+ * Without a controller it returns the port itself.
+ */
+export function withFaultPoints<T extends object>(
+  name: string,
+  port: T,
+  ...[methods]: Record<never, never> extends FaultPointMethods<T>
+    ? [methods?: FaultPointMethods<T>]
+    : [methods: FaultPointMethods<T>]
+): T {
+  if (reach === undefined) return port;
+  const own = (methods ?? {}) as Record<string, undefined | false | ((...args: unknown[]) => string)>;
+  return new Proxy(port, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function" || typeof key !== "string") return value;
+      const label = own[key];
+      if (label === false || READS.test(key)) return value.bind(target);
+      return async (...args: unknown[]) => {
+        const about = label?.(...args);
+        const method = about ? `${name}.${key}(${about})` : `${name}.${key}`;
+        return betweenPoints(method, async () => value.apply(target, args));
+      };
+    },
+  });
+}
+
+async function betweenPoints<R>(method: string, work: () => Promise<R>): Promise<R> {
+  const operation = operations.getStore() ?? { name: BACKGROUND, calls: new Set<string>() };
+  const call = operation.calls.has(method) ? `${method} again` : method;
+  operation.calls.add(method);
+  await pass(`${operation.name}: ${call} before`);
+  const result = await operations.run({ ...operation, call }, work);
+  await pass(`${operation.name}: ${call} after`);
+  return result;
 }
 
 /**
- * Defines the fault points of a service, at which a test may stop or kill it. The controller gets `service`
- * and the name as "auth/claimed". The closed lists are the matrix of the fault tests. Without a controller a
- * point costs one comparison.
+ * Names the fault points within `run` after the operation, and adds one at its begin and one at its
+ * successful end. Without a controller it returns `run` itself.
  */
-export function defineFaultPoints<Name extends string>(service: string, _points: FaultPoints<Name>) {
-  return (name: Name): Promise<void> | undefined => (reach === undefined ? undefined : reach(`${service}/${name}`));
+export function asOperation<A extends unknown[], R>(
+  operation: string | ((...args: A) => string),
+  run: (...args: A) => Promise<R>,
+): (...args: A) => Promise<R> {
+  if (reach === undefined) return run;
+  return (...args) => {
+    const name = typeof operation === "string" ? operation : operation(...args);
+    return operations.run({ name, calls: new Set() }, async () => {
+      await pass(`${name} begins`);
+      const result = await run(...args);
+      await pass(`${name} ends`);
+      return result;
+    });
+  };
 }
 
-/** Reports each fault point that is reached to the controller at this Unix socket. For tests only. */
-export function enableFaultPoints(socketPath: string): void {
+/**
+ * Adds a fault point before the commit of each interactive transaction, named after the call of a port that
+ * the transaction belongs to. Without a controller it returns the client itself.
+ */
+export function withCommitPoints<C extends object>(client: C): C {
+  if (reach === undefined) return client;
+  return new Proxy(client, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      // Prisma's name, and that of packages/postgres.
+      if (key !== "$transaction" && key !== "transaction") return value.bind(target);
+      return (work: unknown, ...rest: unknown[]) => {
+        const { name = BACKGROUND, call = "a transaction" } = operations.getStore() ?? {};
+        const untilCommit = async (transaction: unknown) => {
+          const result: unknown = await (work as (transaction: unknown) => unknown)(transaction);
+          await pass(`${name}: ${call} before commit`);
+          return result;
+        };
+        return value.call(target, typeof work === "function" ? untilCommit : work, ...rest);
+      };
+    },
+  });
+}
+
+const pass = (point: string): Promise<void> | undefined => reach?.(`${program}/${point}`);
+
+/** Reports each fault point of this program to the controller at this Unix socket. For tests only. */
+export function enableFaultPoints(socketPath: string, programName: string): void {
+  program = programName;
   reach = reporter(socketPath);
 }
 
@@ -54,10 +139,20 @@ export function disableFaultPoints(): void {
   reach = undefined;
 }
 
-function reporter(path: string): (point: string) => Promise<void> {
-  const waiting = new Map<number, () => void>();
+function reporter(path: string): (point: string) => Promise<void> | undefined {
+  const waiting = new Map<number, { point: string; goOn(): void }>();
+  const free = new Set<string>();
   let socket: Socket | undefined;
   let lastId = 0;
+
+  const answered = (line: string): void => {
+    const [id, isFree] = line.split(" ");
+    const held = waiting.get(Number(id));
+    if (held === undefined) return;
+    waiting.delete(Number(id));
+    if (isFree) free.add(held.point);
+    held.goOn();
+  };
 
   const open = (): Socket => {
     const opened = connect(path).setEncoding("utf8");
@@ -65,27 +160,23 @@ function reporter(path: string): (point: string) => Promise<void> {
     opened.on("data", (text: string) => {
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) waiting.get(Number(line))?.();
+      for (const line of lines) answered(line);
     });
     opened.on("error", () => undefined);
     // A controller that is gone must not block the process.
     opened.on("close", () => {
       socket = undefined;
-      for (const goOn of [...waiting.values()]) goOn();
+      for (const id of [...waiting.keys()]) answered(String(id));
     });
     return opened.unref();
   };
 
-  return (point) =>
-    new Promise((resolve) => {
-      lastId += 1;
-      const id = lastId;
-      waiting.set(id, () => {
-        waiting.delete(id);
-        resolve();
-      });
-      socket ??= open();
-      const report: FaultPointReport = { id, point, pid: process.pid };
-      socket.write(`${JSON.stringify(report)}\n`);
-    });
+  return (point) => {
+    lastId += 1;
+    const report: FaultPointReport = { id: lastId, point, pid: process.pid };
+    socket ??= open();
+    socket.write(`${JSON.stringify(report)}\n`);
+    if (free.has(point)) return undefined;
+    return new Promise((goOn) => void waiting.set(report.id, { point, goOn }));
+  };
 }

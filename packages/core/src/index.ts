@@ -1,11 +1,13 @@
 export { AppError, type AppErrorOptions, type FieldError, isAppError } from "./app-error.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export {
-  defineFaultPoints,
+  asOperation,
   disableFaultPoints,
   enableFaultPoints,
+  type FaultPointMethods,
   type FaultPointReport,
-  type FaultPoints,
+  withCommitPoints,
+  withFaultPoints,
 } from "./fault-points.ts";
 export { isUuid, uuidv4, uuidv7 } from "./ids.ts";
 export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";

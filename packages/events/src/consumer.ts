@@ -1,4 +1,4 @@
-import { type Logger, sleepUntil } from "@countersign/core";
+import { asOperation, type Logger, sleepUntil } from "@countersign/core";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { ConsumerMessages, JsMsg, NatsConnection } from "nats";
 import { API_PREFIX, DURABLE_SETTINGS, type Durable } from "./consumers.ts";
@@ -37,7 +37,8 @@ function delayMs(attempt: number): number {
 
 /** Consumes events durably, with explicit acknowledgement, until it is closed; missed events come first. */
 export function startConsumer(options: ConsumerOptions): EventConsumer {
-  const { durable, handler } = options;
+  const { durable } = options;
+  const handler = asOperation(({ subject }) => `on ${subject.split(".").at(-1)}`, options.handler);
   const concurrency = options.concurrency ?? 1;
   const { maxDeliver = 30, ackWaitMs = 30_000 } = DURABLE_SETTINGS.get(durable) ?? {};
   const logger = options.logger.child({ component: "consumer", durable });

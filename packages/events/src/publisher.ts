@@ -1,8 +1,7 @@
-import { backoffMs, type Logger, sleepUntil } from "@countersign/core";
+import { backoffMs, type Logger, sleepUntil, withFaultPoints } from "@countersign/core";
 import { listenPostgres, openPostgres, sql } from "@countersign/postgres";
 import type { JetStreamClient } from "nats";
 import type { Registry } from "prom-client";
-import { faultPoint } from "./fault-points.ts";
 import { createOutboxMetrics } from "./metrics.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
 
@@ -39,6 +38,12 @@ const COLLECT_MS = 10;
 const PRUNE_EVERY_MS = 10 * 60_000;
 const MAX_BACKOFF_ATTEMPT = 8;
 
+/** Publishes rows; the results say which of them NATS acknowledged. */
+const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
+  Promise.allSettled(
+    rows.map(({ id, subject, payload }) => stream.publish(subject, payload, { msgID: id, timeout: ACK_MS })),
+  );
+
 /**
  * Publishes the rows of the service's outbox to JetStream, in all replicas. A row is published at least once;
  * its id lets NATS drop duplicates. While NATS is away, rows wait.
@@ -54,6 +59,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     onError: (err) => logger.warn({ err }, "Postgres connection lost"),
   });
   const nats = linkNats({ ...options, logger, name: options.name ?? "outbox" });
+  const outbox = withFaultPoints("outbox", { publish: publishRows });
   let wake: (() => void) | undefined;
   let woken = false;
   const listener = listenPostgres({
@@ -75,12 +81,9 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
       const rows = await tx.query<Row>(sql`
         SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
         ORDER BY created_at, id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`);
-      const results = await Promise.allSettled(
-        rows.map(({ id, subject, payload }) => stream.publish(subject, payload, { msgID: id, timeout: ACK_MS })),
-      );
+      const results = rows.length === 0 ? [] : await outbox.publish(stream, rows);
       const ids = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
       if (ids.length > 0) {
-        await faultPoint("published");
         await tx.execute(sql`UPDATE outbox SET published_at = now() WHERE id = ANY(${ids}::uuid[])`);
       }
       const rejected = results.find((result) => result.status === "rejected");

@@ -7,6 +7,7 @@ import {
   retryAfterMs,
   sleepUntil,
   type TlsMaterial,
+  withFaultPoints,
 } from "@countersign/core";
 import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/calls.ts";
 import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
@@ -96,7 +97,9 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
   const once: SendOnce =
     calls === undefined ? (...call) => unaryOnce(client, ...call) : (...call) => calls.send(...call);
   for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, once, method, options);
-  return methods as RpcClient<D>;
+  const streams = Object.entries(definition).filter(([, method]) => method.requestStream || method.responseStream);
+  const withoutPoints = Object.fromEntries([["close", false], ...streams.map(([key]) => [key, false])]);
+  return withFaultPoints(options.serverName, methods, withoutPoints) as RpcClient<D>;
 }
 
 const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>

@@ -1,4 +1,4 @@
-import { GRPC_CODES, REASONS } from "@countersign/core";
+import { asOperation, GRPC_CODES, REASONS } from "@countersign/core";
 import { CallsService } from "@countersign/proto/rpc/v1/calls.ts";
 import {
   Server,
@@ -67,9 +67,11 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         if (rule.token !== "service" && options.tokenVerifier === undefined)
           throw new Error(`${name} needs a token verifier`);
         if (typeof handler !== "function") throw new Error(`${name} has no handler`);
+        const isUnary = !method.requestStream && !method.responseStream;
         const bound = handler.bind(handlers) as AnyHandler;
-        implementation[key] = wrap(runtime, method, bound) as never;
-        if (!method.requestStream && !method.responseStream) unary.set(name, { definition: method, handle: bound });
+        const handle = isUnary ? asOperation(name.split("/")[1]!, bound) : bound;
+        implementation[key] = wrap(runtime, method, handle) as never;
+        if (isUnary) unary.set(name, { definition: method, handle });
         services.push(name.split("/")[0]!);
       }
       server.addService(definition, implementation as never);

@@ -1,4 +1,4 @@
-import { type Logger, sleepUntil } from "@countersign/core";
+import { asOperation, type Logger, sleepUntil } from "@countersign/core";
 
 export interface PeriodicJobOptions {
   /** Names the job in the log. */
@@ -20,12 +20,13 @@ export interface PeriodicJobOptions {
 export function startPeriodicJob({ job, intervalMs, retryMs = intervalMs, logger, run }: PeriodicJobOptions) {
   const stop = new AbortController();
   const { signal } = stop;
+  const runOnce = asOperation(`job ${job}`, run);
 
   async function repeat(): Promise<void> {
     let failing = false;
     while (!signal.aborted) {
       try {
-        const isMoreDue = (await run(signal)) === true;
+        const isMoreDue = (await runOnce(signal)) === true;
         if (failing) logger.info({ job }, "job works again");
         failing = false;
         if (!isMoreDue) await sleepUntil(intervalMs, [signal]);

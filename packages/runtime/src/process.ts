@@ -55,17 +55,17 @@ function milliseconds(env: Env, name: string, otherwise: number): number {
  * Connects to the fault tests' controller that CS_FAULT_POINTS names, if any. Errors: ConfigError in
  * production.
  */
-function connectFaultPoints(env: Env): void {
+function connectFaultPoints(env: Env, program: string): void {
   const path = env.CS_FAULT_POINTS;
   if (path === undefined || path === "") return;
   if (env.NODE_ENV === "production") throw new ConfigError(["CS_FAULT_POINTS: is for tests, never for production"]);
-  enableFaultPoints(path);
+  enableFaultPoints(path, program);
 }
 
 /** Starts a service without touching the process itself: for tests and for `runService`. */
 export async function startService(options: RunServiceOptions & { logger?: Logger }): Promise<RunningService> {
   const env = options.env ?? process.env;
-  connectFaultPoints(env);
+  connectFaultPoints(env, options.name);
   const level = env.CS_LOG_LEVEL;
   const logger: Logger = options.logger ?? createLogger({ name: options.name, level, fields: options.logFields ?? [] });
   const metrics = createMetrics(options.name);

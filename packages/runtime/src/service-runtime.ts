@@ -6,7 +6,7 @@ import {
   type WatchedTokenState,
   watchTokenState,
 } from "@countersign/access-tokens";
-import type { TlsMaterial, TokenVerifier } from "@countersign/core";
+import { type TlsMaterial, type TokenVerifier, withCommitPoints } from "@countersign/core";
 import { type ConsumerOptions, startConsumer, startOutboxPublisher } from "@countersign/events";
 import { listenPostgres, openPostgres, type Postgres, type PostgresListener } from "@countersign/postgres";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
@@ -101,7 +101,7 @@ export function createServiceRuntime<S extends ServiceSettings>(
       await prisma.$disconnect();
       await postgres.close();
     });
-    return { postgres, prisma };
+    return { postgres: withCommitPoints(postgres), prisma: withCommitPoints(prisma) };
   }
 
   const runtime: ServiceRuntime = {

@@ -1,4 +1,4 @@
-import { sleepUntil } from "@countersign/core";
+import { asOperation, sleepUntil } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
@@ -67,7 +67,7 @@ async function start(service: ServiceProcess) {
   startChainJobs(runtime, config, { chains, keyWatch, settlements, budgetSigner: signer.budgets });
 
   const pause = async (signal: AbortSignal) => void (await sleepUntil(VOID_LOOK_MS, [signal]));
-  const voiding = voidTemplates({ accounts, chains, signer: signer.voids, pause });
+  const voiding = asOperation("voiding", voidTemplates({ accounts, chains, signer: signer.voids, pause }));
   runtime.consume({
     durable: "account-account-frozen",
     // Each of them waits most of its time.

@@ -1,3 +1,4 @@
+import { withFaultPoints } from "@countersign/core";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { AccessService } from "@countersign/proto/auth/v1/access.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
@@ -56,7 +57,9 @@ async function start(service: ServiceProcess) {
   const registrations = runtime.client(KeysService, "key");
   const devices = runtime.client(DevicesService, "device");
   const requests = twoFactorRequests(runtime.client(TwoFactorService, "device"));
-  const providers = config.providers.map((provider) => createOpenIdProvider(provider, clock));
+  const providers = config.providers.map((provider) =>
+    withFaultPoints("provider", createOpenIdProvider(provider, clock)),
+  );
   const verifyLogin = createVerifyLogin(providers, stores.codes);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
   const enroll = enrollDevice({ signIns, steps: enrollmentSteps({ keys: registrations, devices }), clock });

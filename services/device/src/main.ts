@@ -1,3 +1,4 @@
+import { withFaultPoints } from "@countersign/core";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
 import { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import { AccountEventsService } from "@countersign/proto/device/v1/account_events.ts";
@@ -33,8 +34,10 @@ async function start(service: ServiceProcess) {
   const { maxDevices, natsUrl, passkeys } = config;
 
   const { prisma } = runtime.database(PrismaClient);
-  const devices = prismaDeviceStore(prisma);
-  const requests = prismaTwoFactorStore(prisma);
+  const devices = withFaultPoints("devices", prismaDeviceStore(prisma));
+  const requests = withFaultPoints("requests", prismaTwoFactorStore(prisma), {
+    take: (_id, step) => step.emit ?? "attempt",
+  });
   const tokenState = runtime.watchTokenState();
   const account = runtime.client(KeyAdditionsService, "account");
   const contacts = runtime.client(ContactsService, "auth");
@@ -66,7 +69,7 @@ async function start(service: ServiceProcess) {
     config: config.notify,
     devices,
     requests,
-    deliveries: prismaDeliveryStore(prisma),
+    deliveries: withFaultPoints("deliveries", prismaDeliveryStore(prisma)),
     findEmail: async (accountId) => (await contacts.getContact({ accountId }, { idempotent: true })).email,
     natsUrl,
     tls,

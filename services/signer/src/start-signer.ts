@@ -1,4 +1,4 @@
-import { uuidv7 } from "@countersign/core";
+import { uuidv7, withFaultPoints } from "@countersign/core";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
@@ -56,8 +56,13 @@ export async function startSigner(
 
   const commands = createCommands({
     ...stores,
-    vault,
-    audit,
+    vault: withFaultPoints("vault", vault, { publicKey: false, version: false, versions: false }),
+    audit: withFaultPoints("audit", audit, {
+      append: ({ verdict }) => verdict,
+      head: false,
+      noteRefusal: false,
+      requireWithinLimit: false,
+    }),
     policies,
     clock,
     chains,

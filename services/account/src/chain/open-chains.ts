@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/core";
+import { type Clock, withFaultPoints } from "@countersign/core";
 import { createAccessApi } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
 import { createProfiles } from "../domain/accounts/profiles.ts";
@@ -9,7 +9,8 @@ import { createFlowNames } from "./flow-names.ts";
 export function openChains(networks: Iterable<Network>, clock: Clock) {
   const opened = [...networks].map((network) => {
     const access = createAccessApi({ baseUrl: network.accessNode });
-    return { chain: createFlowChain(network, access), names: createFlowNames(network, access) };
+    const chain = withFaultPoints("chain", createFlowChain(network, access), { transactionUrl: false });
+    return { chain, names: createFlowNames(network, access) };
   });
   const chains = new Map(opened.map(({ chain }) => [chain.chainName, chain]));
   const lookups = new Map(opened.flatMap(({ chain, names }) => (names ? [[chain.chainName, names] as const] : [])));

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
+import { asOperation, type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
 import type { Chain } from "../chain/chain.ts";
 import { createAccounts } from "../domain/creations/create-accounts.ts";
 import { type Creation, isRefusedForNow } from "../domain/creations/creation.ts";
@@ -42,7 +42,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
   const stop = new AbortController();
   const running = new Map<string, Promise<void>>();
   const perChain = new Map<string, number>();
-  const run = createAccounts({ ...options, owner, pause });
+  const run = asOperation("creation", createAccounts({ ...options, owner, pause }));
   let woken = Promise.withResolvers<void>();
 
   const lease = () => {

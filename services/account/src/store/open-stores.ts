@@ -1,3 +1,4 @@
+import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../chain/chain.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -17,17 +18,20 @@ export async function openStores(
 ) {
   const { prisma, postgres } = runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
-  const stored = prismaAccountStore(prisma, postgres);
+  const stored = withFaultPoints("accounts", prismaAccountStore(prisma, postgres));
   const remembered = rememberAccounts(stored.find, () => changes.connected());
   const changes = runtime.listen("account_changed", remembered.forget);
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;
   return {
     stored,
     remembered,
-    additions: prismaKeyAdditionStore(prisma),
-    creations: prismaCreationStore(prisma, { transactionUrl, firstKeyId }),
-    keyWatch: prismaKeyWatchStore(prisma),
-    rotations: prismaServerKeyRotationStore(prisma),
-    settlements: prismaSettlementStore(prisma),
+    additions: withFaultPoints("additions", prismaKeyAdditionStore(prisma)),
+    creations: withFaultPoints("creations", prismaCreationStore(prisma, { transactionUrl, firstKeyId })),
+    keyWatch: withFaultPoints("keyWatch", prismaKeyWatchStore(prisma), {
+      advance: (_chain, _heights, { changed, alerts }) =>
+        [changed.size > 0 && "changes", alerts.length > 0 && "alerts"].filter(Boolean).join(", "),
+    }),
+    rotations: withFaultPoints("rotations", prismaServerKeyRotationStore(prisma)),
+    settlements: withFaultPoints("settlements", prismaSettlementStore(prisma)),
   };
 }

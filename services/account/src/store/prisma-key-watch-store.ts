@@ -3,7 +3,6 @@ import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
-import { faultPoint } from "../fault-points.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { leaseHeight } from "./lease-height.ts";
 
@@ -52,7 +51,6 @@ export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
         const ours = await managedIn(tx, chainName, [...changed.keys()]);
         const data = ours.map(({ accountId, address }) => changedRow(accountId, chainName, changed.get(address)!, now));
         await tx.outbox.createMany({ data });
-        await faultPoint("change before commit");
         return true;
       }),
   };

@@ -1,6 +1,5 @@
 import { type Clock, isAppError, isUuid, MAX_STATE_AGE_MS } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
-import { faultPoint } from "../fault-points.ts";
 
 /**
  * The signer receives a freeze separately and may be behind; after this many deliveries the account was
@@ -31,13 +30,11 @@ export const onAccountFrozen =
   async ({ event, attempt }: DeliveredEvent): Promise<void> => {
     const { accountId, accountFrozen, occurredAt } = event;
     if (!accountFrozen?.frozen || !isUuid(accountId)) return;
-    await faultPoint("freeze received");
     let wasFrozen = false;
     try {
       const begun = clock.now();
       await voidTemplates(accountId);
       wasFrozen = true;
-      await faultPoint("freeze followed");
       const left = (occurredAt ?? begun).getTime() + ALL_SIGNERS_INFORMED_MS - begun.getTime();
       if (left > 0) {
         await pause(left);

@@ -1,3 +1,4 @@
+import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
@@ -19,17 +20,17 @@ export function openStores(runtime: ServiceRuntime) {
   // A code is exchanged inside a transaction: its own connections keep a slow provider from blocking others.
   const { prisma: codes } = runtime.connections(PrismaClient, 3);
   return {
-    access: prismaAccessStore(prisma),
-    challenges: postgresChallengeStore(postgres),
-    codes: prismaExchangedCodeStore(codes, runtime.clock),
-    contacts: prismaContactStore(prisma),
+    access: withFaultPoints("access", prismaAccessStore(prisma)),
+    challenges: withFaultPoints("challenges", postgresChallengeStore(postgres)),
+    codes: withFaultPoints("codes", prismaExchangedCodeStore(codes, runtime.clock)),
+    contacts: withFaultPoints("contacts", prismaContactStore(prisma)),
     deleteExpired: deleteExpiredRows(prisma),
-    freezes: prismaFreezeStore(prisma),
-    holds: prismaHoldStore(prisma),
-    sessions: prismaSessionStore(prisma, postgres),
-    signIns: prismaTwoFactorSignInStore(prisma),
-    signUps: prismaSignUpStore(prisma, postgres),
-    tokenKeys: prismaTokenKeyStore(prisma),
-    tokenState: prismaTokenStateStore(prisma),
+    freezes: withFaultPoints("freezes", prismaFreezeStore(prisma)),
+    holds: withFaultPoints("holds", prismaHoldStore(prisma)),
+    sessions: withFaultPoints("sessions", prismaSessionStore(prisma, postgres)),
+    signIns: withFaultPoints("signIns", prismaTwoFactorSignInStore(prisma)),
+    signUps: withFaultPoints("signUps", prismaSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
+    tokenKeys: withFaultPoints("tokenKeys", prismaTokenKeyStore(prisma)),
+    tokenState: withFaultPoints("tokenState", prismaTokenStateStore(prisma)),
   };
 }

@@ -1,7 +1,6 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import type { holdAccount } from "../domain/freeze/hold-account.ts";
-import { faultPoint } from "../fault-points.ts";
 
 /**
  * Handles chain-alert: freezes an account that no transaction of ours changed. Idempotent, also once it was
@@ -15,5 +14,4 @@ export const onChainAlert =
     if (!chainAlert?.freezes || !isUuid(accountId) || !isUuid(id)) return;
     const { chainName, transactionId, eventType } = chainAlert;
     await hold({ alertId: id, accountId, chainName, transactionId, eventType });
-    await faultPoint("account held");
   };

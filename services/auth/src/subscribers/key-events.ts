@@ -2,7 +2,6 @@ import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
-import { faultPoint } from "../fault-points.ts";
 
 /** Handles key-revoked and account-left: ends the access of the key or account. Idempotent. */
 export const onKeyEvent =
@@ -12,9 +11,7 @@ export const onKeyEvent =
     if (!occurredAt || !isUuid(accountId)) return;
     if (keyRevoked && subject.endsWith(".key-revoked")) {
       const accountKey = publicKeyFromProto(keyRevoked.accountKey);
-      await faultPoint("revocation received");
       await store.endRevoked({ accountId, accountKey, revokedAt: occurredAt, requestId });
-      await faultPoint("revocation followed");
     } else if (accountLeft && subject.endsWith(".account-left")) {
       await store.leave({ accountId, leftAt: occurredAt, requestId });
     }

@@ -2,7 +2,6 @@ import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import type { enrollApproved } from "../domain/two-factor/enroll-device.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { faultPoint } from "../fault-points.ts";
 
 interface TwoFactorChangedOptions {
   readonly enroll: ReturnType<typeof enrollApproved>;
@@ -24,8 +23,6 @@ export const onTwoFactorChanged =
     const { accountId, requestId, twoFactorChanged } = event;
     if (!twoFactorChanged || !isUuid(accountId) || !isUuid(twoFactorChanged.id)) return;
     const { id, status } = twoFactorChanged;
-    await faultPoint("request received");
     if (status === "approved" || status === "sealed") await enroll(accountId, id, { requestId, signal });
     else if (OVER.includes(status)) await endToken(accountId, id);
-    await faultPoint("request taken note of");
   };

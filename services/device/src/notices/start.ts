@@ -1,4 +1,4 @@
-import type { Clock } from "@countersign/core";
+import { type Clock, withFaultPoints } from "@countersign/core";
 import { type NatsOptions, startConsumer } from "@countersign/events";
 import { startPeriodicJob } from "@countersign/runtime";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
@@ -67,5 +67,6 @@ export function startNotifications(options: NotificationsOptions): { close(): Pr
 
 function mailerOf(config: NotifyConfig["mail"], { logger }: Pick<NotificationsOptions, "logger">): Mailer | undefined {
   if (config === undefined) return undefined;
-  return config === "log" ? createLogMailer(logger) : createSmtpMailer({ ...config, logger });
+  const mailer = config === "log" ? createLogMailer(logger) : createSmtpMailer({ ...config, logger });
+  return withFaultPoints("mail", mailer, { close: false });
 }

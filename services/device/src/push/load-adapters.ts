@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/core";
+import { type Clock, type Logger, withFaultPoints } from "@countersign/core";
 import { readSecretFile } from "@countersign/runtime";
 import { createApnsAdapter } from "./apns-adapter.ts";
 import { providerToken } from "./apns-provider-token.ts";
@@ -6,6 +6,7 @@ import type { PushAdapters } from "./choose-adapter.ts";
 import { createFcmAdapter } from "./fcm-adapter.ts";
 import { googleAccessToken } from "./google-access-token.ts";
 import { createLogAdapter } from "./log-adapter.ts";
+import type { PushAdapter } from "./push-adapter.ts";
 import { withRetries } from "./with-retries.ts";
 
 export interface PushConfig {
@@ -21,14 +22,15 @@ export function loadPushAdapters(
   config: PushConfig,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): PushAdapters {
-  const instead = config.log ? createLogAdapter(logger) : undefined;
+  const open = (adapter: PushAdapter) => withFaultPoints("push", adapter, { close: false });
+  const instead = config.log ? open(createLogAdapter(logger)) : undefined;
   const { fcmCredentialsFile, apns } = config;
   return {
     fcm:
       fcmCredentialsFile === undefined
         ? instead
-        : withRetries(createFcmAdapter({ ...googleAccessToken(fcmCredentialsFile), clock }), { clock }),
-    apns: apns === undefined ? instead : withRetries(apnsAdapter(apns, clock), { clock }),
+        : open(withRetries(createFcmAdapter({ ...googleAccessToken(fcmCredentialsFile), clock }), { clock })),
+    apns: apns === undefined ? instead : open(withRetries(apnsAdapter(apns, clock), { clock })),
   };
 }
 

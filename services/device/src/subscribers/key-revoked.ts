@@ -2,7 +2,6 @@ import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import { publicKeyFromProto } from "@countersign/rpc";
 import type { retireDevice } from "../domain/devices/retire-device.ts";
-import { faultPoint } from "../fault-points.ts";
 
 /** Handles key's key-revoked: removes a device whose last key it was. Idempotent, in any order. */
 export const onKeyRevoked =
@@ -11,7 +10,5 @@ export const onKeyRevoked =
     const { accountId, occurredAt, requestId, keyRevoked } = event;
     if (!keyRevoked?.lastOfDevice || !keyRevoked.deviceKey || !occurredAt || !isUuid(accountId)) return;
     const deviceKey = publicKeyFromProto(keyRevoked.deviceKey);
-    await faultPoint("revocation received");
     await retire({ accountId, deviceKey, revokedAt: occurredAt, requestId });
-    await faultPoint("revocation followed");
   };

@@ -1,5 +1,4 @@
 import type { Clock } from "@countersign/core";
-import { faultPoint } from "../fault-points.ts";
 import type { KeyStore } from "./ports.ts";
 
 const BATCH_SIZE = 100;
@@ -16,9 +15,7 @@ export function emitUnregisteredKeys({ store, clock }: { store: KeyStore; clock:
           await keys.update(registration);
           await keys.publish({ type: "key-discovered", registration, occurredAt: now, requestId: "" });
         }
-        await faultPoint("unregistered keys before commit");
       });
-      await faultPoint("unregistered keys committed");
     }
   };
 }

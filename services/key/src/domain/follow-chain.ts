@@ -1,6 +1,5 @@
 import type { Clock } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../fault-points.ts";
 import type { AccountKeys, ChainDirectory, ChainKey, ChainKeys, KeyStore, NewId } from "./ports.ts";
 import { isActive, OF_USER_KEY, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
 
@@ -140,8 +139,6 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
       if (left && (await keys.leave(round.now))) {
         await keys.publish({ type: "account-left", accountId, occurredAt: round.now });
       }
-      // Only for events of the chain watch: reads follow the chain at any time.
-      if (atLeast) await faultPoint("change before commit");
     });
   };
 }

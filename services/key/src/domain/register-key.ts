@@ -1,6 +1,5 @@
 import { AppError, type Clock } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../fault-points.ts";
 import type { KeyStore, NewId } from "./ports.ts";
 import { OF_USER_KEY, type Registration } from "./registration.ts";
 
@@ -30,7 +29,7 @@ export interface RegisterKeyOptions {
  */
 export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOptions) {
   return async ({ requestId, ...command }: RegisterKey): Promise<Registration> => {
-    const registered = await store.withAccount(command.accountId, async (keys) => {
+    return store.withAccount(command.accountId, async (keys) => {
       let active = await keys.findActive(command.chainName, command.accountKey.publicKey);
       if (active && active.pendingUntil !== null) {
         // It was reported as a recovery key and is enrolled as a user key: the report does not count.
@@ -43,7 +42,6 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
         const registration = { ...active, ...command, alertAt: null };
         await keys.update(registration);
         await keys.publish({ type: "key-registered", registration, occurredAt: clock.now(), requestId });
-        await faultPoint("before commit");
         return registration;
       }
 
@@ -66,10 +64,7 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
       };
       await keys.insert(registration);
       await keys.publish({ type: "key-registered", registration, occurredAt: now, requestId });
-      await faultPoint("before commit");
       return registration;
     });
-    await faultPoint("committed");
-    return registered;
   };
 }

@@ -1,7 +1,6 @@
 import { isUuid } from "@countersign/core";
 import type { DeliveredEvent } from "@countersign/events";
 import type { FollowChain } from "../domain/follow-chain.ts";
-import { faultPoint } from "../fault-points.ts";
 
 /** Handles account's account-keys-changed: reads the chain itself. Idempotent, in any order. */
 export const onAccountKeysChanged =
@@ -10,7 +9,5 @@ export const onAccountKeysChanged =
     const { accountId, requestId, accountKeysChanged } = event;
     if (!accountKeysChanged || !isUuid(accountId)) return;
     const { chainName, height } = accountKeysChanged;
-    await faultPoint("change received");
     await follow({ accountId, requestId, atLeast: { chainName, height } });
-    await faultPoint("change followed");
   };

@@ -1,5 +1,4 @@
 import type { Clock } from "@countersign/core";
-import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import type { ChainPolicy } from "../policy/chain.ts";
 import { refusal } from "../policy/refusal.ts";
@@ -32,7 +31,6 @@ export const bindAddress =
       throw refusal("BindingConflict", "no creation with this version of the server key was signed");
     }
     const present = await bindings.insert(binding, { now: clock.now(), requestId });
-    await faultPoint("binding committed");
     if (!present || !isSame(binding, present))
       throw refusal("BindingConflict", "account or address is bound already, with other values");
   };

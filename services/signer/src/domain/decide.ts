@@ -9,7 +9,6 @@ import {
 import type { AuditLog, AuditReceipt } from "../audit/audit-log.ts";
 import { sha256 } from "../audit/record.ts";
 import type { Reservation } from "../budget/budget.ts";
-import { faultPoint } from "../fault-points.ts";
 import { checkSwitch, type Operation, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
@@ -149,7 +148,6 @@ export function createDecide(options: DecideOptions) {
       }
       throw error;
     }
-    await faultPoint("signature made");
 
     // The signature leaves only after this commit, which may still refuse it: a budget, or the limit of
     // signatures per minute over all replicas. `append` records that refusal itself.
@@ -164,7 +162,6 @@ export function createDecide(options: DecideOptions) {
     // An account's refusals by a budget are few: they count as its signatures per minute.
     const slot = requester.accountId === "" ? () => takeRefusalSlot(requester) : undefined;
     const receipt = await audit.append(signed, reservation, slot);
-    await faultPoint("audit committed");
     return { address, keyId, signature, receipt };
   };
 }

@@ -1,5 +1,4 @@
 import type { Clock } from "@countersign/core";
-import { faultPoint } from "../fault-points.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import { refusal } from "../policy/refusal.ts";
 import type { AccountOnChain, BindingStore } from "./ports.ts";
@@ -67,7 +66,6 @@ export const rotateBinding =
       checkIndex(index, current);
       after = await bindings.appendVersion(account, { index, version }, clock.now());
     }
-    await faultPoint("binding rotated");
     const now = after ? placesOf(after) : [];
     const stored = replaces === undefined ? now.find((place) => place.version === version) : now.at(-1);
     if (!isReported(stored)) throw conflict("the version is bound with another index");

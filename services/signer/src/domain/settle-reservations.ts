@@ -1,5 +1,4 @@
 import type { Executed, Floor } from "../budget/settlement.ts";
-import { faultPoint } from "../fault-points.ts";
 import { type ChainPolicy, referenceSeconds } from "../policy/chain.ts";
 
 /** Reservations that wait for their chain. */
@@ -69,7 +68,6 @@ export const settleReservations =
     const seconds = referenceSeconds(chain(chainName));
     const floor = { computation: 1, fees: inclusionFees(chainName) };
     const { settled, underestimated } = await store.settle(chainName, executed, floor, now());
-    if (settled > 0) await faultPoint("reservations settled");
     if (underestimated > 0) onUnderestimated(underestimated);
     await store.see(chainName, mark, latestHeight);
     const released = await store.release(chainName, sealedHeight - REFERENCE_EXPIRY_BLOCKS - NODE_LAG_BLOCKS, seconds);

@@ -1,3 +1,4 @@
+import { withFaultPoints } from "@countersign/core";
 import { openPostgres } from "@countersign/postgres";
 import type { ServiceRuntime } from "@countersign/runtime";
 import { PrismaClient } from "./generated/client.ts";
@@ -46,15 +47,19 @@ export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
   });
 
   return {
-    bindings,
-    effects: prismaEffectStore(prisma, bindings),
+    bindings: withFaultPoints("bindings", bindings, { forget: false }),
+    effects: withFaultPoints("effects", prismaEffectStore(prisma, bindings), {
+      record: (_account, effects) => effects.map(({ kind }) => kind).join(", "),
+    }),
     addedKeys: prismaAddedKeys(prisma),
     recoveryKeys: prismaRecoveryKeys(prisma),
     revokedKeys: prismaRevokedKeys(prisma),
     signedTemplates: prismaSignedTemplates(prisma),
-    signedCreations: prismaSignedCreations(prisma),
-    timeLocks: prismaTimeLockStore(prisma),
-    reservations: prismaSettlementStore(prisma),
+    signedCreations: withFaultPoints("signedCreations", prismaSignedCreations(prisma)),
+    timeLocks: withFaultPoints("timeLocks", prismaTimeLockStore(prisma)),
+    reservations: withFaultPoints("reservations", prismaSettlementStore(prisma), {
+      settle: (_chain, executed) => (executed.length > 0 ? "paid" : ""),
+    }),
     budgetUse: () => commonBudgetUse(prisma, clock.now()),
     auditRecords: postgresAuditStore(openConnections("record queries")),
     auditReader: prismaAuditReader(prisma),

@@ -1,5 +1,4 @@
 import type { EffectStore } from "../domain/ports.ts";
-import { faultPoint } from "../fault-points.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -59,12 +58,7 @@ export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresB
         if (error instanceof RefusedEffect) return error.effect;
         throw error;
       }
-      const kinds = new Set(effects.map(({ kind }) => kind));
-      if (kinds.has("recovery-key")) await faultPoint("recovery key remembered");
-      if (kinds.has("rotation")) {
-        bindings.forget(account.accountId);
-        await faultPoint("rotation begun");
-      }
+      if (effects.some(({ kind }) => kind === "rotation")) bindings.forget(account.accountId);
       return undefined;
     },
   };

@@ -2,7 +2,6 @@ import { uuidv7 } from "@countersign/core";
 import { outboxRow } from "@countersign/events";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { TimeLockStore } from "../domain/ports.ts";
-import { faultPoint } from "../fault-points.ts";
 import { isInEffect, succeeding, type TimeLock } from "../policy/time-lock.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
@@ -24,7 +23,7 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
   return {
     async startOrFind(requested, requestId) {
       const { accountId, chainName, operation, requestHash, startedAt } = requested;
-      const lock = await prisma.$transaction(async (tx) => {
+      return prisma.$transaction(async (tx) => {
         const key = `delay/${accountId}/${chainName}/${operation}`;
         await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
         const where = { accountId_chainName_operation: { accountId, chainName, operation } };
@@ -33,11 +32,8 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
         const started = succeeding(known, requested);
         await tx.timeLock.upsert({ where, create: started, update: started });
         await emit(tx, "time-lock-started", started, startedAt, requestId);
-        await faultPoint("delay before commit");
         return started;
       });
-      if (lock.id === requested.id) await faultPoint("delay started");
-      return lock;
     },
 
     list: async (accountId, now) =>

@@ -1,7 +1,6 @@
 import { AppError, type Clock, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import type { AccountStore } from "../ports.ts";
 import type { AccountDeployment } from "./account.ts";
 
@@ -42,7 +41,6 @@ export const deployAccount =
       });
     }
     let current = await store.queue(command, clock.now());
-    await faultPoint("deployment queued");
     if (!current.deployment || !samePublicKey(current.deployment.userKey, userKey)) throw new AppError("AccountExists");
 
     const end = clock.now().getTime() + command.waitMs;
@@ -54,6 +52,5 @@ export const deployAccount =
       await waitForChange(accountId, left, signal);
       current = (await store.find(accountId, chainName)) ?? current;
     }
-    await faultPoint("deployment found");
     return current;
   };

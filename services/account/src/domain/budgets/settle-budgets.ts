@@ -1,4 +1,3 @@
-import { faultPoint } from "../../fault-points.ts";
 import type { Lease } from "../ports.ts";
 
 /** A transaction that our paymaster has paid for, whether it worked or not. */
@@ -88,6 +87,5 @@ export async function settleBudgets(options: SettleBudgetsOptions, signal: Abort
   for (; rest.length > MOST_REPORTED; rest = rest.slice(MOST_REPORTED))
     await signer.settle({ ...settlement, sealedHeight: from, executed: rest.slice(0, MOST_REPORTED) });
   await signer.settle({ ...settlement, sealedHeight: to, executed: rest });
-  if (executed.length > 0) await faultPoint("usage reported");
   return (await store.advance(chainName, { from, to })) && to < sealed;
 }

@@ -1,4 +1,3 @@
-import { faultPoint } from "../../fault-points.ts";
 import type { Lease } from "../ports.ts";
 import { type AccountEvent, type AlertActions, typesToRead } from "./account-event.ts";
 import { type Alert, type AlertChain, findAlerts } from "./find-alerts.ts";
@@ -75,12 +74,7 @@ export async function watchKeys(
     changed.set(event.address, event.height > known ? event.height : known);
   }
   const alerts = await findAlerts({ chain, managed: store.managed, actions }, events, latest, signal);
-  if (changed.size > 0) await faultPoint("events read");
   const moved = await store.advance(chainName, { from, to }, { changed, alerts }, lease.now);
-  if (moved && alerts.length > 0) {
-    raised(chainName, alerts);
-    await faultPoint("alert raised");
-  }
-  if (moved && changed.size > 0) await faultPoint("change committed");
+  if (moved && alerts.length > 0) raised(chainName, alerts);
   return moved && to < latest;
 }

@@ -8,7 +8,6 @@ import {
   transactionId,
 } from "@countersign/flow";
 import type { Chain, DeployedAccount } from "../../chain/chain.ts";
-import { faultPoint } from "../../fault-points.ts";
 import type { CreationSigner, CreationStore, SignedCreation } from "../ports.ts";
 import { type CreatedAccount, type Creation, isRefusedForNow, planAfterFailure } from "./creation.ts";
 
@@ -107,9 +106,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       await signer.signCreation(chainName, envelopeMessage(transaction), creation.accountIds);
       await bind();
     });
-    await faultPoint("address bound");
     held(await store.sealed(creation.id, owner, created, { evmChainId: chain.evmChainId, now: clock.now() }));
-    await faultPoint("events committed");
   }
 
   const fail = async (creation: Creation, cause: string, retry: boolean) =>
@@ -153,7 +150,6 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
       signal.throwIfAborted();
       const outcome = await chain.outcome(signed.transactionId, signal);
       if (outcome.status === "sealed") {
-        await faultPoint("sealed");
         await finish(creation, chain, signed, outcome.accounts, signal);
         return true;
       }
@@ -167,7 +163,6 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
         if (tooOld) return settleExpired(creation, chain, signed, height, signal);
         if (clock.now().getTime() - submittedAt >= RESUBMIT_MS) {
           await chain.submit(signed.transaction, signal);
-          await faultPoint("submitted");
           submittedAt = clock.now().getTime();
           continue;
         }
@@ -178,14 +173,12 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
 
   return async function run(creation: Creation, chain: Chain, signal: AbortSignal): Promise<void> {
     try {
-      await faultPoint("creation leased");
       let current = creation;
       for (;;) {
         let signed = committed(current);
         if (!signed) {
           try {
             signed = await sign(current, chain, signal);
-            await faultPoint("creation signed");
           } catch (error) {
             // Any other refusal is final: the batch is split. Nothing of it can be on chain.
             if (!isRefusedForNow(error) && isAppError(error, "SigningRefused", "InvalidMessage"))
@@ -193,7 +186,6 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
             throw error;
           }
           held(await store.signed(current.id, owner, signed));
-          await faultPoint("bytes committed");
         }
         if (await watch(current, chain, signed, signal)) return;
         current = { ...current, state: "assigned", transaction: undefined, sequenceNumber: signed.sequenceNumber };

@@ -1,5 +1,4 @@
 import { type FlowTransaction, voidPayload } from "@countersign/flow";
-import { faultPoint } from "../../fault-points.ts";
 import { findServerKey } from "../accounts/account-on-chain.ts";
 import type { CompositeSignature, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
@@ -47,7 +46,6 @@ export const voidTemplates =
         const { id: referenceBlockId } = await chain.latestBlock(signal);
         const signed = await signer.signVoid({ accountId, chainName, referenceBlockId, sequenceNumber });
         if (!signed) return;
-        await faultPoint("void signed");
         const proposalKey = { address, keyId, sequenceNumber };
         const transaction: FlowTransaction = {
           ...voidPayload({ referenceBlockId, proposalKey, payer: chain.paymaster }),
@@ -55,9 +53,7 @@ export const voidTemplates =
           envelopeSignatures: [signed.envelope],
         };
         await chain.submit(transaction, signal);
-        await faultPoint("void submitted");
         await usedUp(chain, address, keyId, sequenceNumber);
-        await faultPoint("void sealed");
       }
     }
 

@@ -7,7 +7,6 @@ import {
   payloadMessage,
   type TransactionPayload,
 } from "@countersign/flow";
-import { faultPoint } from "../../fault-points.ts";
 import { cadenceAddressOf, chainNamed, requireBelowKeyLimit, serverKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountStore } from "../ports.ts";
 import type { KeyAdditionChain, KeyAdditionTarget } from "./key-addition.ts";
@@ -54,7 +53,6 @@ export const prepareKeyAddition =
       const height = await chain.blockHeight(reference, signal);
       if (height !== undefined && latest.height - height <= RENEW_AFTER_BLOCKS) return current;
     }
-    await faultPoint("addition prepared");
     return payloadMessage(payloadAt(latest.id));
   };
 

@@ -1,5 +1,4 @@
 import type { Clock } from "@countersign/core";
-import { faultPoint } from "../../fault-points.ts";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountStore } from "../ports.ts";
 import type { KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
@@ -47,9 +46,7 @@ export const reconcileKeyAddition =
       }
       return found;
     }
-    await faultPoint("addition decided");
     await additions.finish(attemptId, end);
-    await faultPoint("addition settled");
     return { ...found, ...end };
   };
 

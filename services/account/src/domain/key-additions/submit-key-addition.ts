@@ -12,7 +12,6 @@ import {
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import {
   cadenceAddressOf,
   chainNamed,
@@ -94,10 +93,8 @@ export const submitKeyAddition =
 
     const approved = { address: account, keyId: approver.index, ...command.signature };
     const server = await signer.signTransaction(chainName, message, call);
-    await faultPoint("addition co-signed");
     const signed: FlowTransaction = { ...payload, payloadSignatures: [server, approved], envelopeSignatures: [] };
     const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
-    await faultPoint("addition sponsored");
     const transaction = { ...signed, envelopeSignatures: [paid] };
     const committed = await additions.commit(
       {
@@ -114,12 +111,10 @@ export const submitKeyAddition =
       clock.now(),
     );
     const ours = notAbandoned(committed, command);
-    await faultPoint("addition committed");
     // The bytes are safe: a node that does not answer now gets them again when the attempt is reconciled.
     await chain
       .submit(ours.transaction!, signal)
       .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
-    await faultPoint("addition submitted");
     return ours;
   };
 

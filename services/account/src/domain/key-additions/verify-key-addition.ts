@@ -1,6 +1,5 @@
 import { AppError } from "@countersign/core";
 import { decodeMessage, InvalidMessageError, KEY_ROLES } from "@countersign/flow";
-import { faultPoint } from "../../fault-points.ts";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
 import type { AccountStore } from "../ports.ts";
 import type { UnknownTransaction } from "../unknown-transactions.ts";
@@ -44,7 +43,6 @@ export const verifyKeyAddition =
     const index = addedIndex(events, address, command.userKey.publicKey);
     const key = userKeyOf(await chain.accountKeys(address, signal), command.userKey);
     if (key?.index !== index) throw mismatch("the key is not on the account any more");
-    await faultPoint("addition verified");
     return index;
   };
 

@@ -1,6 +1,5 @@
 import { AppError, type Logger } from "@countersign/core";
 import { payloadMessage } from "@countersign/flow";
-import { faultPoint } from "../../fault-points.ts";
 import { serverKeyOf } from "../accounts/account-on-chain.ts";
 import { roleOf } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
@@ -97,7 +96,6 @@ export const listServerKeyRotations =
         return [];
       }
       if (!wanted || publicKey !== wanted.oldKey) return [];
-      await faultPoint("rotation prepared");
       const proposalKey = { address, keyId, sequenceNumber };
       const payload = rotationPayload(wanted, { referenceBlockId: latest.id, proposalKey, payer: chain.paymaster });
       return [{ chainName, message: payloadMessage(payload) }];

@@ -1,5 +1,4 @@
 import { KEY_ROLES } from "@countersign/flow";
-import { faultPoint } from "../../fault-points.ts";
 import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
 import { roleOf } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
@@ -24,11 +23,8 @@ export const reconcileServerKeyRotation =
     // there, too.
     const key = (await chain.accountKeys(address, signal)).find((each) => isServerKey(each, newKey));
     if (key) {
-      await faultPoint("rotation sealed");
       await signer.rotateBinding(rotation, key.index);
-      await faultPoint("rotation bound");
       await rotations.finish(rotation, "sealed");
-      await faultPoint("rotation reconciled");
       return "sealed";
     }
     const over = status === "failed" || (status !== "sealed" && height - referenceHeight > chain.maxReferenceAge);

@@ -12,7 +12,6 @@ import {
 } from "@countersign/flow";
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../accounts/account-on-chain.ts";
 import type { UserCall } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
@@ -102,14 +101,12 @@ const rotateOnce =
     if (tooOld || !Buffer.from(payloadMessage(payload)).equals(message)) throw new AppError("MessageRenewed");
 
     const server = await signer.signTransaction(chainName, message, call);
-    await faultPoint("rotation co-signed");
     const signed: FlowTransaction = {
       ...payload,
       payloadSignatures: [server, { address, keyId: user.index, ...signature }],
       envelopeSignatures: [],
     };
     const paid = await signer.signPaymaster(chainName, envelopeMessage(signed), call);
-    await faultPoint("rotation sponsored");
     const transaction = { ...signed, envelopeSignatures: [paid] };
     const { version, newKey } = wanted;
     const ours = await rotations.commit(
@@ -125,12 +122,10 @@ const rotateOnce =
       },
       clock.now(),
     );
-    await faultPoint("rotation committed");
     // The bytes are safe: a node that does not answer now gets them again when the rotation is reconciled.
     await chain
       .submit(ours.transaction, signal)
       .catch((err: unknown) => logger.warn({ err, transactionId: ours.transactionId }, "not submitted yet"));
-    await faultPoint("rotation submitted");
     return ours;
   };
 

@@ -1,6 +1,5 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import type { Idempotency } from "../idempotency.ts";
 import type { App, LoginProfile } from "../login.ts";
 
@@ -128,25 +127,16 @@ export async function driveSignUp<Answer extends Deployed>(
   options: { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; waitMs: number; context: StepContext },
 ): Promise<Answer> {
   const { steps, mark, now, waitMs, context } = options;
-  const deployment = await stopping("DeployAccount", () => steps.deployAccount(saga, waitMs, context));
+  const deployment = await steps.deployAccount(saga, waitMs, context);
   if (deployment.status === "failed") throw new AppError("DeploymentFailed");
   if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) await mark(saga, "DeployAccount", now());
   if (!saga.done.has("RegisterKey")) {
-    await stopping("RegisterKey", () => steps.registerKey(saga, context));
+    await steps.registerKey(saga, context);
     await mark(saga, "RegisterKey", now());
   }
   if (!saga.done.has("RegisterDevice")) {
-    await stopping("RegisterDevice", () => steps.registerDevice(saga, context));
+    await steps.registerDevice(saga, context);
     await mark(saga, "RegisterDevice", now());
   }
-  await faultPoint("done");
   return deployment;
-}
-
-/** Runs a step between its fault points. */
-async function stopping<T>(step: SignUpStep, work: () => Promise<T>): Promise<T> {
-  await faultPoint(`before ${step}`);
-  const result = await work();
-  await faultPoint(`after ${step}`);
-  return result;
 }

@@ -1,6 +1,5 @@
 import { AppError, type Clock, isAppError, type Reason, uuidv4, uuidv7, type VerifiedToken } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
 import { beginSession, type Credentials, type Session, type SessionStore } from "../sessions/session.ts";
@@ -97,7 +96,6 @@ export const signUp =
     if (leased.kind === "account-exists") throw accountExists(command);
     if (leased.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
-    await faultPoint("claimed");
     const { saga } = leased;
     const drive = {
       steps,
@@ -123,7 +121,6 @@ export const signUp =
       clock.now(),
     );
     await sessions.begin(session, requestId);
-    await faultPoint("session begun");
     return { deployment, credentials: await issue(session) };
   };
 

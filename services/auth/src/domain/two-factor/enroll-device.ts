@@ -1,6 +1,5 @@
 import { AppError, type Clock, isAppError } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import type { StepContext } from "../sign-up/sign-up-saga.ts";
 import type {
   Enrollment,
@@ -44,13 +43,9 @@ export const enrollDevice =
     if (verdict === "frozen") throw new AppError("AccountFrozen");
     if (verdict === "blocked") throw new AppError("PleaseRegisterKey");
     if (signIn.enrolledAt) return;
-    await faultPoint("enrollment begun");
     await steps.registerKey(signIn, sealed.keyIndex, context);
-    await faultPoint("key enrolled");
     await steps.registerDevice(signIn, deviceId, context);
-    await faultPoint("device enrolled");
     await signIns.markEnrolled(signIn.id, sealed.transaction, clock.now());
-    await faultPoint("enrollment committed");
   };
 export type EnrollDevice = ReturnType<typeof enrollDevice>;
 

@@ -7,7 +7,6 @@ import {
   uuidv7,
   type VerifiedToken,
 } from "@countersign/core";
-import { faultPoint } from "../../fault-points.ts";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
 import type { EnrollDevice } from "./enroll-device.ts";
 import type {
@@ -93,7 +92,6 @@ export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, 
     if (status === "pending" || !sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
     await enroll(signIn, enrollment, context);
     await markFinished(signIn, context);
-    await faultPoint("request finished");
 
     const { app, accountKey, deviceKey, authTime, chainName } = signIn;
     const session = beginSession(
@@ -101,7 +99,6 @@ export const finishTwoFactor = ({ signIns, requests, enroll, clock, limitPolls, 
       now,
     );
     if (!(await signIns.finish(signIn.id, session, now, requestId))) throw new AppError("TwoFactorAuthFinished");
-    await faultPoint("session opened");
     return { accountId, chainName, transaction: sealed.transaction, credentials: await issue(session) };
   };
 };

@@ -1,6 +1,5 @@
 import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
 import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
 import type { FindSignInKey } from "../sign-in/ports.ts";
@@ -118,11 +117,9 @@ export const requestTwoFactor = <Opened>(options: RequestTwoFactorOptions<Opened
     const { signIn } = begun;
     if (signIn.accountId !== accountId) throw new AppError("IdempotencyKeyReused");
     if (signIn.expiresAt <= now) throw new AppError("TwoFactorAuthExpired");
-    await faultPoint("request begun");
     const recovering = await signIns.isRecovering(accountId, now);
     const from = { email: profile.email, ip: command.ip, recovering };
     const opened = await options.requests.open(signIn, from, { requestId, signal });
-    await faultPoint("request opened");
     return { opened, ephemeralAccessToken: await options.issueEphemeral(signIn) };
   };
 };

@@ -1,6 +1,5 @@
 import { AppError, type Clock } from "@countersign/core";
 import { type PublicKey, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import type { Device, DeviceAttributes } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 
@@ -27,7 +26,7 @@ export interface RegisterDeviceOptions {
  */
 export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptions) {
   return async (command: RegisterDevice): Promise<Device> => {
-    const registered = await store.withAccount(command.accountId, async (devices) => {
+    return store.withAccount(command.accountId, async (devices) => {
       const present = await devices.findLive(command.publicKey.publicKey);
       if (present) {
         if (!samePublicKey(present.publicKey, command.publicKey)) throw new AppError("DeviceConflict");
@@ -47,10 +46,7 @@ export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptio
       };
       if (!(await devices.insert(device))) throw new AppError("DeviceConflict");
       await devices.publish({ type: "device-registered", device, occurredAt: now, requestId: command.requestId });
-      await faultPoint("before commit");
       return device;
     });
-    await faultPoint("committed");
-    return registered;
   };
 }

@@ -1,6 +1,5 @@
 import { AppError, isAppError, uuidv7 } from "@countersign/core";
 import { type PasskeySettings, samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import type { Device, Session } from "../devices/device.ts";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { type Approver, approverSignature, type SignedApproval } from "./approver-signature.ts";
@@ -149,12 +148,10 @@ async function approveWithTransaction(
   const verified = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
     throw isAppError(error, "TransactionMismatch") ? await countWrongApproval(ports, twoFactor, error) : error;
   });
-  await faultPoint("transaction verified");
 
   const now = ports.clock.now();
   const step = approvingSealed({ approverId, result: verified.transaction, keyIndex: verified.keyIndex }, now);
   if (!(await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId }))) throw notPending();
-  await faultPoint("approval committed");
 }
 
 /**
@@ -170,9 +167,7 @@ async function approveWithSignature(
   const signature = await requireApproverSignature(ports, twoFactor, command, approval);
 
   const attemptId = await beginAttempt(ports, twoFactor, approverId, command);
-  await faultPoint("attempt committed");
   const transaction = await submitAttempt(ports, twoFactor, attemptId, command, signature);
-  await faultPoint("attempt submitted");
 
   const now = ports.clock.now();
   const context = { occurredAt: now, requestId: command.requestId };
@@ -181,7 +176,6 @@ async function approveWithSignature(
     (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, command.requestId));
   // The sweeper may have recorded this approval already; a request with another attempt has another approval.
   if (approved.attemptId !== attemptId) throw notPending();
-  await faultPoint("approval committed");
 }
 
 /**

@@ -1,5 +1,4 @@
 import { AppError } from "@countersign/core";
-import { faultPoint } from "../../fault-points.ts";
 import type { OfEnrollment } from "./describe-enrollment.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
@@ -29,10 +28,7 @@ export function finishTwoFactor(ports: TwoFactorPorts) {
     const request = await findTwoFactor(ports, accountId, id, requestId);
     const context = { occurredAt: ports.clock.now(), requestId };
     const finished: TwoFactor | undefined = await ports.requests.take(request.id, finishing, context);
-    if (finished) {
-      await faultPoint("finish committed");
-      return viewTwoFactor(ports, finished);
-    }
+    if (finished) return viewTwoFactor(ports, finished);
     const { status } = await findTwoFactor(ports, accountId, id, requestId);
     throw refusals[status]();
   };

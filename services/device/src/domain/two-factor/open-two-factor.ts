@@ -1,6 +1,5 @@
 import { AppError, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
-import { faultPoint } from "../../fault-points.ts";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
 import type { AccountRequests, TwoFactorPorts } from "./ports.ts";
@@ -119,7 +118,6 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       if (await account.insert(request, { occurredAt: now, requestId })) return request;
       throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
     });
-    await faultPoint("request committed");
     return viewForNewDevice(opened ?? (await findTwoFactor(options, accountId, id, requestId)));
   };
 }

@@ -1,4 +1,3 @@
-import { faultPoint } from "../../fault-points.ts";
 import { expireIfDue, readTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
@@ -16,7 +15,6 @@ export function reconcileTwoFactor(ports: ReconcilePorts) {
     const { id, accountId, attemptId } = request;
     if (attemptId === null || !isUnconfirmed(request)) return request;
     const outcome = await ports.keyAdditions.reconcile({ accountId, attemptId });
-    await faultPoint("outcome known");
     const now = ports.clock.now();
     const take = (step: Step) => ports.requests.take(id, step, { occurredAt: now, requestId });
 
@@ -28,7 +26,6 @@ export function reconcileTwoFactor(ports: ReconcilePorts) {
       await take(approving(attemptId, transaction, now));
       if (outcome.status === "sealed") {
         await take(sealing(attemptId, transaction, outcome.keyIndex, now));
-        await faultPoint("seal committed");
       }
       if (outcome.status === "failed") await take(failing(attemptId));
     }
