@@ -14,9 +14,9 @@ const TYPES: Record<string, string> = {
 /** The page's own files, and what they import: nothing else of the checkout is served. */
 const FOLDERS: readonly [path: string, folder: string][] = [
   ...["client", "flow", "keys"].map((name): [string, string] => [`/packages/${name}/src/`, `packages/${name}/src`]),
-  ...["curves", "hashes"].map((name): [string, string] => [
-    `/node_modules/@noble/${name}/`,
-    `node_modules/@noble/${name}`,
+  ...["@noble/curves", "@noble/hashes", "eventsource-parser"].map((name): [string, string] => [
+    `/node_modules/${name}/`,
+    `node_modules/${name}`,
   ]),
   ["/", "examples/web-wallet"],
 ];
