@@ -14,7 +14,7 @@ export { INTERNAL_DOMAIN, internalName } from "./internal-name.ts";
 export type { Logger } from "./logger.ts";
 export { isPostgresLost } from "./postgres-lost.ts";
 export { GRPC_CODES, type GrpcCodeName, isReason, REASONS, type Reason } from "./reasons.ts";
-export { backoffMs, RETRY_ATTEMPTS, retryAfterMs, sleepUntil } from "./retry.ts";
+export { backoffMs, RETRY_ATTEMPTS, type RetryRules, retry, retryAfterMs, sleepUntil } from "./retry.ts";
 export type { TlsMaterial } from "./tls-material.ts";
 export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";

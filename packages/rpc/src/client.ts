@@ -4,6 +4,7 @@ import {
   GRPC_CODES,
   internalName,
   RETRY_ATTEMPTS,
+  retry,
   retryAfterMs,
   sleepUntil,
   type TlsMaterial,
@@ -149,6 +150,10 @@ function observe(options: RpcClientOptions, method: AnyMethod, started: number, 
   options.metrics?.rpcClient.observe(labels, (performance.now() - started) / 1000);
 }
 
+/**
+ * Sends a call, and again after UNAVAILABLE where it is idempotent. grpc-js's own retry policy does not
+ * serve: it is for all calls of a method, and most calls are messages on a shared stream.
+ */
 async function unary(
   once: SendOnce,
   method: AnyMethod,
@@ -158,22 +163,26 @@ async function unary(
 ): Promise<unknown> {
   const prepared = prepare(call, call.deadlineMs ?? options.deadlineMs);
   const attempts = call.idempotent === true ? RETRY_ATTEMPTS : 1;
-  for (let attempt = 1; ; attempt += 1) {
+  const attempt = async (): Promise<unknown> => {
     const started = performance.now();
     try {
       const response = await once(method, request, prepared);
       observe(options, method, started, status.OK);
       return response;
     } catch (error) {
-      const code = grpcCodeOf(error);
-      observe(options, method, started, code);
-      const decoded = decodeError(error);
-      const delayMs = retryAfterMs(decoded) ?? backoffMs(attempt);
-      const inTime = Date.now() + delayMs < prepared.deadline;
-      if (grpcCodeOf(decoded) !== status.UNAVAILABLE || attempt >= attempts || !inTime) throw decoded;
-      if (!(await sleepUntil(delayMs, prepared.signals))) throw decoded;
+      observe(options, method, started, grpcCodeOf(error));
+      throw decodeError(error);
     }
-  }
+  };
+  if (attempts === 1) return attempt();
+  return retry(attempt, {
+    delayMs(error, count) {
+      const ms = retryAfterMs(error as AppError) ?? backoffMs(count);
+      const isInTime = Date.now() + ms < prepared.deadline;
+      return grpcCodeOf(error) === status.UNAVAILABLE && count < attempts && isInTime ? ms : undefined;
+    },
+    sleep: (ms) => sleepUntil(ms, prepared.signals),
+  });
 }
 
 function unaryOnce(client: Client, method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {

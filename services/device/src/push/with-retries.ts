@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, sleepUntil } from "@countersign/core";
+import { backoffMs, type Clock, retry, sleepUntil } from "@countersign/core";
 import { type PushAdapter, PushDelayed } from "./push-adapter.ts";
 
 export interface RetryOptions {
@@ -35,17 +35,17 @@ export function withRetries(adapter: PushAdapter, options: RetryOptions): PushAd
   };
 
   return {
-    async send(message) {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await once(message);
-        } catch (error) {
-          const again = error instanceof PushDelayed && attempt < tries && quietMs() <= MAX_WAIT_MS;
-          if (!again) throw error;
-          await sleep(100 * 2 ** attempt + backoffMs(attempt));
-        }
-      }
-    },
+    send: (message) =>
+      retry(() => once(message), {
+        delayMs(error, attempt) {
+          const isTemporary = error instanceof PushDelayed && attempt < tries && quietMs() <= MAX_WAIT_MS;
+          return isTemporary ? 100 * 2 ** attempt + backoffMs(attempt) : undefined;
+        },
+        async sleep(milliseconds) {
+          await sleep(milliseconds);
+          return true;
+        },
+      }),
     close: () => adapter.close(),
   };
 }
