@@ -62,7 +62,7 @@ describe("windows", () => {
   });
 });
 
-describe("the judge of budgets", () => {
+describe("findOverBudget", () => {
   const refused = (requested: Reservation[], given: BudgetState) => [...findOverBudget(requested, given).keys()];
 
   it("lets what fits, up to the last unit", () => {

@@ -60,6 +60,9 @@ export const beginSettlement =
  * sealed height must be settled before it releases anything. Repeated, it changes nothing. The caller's
  * report is trusted within limits: nothing is released before its reference block is too old by the signer's
  * own clock, and an executed transaction used at least an inclusion. Errors: UnknownChain.
+ *
+ * Writes: what executed; the heights that were seen; releases, a part at a time, each in its own commit.
+ * Crash: the account service reports the same again.
  */
 export const settleReservations =
   ({ store, chain, now, inclusionFees, onUnderestimated = () => undefined }: SettleOptions) =>
