@@ -7,6 +7,6 @@ queued AS (
   VALUES (:accountId::uuid, :chainName, :algorithm, :publicKey, 'queued',
     :batchLimit, :now)
   ON CONFLICT (account_id, chain_name) DO UPDATE SET state = 'queued', queued_at = EXCLUDED.queued_at, creation_id = NULL
-    WHERE d.state = 'failed' AND d.user_key = EXCLUDED.user_key
+    WHERE NOT :keepFailed AND d.state = 'failed' AND d.user_key = EXCLUDED.user_key
   RETURNING 1)
 SELECT pg_notify('creation', '') FROM queued

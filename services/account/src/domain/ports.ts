@@ -3,17 +3,23 @@ import type { PublicKey } from "@countersign/keys";
 import type { AccountAddress, AccountDeployment } from "./accounts/account.ts";
 import type { CreatedAccount, Creation, FailurePlan } from "./creations/creation.ts";
 
+export interface QueueDeployment {
+  readonly accountId: string;
+  readonly chainName: string;
+  readonly userKey: PublicKey;
+  readonly profileImageUrl: string;
+  /** Leaves a deployment that the chain refused as it is: another attempt costs fees. */
+  readonly keepFailed?: boolean;
+}
+
 /** Accounts and their deployments. */
 export interface AccountStore {
   find(accountId: string, chainName: string): Promise<AccountDeployment | undefined>;
   /**
-   * Creates account and deployment where they are missing, queues a failed one again, and returns the present
-   * state.
+   * Creates account and deployment where they are missing, queues a failed one again unless `keepFailed` is
+   * set, and returns the present state.
    */
-  queue(
-    deployment: { accountId: string; chainName: string; userKey: PublicKey; profileImageUrl: string },
-    now: Date,
-  ): Promise<AccountDeployment>;
+  queue(deployment: QueueDeployment, now: Date): Promise<AccountDeployment>;
   /** Replaces the account's parents; where they change, updatedAt moves and the event commits with them. */
   setParents(accountId: string, parents: readonly AccountAddress[], now: Date): Promise<void>;
 }

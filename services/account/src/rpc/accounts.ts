@@ -24,7 +24,7 @@ export interface AccountsOptions {
 export function accountsHandlers(options: AccountsOptions): Handlers<AccountsService> {
   const { deploy, get, link, profiles, transactionUrl } = options;
   return {
-    async deployAccount({ accountId, chainName, userKey, profileImageUrl, waitMs }, call) {
+    async deployAccount({ accountId, chainName, userKey, profileImageUrl, waitMs, keepFailed }, call) {
       if (!isUuid(accountId))
         throw new AppError("InvalidRequest", { fields: [{ pointer: "/accountId", detail: "not a UUID" }] });
       const { publicKey, algorithm } = publicKeyFromProto(userKey, "/userKey");
@@ -35,6 +35,7 @@ export function accountsHandlers(options: AccountsOptions): Handlers<AccountsSer
             chainName,
             userKey: parsePublicKey(publicKey, algorithm),
             profileImageUrl: profileImageUrl.length <= MAX_URL_CHARS ? profileImageUrl : "",
+            keepFailed,
             waitMs: Math.min(Math.max(waitMs, 0), MAX_WAIT_MS),
           },
           call.signal,

@@ -53,6 +53,7 @@ const queueStatement = sqlFile<{
   algorithm: string;
   publicKey: string;
   profileImageUrl: string;
+  keepFailed: boolean;
   batchLimit: number;
   now: Date;
 }>(sqlOf("queue-deployment"));
@@ -66,7 +67,7 @@ export function prismaAccountStore(prisma: PrismaClient, postgres: Postgres): Ac
 
   return {
     find,
-    async queue({ accountId, chainName, userKey, profileImageUrl }, now) {
+    async queue({ accountId, chainName, userKey, profileImageUrl, keepFailed = false }, now) {
       await postgres.execute(
         queueStatement({
           accountId,
@@ -74,6 +75,7 @@ export function prismaAccountStore(prisma: PrismaClient, postgres: Postgres): Ac
           algorithm: userKey.algorithm,
           publicKey: userKey.publicKey,
           profileImageUrl,
+          keepFailed,
           batchLimit: MAX_ACCOUNTS_PER_CREATION,
           now,
         }),

@@ -126,6 +126,9 @@ describe("creations", () => {
     const found = await accounts().find(accountId!, chainName);
     expect(found?.deployment).toMatchObject({ state: "failed", lastError: "bad key" });
     const { userKey } = found!.deployment!;
+    const unchanged = { accountId: accountId!, chainName, userKey, profileImageUrl: "", keepFailed: true };
+    const kept = await accounts().queue(unchanged, clock.now());
+    expect(kept.deployment).toMatchObject({ state: "failed", lastError: "bad key" });
     await accounts().queue({ accountId: accountId!, chainName, userKey, profileImageUrl: "" }, clock.now());
     expect(await stateOf(accountId!)).toBe("queued");
   });

@@ -31,13 +31,12 @@ export const signUpSteps = ({
   keys,
   devices,
 }: StepClients): SignUpSteps<Deployed & { answer: DeployAccountResponse }> => ({
-  async deployAccount({ accountId, chainName, accountKey, profileImageUrl }, waitMs, context) {
-    const request = { accountId, chainName, userKey: publicKeyToProto(accountKey), profileImageUrl, waitMs };
-    const answer = await accounts.deployAccount(request, {
-      ...context,
-      deadlineMs: waitMs + ANSWER_MARGIN_MS,
-      idempotent: true,
-    });
+  async deployAccount({ accountId, chainName, accountKey, profileImageUrl }, { waitMs, keepFailed }, context) {
+    const userKey = publicKeyToProto(accountKey);
+    const answer = await accounts.deployAccount(
+      { accountId, chainName, userKey, profileImageUrl, waitMs, keepFailed },
+      { ...context, deadlineMs: waitMs + ANSWER_MARGIN_MS, idempotent: true },
+    );
     return { status: STATUS.get(answer.status) ?? "pending", answer };
   },
 

@@ -18,7 +18,10 @@ export interface AbandonedSignUpsOptions {
 const DEPLOYMENT_WAIT_MS = 15_000;
 const BATCH = 16;
 
-/** Finishes the sign-ups whose request ended before they did, in any replica. */
+/**
+ * Finishes the sign-ups whose request ended before they did, in any replica. Starts no second attempt of a
+ * deployment that the chain refused: that is for the person's next request (ADR 11).
+ */
 export function finishAbandonedSignUps({ store, steps, clock, logger }: AbandonedSignUpsOptions) {
   async function finish(saga: SignUpSaga, signal: AbortSignal): Promise<void> {
     try {
@@ -27,6 +30,7 @@ export function finishAbandonedSignUps({ store, steps, clock, logger }: Abandone
         mark: store.mark,
         now: () => clock.now(),
         waitMs: DEPLOYMENT_WAIT_MS,
+        keepFailed: true,
         context: { requestId: uuidv4(), signal },
       });
     } catch (err) {

@@ -1,14 +1,10 @@
 import { AppError, type Clock, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
-import { type PublicKey, samePublicKey } from "@countersign/keys";
-import type { AccountStore } from "../ports.ts";
+import { samePublicKey } from "@countersign/keys";
+import type { AccountStore, QueueDeployment } from "../ports.ts";
 import type { AccountDeployment } from "./account.ts";
 
-export interface DeployAccount {
-  readonly accountId: string;
-  readonly chainName: string;
-  readonly userKey: PublicKey;
-  readonly profileImageUrl: string;
+export interface DeployAccount extends QueueDeployment {
   readonly waitMs: number;
 }
 
@@ -25,8 +21,10 @@ export interface DeployAccountOptions {
 /**
  * Deploys an account on a chain. Idempotent. Waits until it is on chain, has failed, or `waitMs` have passed,
  * and returns the state.
+ * Errors: UnknownChain, UnsupportedKey, AccountExists.
  *
- * Writes: the account and its queued deployment, in one statement; a failed deployment is queued again.
+ * Writes: the account and its queued deployment, in one statement; a failed deployment is queued again unless
+ * `keepFailed` is set.
  * Crash: the creation runner of any replica takes queued deployments from the database.
  * Race: the first user key of an account and chain is its key; another is AccountExists.
  */

@@ -33,7 +33,7 @@ async function drive(of: SignUpSaga, status: Deployed["status"], failing?: SignU
     if (step === failing) throw new AppError("Unavailable");
   };
   const steps: SignUpSteps<Deployed> = {
-    async deployAccount(_saga, waitMs) {
+    async deployAccount(_saga, { waitMs }) {
       expect(waitMs).toBe(1000);
       await call("DeployAccount");
       return { status };
@@ -46,6 +46,7 @@ async function drive(of: SignUpSaga, status: Deployed["status"], failing?: SignU
     mark: async (_saga, step) => void calls.push(`${step} done`),
     now: () => new Date(0),
     waitMs: 1000,
+    keepFailed: false,
     context: { requestId: "request", signal: new AbortController().signal },
   }).catch((error) => error);
   return { calls, answer };

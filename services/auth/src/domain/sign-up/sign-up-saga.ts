@@ -3,7 +3,10 @@ import type { PublicKey } from "@countersign/keys";
 import type { Idempotency } from "../idempotency.ts";
 import type { App, LoginProfile } from "../login.ts";
 
-/** The steps of a sign-up, in their order. Each is idempotent by account id. */
+/**
+ * The steps of a sign-up, in their order. Each may be repeated: DeployAccount is idempotent by account and
+ * chain, RegisterKey by account, chain and key, RegisterDevice by account and identity key.
+ */
 export const SIGN_UP_STEPS = ["DeployAccount", "RegisterKey", "RegisterDevice"] as const;
 export type SignUpStep = (typeof SIGN_UP_STEPS)[number];
 
@@ -32,7 +35,10 @@ export interface SignUpSaga {
   readonly deviceId: string;
   readonly profileImageUrl: string;
   readonly done: ReadonlySet<SignUpStep>;
-  /** The end of the newest lease. A request or runner that read the saga owns it while this is unchanged. */
+  /**
+   * The end of the newest lease. Runners leave the saga alone until then; `giveUp` compares it. It excludes no
+   * request: several may drive one saga at once.
+   */
   readonly leaseUntil: Date;
 }
 
@@ -49,9 +55,16 @@ export interface StepContext {
   readonly signal: AbortSignal;
 }
 
+export interface DeployOptions {
+  /** How long to wait for the chain. */
+  readonly waitMs: number;
+  /** Takes a deployment that the chain refused as the outcome; otherwise starts another attempt, for new fees. */
+  readonly keepFailed: boolean;
+}
+
 /** The calls to the services that a sign-up changes. */
 export interface SignUpSteps<Answer extends Deployed> {
-  deployAccount(saga: SignUpSaga, waitMs: number, context: StepContext): Promise<Answer>;
+  deployAccount(saga: SignUpSaga, options: DeployOptions, context: StepContext): Promise<Answer>;
   registerKey(saga: SignUpSaga, context: StepContext): Promise<void>;
   registerDevice(saga: SignUpSaga, context: StepContext): Promise<void>;
 }
@@ -91,7 +104,10 @@ export type SignUpDecision =
   | { readonly kind: "resume"; readonly saga: SignUpSaga }
   | { readonly kind: "replay"; readonly saga: SignUpSaga };
 
-/** The outcome of a request for a lease: with `drive` the caller has it; with `replay` nothing is left. */
+/**
+ * The outcome of a request for a lease: `drive` with a lease, `replay` without one, since no step is left. The
+ * caller drives both: a replay only reads the deployment's status.
+ */
 export type LeasedSignUp =
   | Rejected
   | { readonly kind: "drive"; readonly saga: SignUpSaga }
@@ -108,7 +124,7 @@ export interface SignUpStore {
   ): Promise<LeasedSignUp>;
   mark: MarkStep;
   /**
-   * Ends the runner's retries of a deployment that the chain refused: each costs fees. The person may retry.
+   * Ends the runner's part in a sign-up whose deployment the chain refused. The person may request it again.
    * Changes nothing where another request or runner has leased the saga since.
    */
   giveUp(saga: SignUpSaga): Promise<void>;
@@ -120,14 +136,15 @@ export interface SignUpStore {
  * Drives a saga as far as possible. Steps that are done are skipped, except for the deployment, whose answer
  * has its status. A chain that takes longer than `waitMs` does not hold up key and device; the runner
  * continues later. Several callers may drive one saga at once: each step and each mark is idempotent.
- * Errors: DeploymentFailed.
+ * Errors: DeploymentFailed; those of DeployAccount, RegisterKey (such as PleaseRegisterKey) and
+ * RegisterDevice.
  */
 export async function driveSignUp<Answer extends Deployed>(
   saga: SignUpSaga,
-  options: { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; waitMs: number; context: StepContext },
+  options: DeployOptions & { steps: SignUpSteps<Answer>; mark: MarkStep; now(): Date; context: StepContext },
 ): Promise<Answer> {
-  const { steps, mark, now, waitMs, context } = options;
-  const deployment = await steps.deployAccount(saga, waitMs, context);
+  const { steps, mark, now, waitMs, keepFailed, context } = options;
+  const deployment = await steps.deployAccount(saga, { waitMs, keepFailed }, context);
   if (deployment.status === "failed") throw new AppError("DeploymentFailed");
   if (deployment.status === "deployed" && !saga.done.has("DeployAccount")) await mark(saga, "DeployAccount", now());
   if (!saga.done.has("RegisterKey")) {

@@ -61,10 +61,12 @@ interface Answers {
   leased: LeasedSignUp;
   /** Why the key service does not answer. */
   registerKey: AppError;
+  /** Why the database does not record that the runner gives up. */
+  giveUp: Error;
 }
 
 /** A sign-up on a store and services in memory. */
-function world({ status = "deployed", leased, registerKey }: Partial<Answers> = {}) {
+function world({ status = "deployed", leased, registerKey, giveUp }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
   const leases: LeaseSignUp[] = [];
   const sessions: Session[] = [];
@@ -90,12 +92,18 @@ function world({ status = "deployed", leased, registerKey }: Partial<Answers> = 
         return leased ?? { kind: "drive", saga: { ...command, accountId, done: new Set() } };
       },
       mark: async (_saga, _step, now) => void marks.push(now),
-      giveUp: async ({ accountId }) => void calls.push(`gave up ${accountId === leases[0]?.newAccountId}`),
+      async giveUp({ accountId }) {
+        if (giveUp) throw giveUp;
+        calls.push(`gave up ${accountId === leases[0]?.newAccountId}`);
+      },
       leaseAbandoned: async () => [],
     },
     sessions: { begin: async (begun) => void sessions.push(begun) },
     steps: {
-      deployAccount: async () => ({ status }),
+      async deployAccount(_saga, { keepFailed }) {
+        expect(keepFailed).toBe(false);
+        return { status };
+      },
       async registerKey() {
         if (registerKey) throw registerKey;
         calls.push("key");
@@ -180,6 +188,11 @@ describe("signUp", () => {
     await expect(run()).rejects.toMatchObject({ reason: "DeploymentFailed" });
     expect(calls).toEqual(["login for 2 keys", "gave up true"]);
     expect(sessions).toEqual([]);
+  });
+
+  it("answers DeploymentFailed also where giving up fails", async () => {
+    const { signUp: run } = world({ status: "failed", giveUp: new Error("the database is gone") });
+    await expect(run()).rejects.toMatchObject({ reason: "DeploymentFailed" });
   });
 
   it("leaves the saga to the runner where a service does not answer", async () => {

@@ -96,16 +96,19 @@ export const signUp =
     if (leased.kind === "account-exists") throw accountExists(command);
     if (leased.kind === "idempotency-key-reused") throw new AppError("IdempotencyKeyReused");
 
+    // Both a lease and a replay: driving a complete saga only reads the deployment's status.
     const { saga } = leased;
     const drive = {
       steps,
       mark: store.mark,
       now: () => clock.now(),
       waitMs: CHAIN_WAIT_MS,
+      keepFailed: false,
       context: { requestId, signal },
     };
     const deployment = await driveSignUp(saga, drive).catch(async (error) => {
-      if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga);
+      // If this fails, the runner gives up in its place once the lease has ended.
+      if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
       throw error;
     });
     const session = beginSession(

@@ -177,6 +177,20 @@ describe("approveTwoFactor", () => {
       expect(world.chain.submissions).toHaveLength(1);
     });
 
+    it("does not succeed where the sweeper has noted that the chain refused the submission", async () => {
+      const { submit } = world.chain;
+      world.chain.submit = async (...args) => {
+        const transaction = await submit.apply(world.chain, args);
+        world.chain.decide("failed");
+        world.clock.advance(ATTEMPT_TIMEOUT_MS);
+        await world.sweep();
+        return transaction;
+      };
+      const late = world.sign(old, asked.id, asked.message);
+      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
+      expect(row().status).toBe("failed");
+    });
+
     it("answers with the error of a submission that the sweeper has noted, and succeeds when asked again", async () => {
       sweepBeforeAnswer(new AppError("Unavailable"));
       await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
