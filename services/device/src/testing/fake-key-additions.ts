@@ -67,7 +67,7 @@ export function fakeKeyAdditions(): FakeKeyAdditions {
       await new Promise((resolve) => setImmediate(resolve));
       if (answer === "lost-before") throw lost();
       if (answer !== "submitted" && answer !== "lost") throw new AppError(answer);
-      if (this.attempts.get(attemptId)?.fate === "abandoned") throw new AppError("Internal");
+      if (this.attempts.get(attemptId)?.fate === "abandoned") throw new AppError("TwoFactorAuthNotPending");
       const transaction = transactionOf(attemptId);
       this.attempts.set(attemptId, { fate: "submitted", transaction, key: userKey.publicKey, message: signed });
       this.submissions.push(attemptId);

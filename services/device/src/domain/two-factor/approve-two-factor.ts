@@ -3,16 +3,16 @@ import { type PasskeySettings, samePublicKey } from "@countersign/keys";
 import type { Device, Session } from "../devices/device.ts";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { type Approver, approverSignature, type SignedApproval } from "./approver-signature.ts";
-import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
+import { findReconciled, isOpen, notPending, requireOpen } from "./find-reconciled.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import { NOTHING_SUBMITTED, type TwoFactorPorts, type UserCall, type UserSignature } from "./ports.ts";
 import { type ChainTransaction, keyAdditionOf, type TwoFactor } from "./two-factor.ts";
 import {
   abandoningAttempt,
-  approving,
-  approvingSealed,
-  beginningAttempt,
+  committingAttempt,
   leavingUnconfirmed,
+  markingApproved,
+  markingApprovedAndSealed,
 } from "./two-factor-state.ts";
 
 /**
@@ -51,11 +51,11 @@ const MAX_EARLIER_MESSAGES = 10;
 /**
  * Approves a new device, by a registered device of the account or by its recovery key. Exactly one concurrent
  * decision wins; the device that approved succeeds again with the same approval.
- * Errors: TwoFactorAuthNotFound, TwoFactorAuthNotPending, MessageRenewed, InvalidSignature,
- * TransactionMismatch, TransactionPending, RateLimited, AccountFrozen, TooManyDevices, TooManyKeys,
- * InsufficientScope (the new device itself), SessionEnded (not a registered device), TimeLockRequired and
- * TimeLockCancelled (a recovery key), and the others of NOTHING_SUBMITTED; Unavailable and DeadlineExceeded
- * where the request will show the outcome.
+ * Errors: AccountFrozen, SessionEnded (not a registered device), TwoFactorAuthNotFound,
+ * TwoFactorAuthNotPending, InsufficientScope (the new device itself), RateLimited (no approvals left),
+ * TooManyDevices;
+ * with a transaction also TransactionMismatch, TransactionPending, ChainUnavailable;
+ * with a signature also MessageRenewed, UnsupportedKey, InvalidSignature, and those of KeyAdditions.submit.
  *
  * Writes: the attempt, before it is submitted; then the approval with its event. A wrong approval is counted.
  * Crash: a committed attempt has a `reconcileAt`: then the sweeper of any replica asks for its outcome and
@@ -64,39 +64,24 @@ const MAX_EARLIER_MESSAGES = 10;
  */
 export function approveTwoFactor(ports: ApprovePorts) {
   return async (command: ApproveTwoFactor): Promise<void> => {
-    const { session } = command;
+    const { session, approval } = command;
     if (ports.isFrozen(session.accountId)) throw new AppError("AccountFrozen");
     const live = await ports.devices.listLive(session.accountId);
     const approverId = requireApprover(live, session);
-    const notPendingError = await approveIfPending(ports, live, approverId, command);
-    // A device whose answer was lost sends the approval again, maybe while its first call is under way.
-    if (notPendingError && !(await isApprovedAlready(ports, approverId, command))) throw notPendingError;
-  };
-}
+    const twoFactor = await findReconciled(ports, command);
+    // A device whose answer was lost sends the approval again.
+    if (isApprovedBy(ports, twoFactor, approverId, command)) return;
 
-/** Approves the request. Returns TwoFactorAuthNotPending where it was decided, before or meanwhile. */
-async function approveIfPending(
-  ports: ApprovePorts,
-  live: readonly Device[],
-  approverId: string,
-  command: ApproveTwoFactor,
-): Promise<AppError | undefined> {
-  const { session, approval } = command;
-  try {
-    const twoFactor = await findOpenTwoFactor(ports, command);
+    requireOpen(twoFactor);
     requireOtherDevice(twoFactor, session);
     requireApprovalsLeft(twoFactor, ports.clock.now());
     requireBelowDeviceLimit(live, twoFactor.userKey.deviceKey, ports.maxDevices);
-    if ("transactionId" in approval) {
-      await approveWithTransaction(ports, twoFactor, approverId, command, approval.transactionId);
-    } else {
-      await approveWithSignature(ports, twoFactor, approverId, command, approval);
-    }
-    return undefined;
-  } catch (error) {
-    if (isAppError(error, "TwoFactorAuthNotPending")) return error;
-    throw error;
-  }
+    const decided =
+      "transactionId" in approval
+        ? await approveWithTransaction(ports, twoFactor, approverId, command, approval.transactionId)
+        : await approveWithSignature(ports, twoFactor, approverId, command, approval);
+    if (!isApprovedBy(ports, decided, approverId, command)) throw notPending(decided);
+  };
 }
 
 /** Returns the id that the request records as its approver: the device's, or the recovery session's. */
@@ -121,20 +106,21 @@ function requireApprovalsLeft(twoFactor: TwoFactor, now: Date): void {
  * Returns whether this approver has approved the request with the same transaction, or a signature of its
  * own.
  */
-async function isApprovedAlready(
-  ports: ApprovePorts,
+function isApprovedBy(
+  { passkeys }: ApprovePorts,
+  twoFactor: TwoFactor,
   approverId: string,
-  { session, twoFactorId, requestId, approval }: ApproveTwoFactor,
-): Promise<boolean> {
-  const twoFactor = await findTwoFactor(ports, session.accountId, twoFactorId, requestId);
+  { session, approval }: ApproveTwoFactor,
+): boolean {
   if (twoFactor.status !== "approved" && twoFactor.status !== "finished") return false;
   if (twoFactor.approverId !== approverId) return false;
   if ("transactionId" in approval) return approval.transactionId === twoFactor.result?.id;
-  return approverSignature(ports.passkeys, twoFactor.message, session, approval) !== undefined;
+  return approverSignature(passkeys, twoFactor.message, session, approval) !== undefined;
 }
 
 /**
  * Approves a request whose key the user's own transaction has added; any other transaction counts as wrong.
+ * Returns the request as it is then: another decision may have come first.
  */
 async function approveWithTransaction(
   ports: TwoFactorPorts,
@@ -142,20 +128,27 @@ async function approveWithTransaction(
   approverId: string,
   { call, requestId }: ApproveTwoFactor,
   transactionId: string,
-): Promise<void> {
+): Promise<TwoFactor> {
   const firstMessage = await ports.requests.firstMessage(twoFactor.id);
   const addition = { ...keyAdditionOf(twoFactor), transactionId, notBefore: twoFactor.requestedAt, firstMessage };
   const verified = await ports.keyAdditions.verify(addition, call).catch(async (error) => {
-    throw isAppError(error, "TransactionMismatch") ? await countWrongApproval(ports, twoFactor, error) : error;
+    if (!isAppError(error, "TransactionMismatch")) throw error;
+    throw await countWrongApproval(ports, twoFactor, error);
   });
 
   const now = ports.clock.now();
-  const step = approvingSealed({ approverId, result: verified.transaction, keyIndex: verified.keyIndex }, now);
-  if (!(await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId }))) throw notPending();
+  const sealed = { approverId, result: verified.transaction, keyIndex: verified.keyIndex };
+  const step = markingApprovedAndSealed(sealed, now);
+  return (
+    (await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId })) ??
+    (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId))
+  );
 }
 
 /**
- * Submits the transaction that the device has signed: commits the attempt, submits it, records the approval.
+ * Submits the transaction that the device has signed: commits the attempt, submits it, marks the request as
+ * approved. Returns the request as it is then: another decision may have come first, and the sweeper may have
+ * recorded what became of this attempt.
  */
 async function approveWithSignature(
   ports: ApprovePorts,
@@ -163,19 +156,26 @@ async function approveWithSignature(
   approverId: string,
   command: ApproveTwoFactor,
   approval: SignedApproval,
-): Promise<void> {
+): Promise<TwoFactor> {
+  const { requestId } = command;
   const signature = await requireApproverSignature(ports, twoFactor, command, approval);
 
-  const attemptId = await beginAttempt(ports, twoFactor, approverId, command);
+  const attemptId = uuidv7(ports.clock);
+  const begun = ports.clock.now();
+  const commit = committingAttempt(twoFactor, { attemptId, approverId }, begun);
+  if (!(await ports.requests.take(twoFactor.id, commit, { occurredAt: begun, requestId }))) {
+    const current = await findReconciled(ports, command);
+    if (isOpen(current)) throw new AppError("MessageRenewed");
+    return current;
+  }
   const transaction = await submitAttempt(ports, twoFactor, attemptId, command, signature);
 
   const now = ports.clock.now();
-  const context = { occurredAt: now, requestId: command.requestId };
-  const approved =
-    (await ports.requests.take(twoFactor.id, approving(attemptId, transaction, now), context)) ??
-    (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, command.requestId));
-  // The sweeper may have recorded this approval already; a request with another attempt has another approval.
-  if (approved.attemptId !== attemptId) throw notPending();
+  const step = markingApproved(attemptId, transaction, now);
+  return (
+    (await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId })) ??
+    (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId))
+  );
 }
 
 /**
@@ -200,24 +200,6 @@ async function requireApproverSignature(
   );
   if (signedEarlier) throw new AppError("MessageRenewed");
   throw await countWrongApproval(ports, twoFactor, new AppError("InvalidSignature"));
-}
-
-/** Commits the attempt, unless the request was decided or its message renewed since it was read. */
-async function beginAttempt(
-  ports: TwoFactorPorts,
-  twoFactor: TwoFactor,
-  approverId: string,
-  command: ApproveTwoFactor,
-): Promise<string> {
-  const now = ports.clock.now();
-  const attemptId = uuidv7(ports.clock);
-  const step = beginningAttempt(twoFactor, { attemptId, approverId }, now);
-  if (await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId: command.requestId }))
-    return attemptId;
-
-  // Throws TwoFactorAuthNotPending where it was decided; otherwise its message was renewed.
-  await findOpenTwoFactor(ports, command);
-  throw new AppError("MessageRenewed");
 }
 
 /**

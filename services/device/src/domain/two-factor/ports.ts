@@ -96,7 +96,7 @@ export const NOTHING_SUBMITTED = [
 export interface KeyAdditions {
   /**
    * Returns `currentMessage` again while the chain would take it, otherwise a new message.
-   * Errors: AccountNotReady, UnsupportedKey, ChainUnavailable.
+   * Errors: AccountNotReady, UnsupportedKey, TooManyKeys, ChainUnavailable.
    */
   prepare(addition: KeyAddition, currentMessage: Uint8Array): Promise<Uint8Array>;
   /** Has the transaction co-signed and submitted. Errors: those of NOTHING_SUBMITTED, and any other. */
@@ -109,7 +109,7 @@ export interface KeyAdditions {
     },
     call: UserCall,
   ): Promise<ChainTransaction>;
-  /** Signs nothing; closes an attempt of which nothing was committed for good. */
+  /** Returns what became of an attempt. Signs nothing; an attempt without committed bytes is closed for good. */
   reconcile(attempt: { accountId: string; attemptId: string }): Promise<AttemptOutcome>;
   /** Errors: TransactionMismatch, TransactionPending, ChainUnavailable. */
   verify(

@@ -1,7 +1,7 @@
 import { expireIfDue, readTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import type { TwoFactor } from "./two-factor.ts";
-import { abandoningAttempt, approving, failing, type Step, sealing } from "./two-factor-state.ts";
+import { abandoningAttempt, failing, markingApproved, type Step, sealing } from "./two-factor-state.ts";
 
 export type ReconcilePorts = Pick<TwoFactorPorts, "requests" | "keyAdditions" | "clock">;
 
@@ -23,7 +23,7 @@ export function reconcileTwoFactor(ports: ReconcilePorts) {
       await take(request.status === "pending" ? abandoningAttempt(attemptId) : failing(attemptId));
     } else {
       const { transaction } = outcome;
-      await take(approving(attemptId, transaction, now));
+      await take(markingApproved(attemptId, transaction, now));
       if (outcome.status === "sealed") {
         await take(sealing(attemptId, transaction, outcome.keyIndex, now));
       }

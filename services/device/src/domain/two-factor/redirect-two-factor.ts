@@ -1,6 +1,6 @@
 import { AppError, uuidv4 } from "@countersign/core";
-import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
-import type { OfTwoFactor } from "./find-two-factor.ts";
+import { findReconciled, notPending, requireOpen } from "./find-reconciled.ts";
+import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import { currentMessage } from "./renew-message.ts";
 import { renewing } from "./two-factor-state.ts";
@@ -20,9 +20,10 @@ const MAX_TRIES = 5;
  */
 export function redirectTwoFactor(ports: TwoFactorPorts) {
   return async (command: RedirectTwoFactor): Promise<TwoFactorView> => {
-    const { session, destDeviceId, requestId } = command;
+    const { session, twoFactorId, destDeviceId, requestId } = command;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const twoFactor = await findOpenTwoFactor(ports, command);
+      const twoFactor = await findReconciled(ports, command);
+      requireOpen(twoFactor);
       const live = await ports.devices.listLive(session.accountId);
       if (!live.some(({ id }) => id === destDeviceId)) throw new AppError("DeviceNotFound");
 
@@ -32,6 +33,6 @@ export function redirectTwoFactor(ports: TwoFactorPorts) {
       const redirected = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
       if (redirected) return viewIn(live, redirected, session.deviceKey);
     }
-    throw notPending();
+    throw notPending(await findTwoFactor(ports, session.accountId, twoFactorId, requestId));
   };
 }

@@ -1,5 +1,4 @@
-import { isAppError } from "@countersign/core";
-import { findOpenTwoFactor, notPending } from "./find-open-two-factor.ts";
+import { findReconciled, notPending, requireOpen } from "./find-reconciled.ts";
 import { findTwoFactor, type OfTwoFactor } from "./find-two-factor.ts";
 import type { TwoFactorPorts } from "./ports.ts";
 import { rejecting } from "./two-factor-state.ts";
@@ -17,23 +16,18 @@ export interface RejectTwoFactor extends OfTwoFactor {
  * Race: the first decision is taken; a rejection never interrupts an approval that has begun.
  */
 export function rejectTwoFactor(ports: TwoFactorPorts) {
-  const rejectOpen = async (command: RejectTwoFactor, rejectedByKey: string): Promise<void> => {
-    const twoFactor = await findOpenTwoFactor(ports, command);
-    const now = ports.clock.now();
-    const context = { occurredAt: now, requestId: command.requestId };
-    const step = rejecting(now, rejectedByKey, command.inRecovery);
-    if (!(await ports.requests.take(twoFactor.id, step, context))) throw notPending();
-  };
-
   return async (command: RejectTwoFactor): Promise<void> => {
-    const { session, twoFactorId, requestId } = command;
+    const { session, inRecovery, requestId } = command;
     const rejectedByKey = `${session.deviceKey.algorithm} ${session.deviceKey.publicKey}`;
-    try {
-      await rejectOpen(command, rejectedByKey);
-    } catch (error) {
-      if (!isAppError(error, "TwoFactorAuthNotPending")) throw error;
-      const found = await findTwoFactor(ports, session.accountId, twoFactorId, requestId);
-      if (found.rejectedByKey !== rejectedByKey) throw error;
-    }
+    const found = await findReconciled(ports, command);
+    if (found.rejectedByKey === rejectedByKey) return;
+    requireOpen(found);
+
+    const now = ports.clock.now();
+    const step = rejecting(now, rejectedByKey, inRecovery);
+    const decided =
+      (await ports.requests.take(found.id, step, { occurredAt: now, requestId })) ??
+      (await findTwoFactor(ports, session.accountId, found.id, requestId));
+    if (decided.rejectedByKey !== rejectedByKey) throw notPending(decided);
   };
 }

@@ -43,7 +43,7 @@ export interface Step {
 
 /** How long a submission may be under way before it is reconciled. */
 export const ATTEMPT_TIMEOUT_MS = 15_000;
-/** How often an approved request is reconciled until it is sealed. */
+/** After this time an approved request is reconciled for the first time; then whenever the sweeper's lease ends. */
 export const SEAL_POLL_MS = 1_000;
 
 const later = (now: Date, ms: number) => new Date(now.getTime() + ms);
@@ -73,7 +73,7 @@ export const expiring = (now: Date): Step => ({
 });
 
 /** Commits an approval of the message that was signed: from here on it can only be submitted or abandoned. */
-export const beginningAttempt = (
+export const committingAttempt = (
   seen: TwoFactor,
   attempt: { attemptId: string; approverId: string },
   now: Date,
@@ -95,14 +95,14 @@ export const leavingUnconfirmed = (attemptId: string, now: Date): Step => ({
 });
 
 /** pending → approved: the attempt's transaction was submitted. */
-export const approving = (attemptId: string, result: ChainTransaction, now: Date): Step => ({
+export const markingApproved = (attemptId: string, result: ChainTransaction, now: Date): Step => ({
   when: { status: "pending", attemptId },
   set: { status: "approved", result, reconcileAt: later(now, SEAL_POLL_MS) },
   emit: "approved",
 });
 
 /** pending → approved by a transaction that the user sent and the chain has sealed. */
-export const approvingSealed = (
+export const markingApprovedAndSealed = (
   sealed: { approverId: string; result: ChainTransaction; keyIndex: number },
   now: Date,
 ): Step => ({ when: open(now), set: { status: "approved", ...sealed, sealedAt: now }, emit: "approved" });
