@@ -42,6 +42,11 @@ const refused: [string, string, string][] = [
     'import {\n  PrismaClient,\n} from "../store/generated/client.ts";',
     "the domain imports no",
   ],
+  [
+    "services/account/src/domain/a/b.ts",
+    'import { x } from "../../chain/flow.ts";',
+    "the domain imports no outer layer",
+  ],
   ["services/auth/src/domain/a/b.ts", 'export * from "../../rpc/sign-up.ts";', "the domain imports no"],
   ["services/auth/src/domain/sign-up/sign-up.ts", 'const x = await import("nats");', "the domain imports no"],
   ["services/signer/src/main.ts", 'import { seal } from "./vault/keystore.ts";', "the vault's index is the only way"],

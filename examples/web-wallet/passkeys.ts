@@ -1,8 +1,8 @@
 import { type BrowserPasskey, browserPasskey, createBrowserPasskey } from "@countersign/client";
 
 /**
- * What the page remembers of a passkey; the browser keeps its private half. An account may use every
- * passkey but a "new" one, so that no entry is ever overwritten or removed.
+ * What the page remembers of a passkey; the browser keeps its private half. Entries are never overwritten by
+ * another passkey or removed: once a sign-up was sent with it, the passkey may be the only key of an account.
  */
 export interface KnownPasskey {
   publicKey: string;

@@ -1,7 +1,7 @@
 import { startFloor } from "../floors/start-floor.ts";
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { closedLoop, type Operation } from "../load.ts";
-import { withCpu } from "../processes.ts";
+import { withCpu } from "../with-cpu.ts";
 import type { Case } from "./case.ts";
 
 /** Measures GET /account/v1/me with a session's token; the floor is express that answers a constant. */

@@ -1,8 +1,8 @@
 import { startFloor } from "../floors/start-floor.ts";
 import { closedLoop, fixedRate, type LoadOptions, type Measured } from "../load.ts";
 import { messagesOf } from "../messages.ts";
-import { withCpu } from "../processes.ts";
 import { bareUnary, overHttp, overUnary, type SigningUsers } from "../signing-users.ts";
+import { withCpu } from "../with-cpu.ts";
 import type { Case } from "./case.ts";
 
 /** Measures with a closed loop, then closes the connections. */

@@ -1,7 +1,7 @@
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { closedLoop, type Operation } from "../load.ts";
-import { withCpu } from "../processes.ts";
+import { withCpu } from "../with-cpu.ts";
 import type { Case } from "./case.ts";
 
 /** Measures sign-ins: requesting a challenge and responding to it, two requests in one operation. */

@@ -1,7 +1,7 @@
 import { createAccountsInBatches } from "../floors/create-accounts.ts";
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { eachOnce, type Operation } from "../load.ts";
-import { withCpu } from "../processes.ts";
+import { withCpu } from "../with-cpu.ts";
 import type { Case } from "./case.ts";
 
 const CLIENTS = 64;

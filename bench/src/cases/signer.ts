@@ -2,8 +2,8 @@ import { startSignerWithoutAudit } from "../audit-off/start-signer.ts";
 import { startFloor } from "../floors/start-floor.ts";
 import { fixedRate, type Measured } from "../load.ts";
 import { messagesOf, newMessagesOf, type Signer } from "../messages.ts";
-import { withCpu } from "../processes.ts";
 import { bareUnary, overHttp, overStream, overUnary, type SigningUsers } from "../signing-users.ts";
+import { withCpu } from "../with-cpu.ts";
 import type { Case, Row } from "./case.ts";
 import { measureFullLoad } from "./paymaster.ts";
 

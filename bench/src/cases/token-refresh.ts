@@ -1,6 +1,6 @@
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { closedLoop, type Operation } from "../load.ts";
-import { withCpu } from "../processes.ts";
+import { withCpu } from "../with-cpu.ts";
 import type { Case } from "./case.ts";
 
 /** Exchanging a refresh token, each user on a session of its own, the next with what the last gave. */

@@ -29,6 +29,7 @@ export const signUpRoutes = ({ signUp }: Services): Route[] => [
       "AccountExists",
       "IdempotencyKeyReused",
       "DeploymentFailed",
+      "PleaseRegisterKey",
     ],
     handler: async ({ body }, call) => {
       const request = {

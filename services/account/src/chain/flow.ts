@@ -18,9 +18,9 @@ import type { Network } from "@countersign/settings";
 import type { ParentChain } from "../domain/accounts/link-parent.ts";
 import type { SettlementChain } from "../domain/budgets/settle-budgets.ts";
 import type { KeyWatchChain } from "../domain/chain-watch/watch-keys.ts";
+import type { Chain, DeployedAccount } from "../domain/creations/chain.ts";
 import type { KeyAdditionChain } from "../domain/key-additions/key-addition.ts";
 import { accountEventOf } from "./account-events.ts";
-import type { Chain, DeployedAccount } from "./chain.ts";
 import { paidTransactions } from "./fee-events.ts";
 
 /** A reference block may be 600 blocks old; the margin is for a node that lags behind. */

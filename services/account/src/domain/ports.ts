@@ -33,7 +33,8 @@ export interface CreationStore {
   assign(chainName: string, lease: Lease): Promise<Creation | undefined>;
   /** Takes over a creation whose runner let the lease lapse. */
   takeOver(lease: Lease): Promise<Creation | undefined>;
-  renew(id: string, lease: Lease): Promise<boolean>;
+  /** Renews the lease, or ends it earlier. */
+  moveLeaseEnd(id: string, lease: Lease): Promise<boolean>;
   /** Commits the signed bytes; only after this may they be submitted. */
   signed(id: string, owner: string, signed: SignedCreation): Promise<boolean>;
   /** The bytes can never execute any more: back to assigned, with the same key and sequence number. */
@@ -76,6 +77,13 @@ export interface CreationSigner {
     message: Uint8Array,
     accountIds: readonly string[],
   ): Promise<{ address: string; keyId: number; signature: string }>;
+  /**
+   * Records an account's address and server key.
+   *
+   * Writes: the binding, in the signer's database.
+   * Crash: the creation stays signed; the next runner binds again, which changes nothing.
+   * Race: the first binding of an account and chain stays; another one is SigningRefused (BindingConflict).
+   */
   bindAddress(binding: {
     accountId: string;
     chainName: string;

@@ -1,7 +1,7 @@
 import { AppError, FixedClock } from "@countersign/core";
 import { createLogger } from "@countersign/runtime";
 import { expect, it } from "vitest";
-import type { Chain } from "../chain/chain.ts";
+import type { Chain } from "../domain/creations/chain.ts";
 import type { Creation } from "../domain/creations/creation.ts";
 import type { CreationSigner, CreationStore, Lease } from "../domain/ports.ts";
 import { startCreationRunner } from "./creation-runner.ts";
@@ -26,10 +26,10 @@ async function leftFor(refusal: AppError): Promise<number> {
   const clock = new FixedClock();
   const kept = Promise.withResolvers<Lease>();
   const waiting = [creation];
-  const store: Pick<CreationStore, "assign" | "takeOver" | "renew"> = {
+  const store: Pick<CreationStore, "assign" | "takeOver" | "moveLeaseEnd"> = {
     assign: async () => waiting.shift(),
     takeOver: async () => undefined,
-    async renew(_id, lease) {
+    async moveLeaseEnd(_id, lease) {
       kept.resolve(lease);
       return true;
     },

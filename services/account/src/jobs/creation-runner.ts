@@ -1,5 +1,5 @@
 import { asOperation, type Clock, type Logger, sleepUntil, uuidv4 } from "@countersign/core";
-import type { Chain } from "../chain/chain.ts";
+import type { Chain } from "../domain/creations/chain.ts";
 import { createAccounts } from "../domain/creations/create-accounts.ts";
 import { type Creation, isRefusedForNow } from "../domain/creations/creation.ts";
 import type { CreationSigner, CreationStore } from "../domain/ports.ts";
@@ -33,8 +33,8 @@ const pause = async (ms: number, signal: AbortSignal) => void (await sleepUntil(
 
 /**
  * Batches queued deployments into creations and brings each to its end: this process's own, and those of a
- * runner that died. What a creation throws leaves it to the
- * lease: it is taken up again when that lapses.
+ * runner that died. A creation that throws is taken up again by any runner once its lease ends, which is moved
+ * to soon. A deployment that the chain refuses is failed; only another DeployAccount queues it again.
  */
 export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
   const { store, chains, clock, logger, parallel, collectMs, refusedRetryMs } = options;
@@ -55,7 +55,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
     if (!chain) return logger.error({ component: "creation-runner" }, `no such chain: ${creation.chainName}`);
     const lost = new AbortController();
     const renewing = setInterval(() => {
-      store.renew(creation.id, lease()).then(
+      store.moveLeaseEnd(creation.id, lease()).then(
         (kept) => kept || lost.abort(),
         (err) => logger.warn({ err }, "the lease of a creation was not renewed"),
       );
@@ -66,10 +66,10 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       if (stop.signal.aborted) return;
       if (isRefusedForNow(err)) logger.warn({ err }, "a creation waits: the signer refuses it for now");
       else logger.error({ err }, "a creation stopped half-way; it will be taken up again");
-      // Mostly soon, from what is committed by then, and not only when the whole lease has lapsed.
+      // The lease ends soon instead: the next runner continues from what is committed.
       const now = clock.now();
       const until = new Date(now.getTime() + (isRefusedForNow(err) ? refusedRetryMs * (1 + Math.random()) : RETRY_MS));
-      await store.renew(creation.id, { owner, now, until }).catch(() => undefined);
+      await store.moveLeaseEnd(creation.id, { owner, now, until }).catch(() => undefined);
     } finally {
       clearInterval(renewing);
     }

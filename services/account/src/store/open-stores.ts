@@ -1,6 +1,6 @@
 import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
-import type { Chain } from "../chain/chain.ts";
+import type { Chain } from "../domain/creations/chain.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { prismaAccountStore } from "./prisma-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";

@@ -118,7 +118,7 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
         return toCreation(tx, row);
       }),
 
-    async renew(id, { owner, until }) {
+    async moveLeaseEnd(id, { owner, until }) {
       const { count } = await prisma.creation.updateMany({
         where: { id, leaseOwner: owner },
         data: { leaseUntil: until },

@@ -106,7 +106,7 @@ describe("creations", () => {
       creations().takeOver(lease(heir, later)),
     ]);
     expect(taken.filter((each) => each?.id === creation.id)).toHaveLength(1);
-    expect(await creations().renew(creation.id, lease(owner))).toBe(false);
+    expect(await creations().moveLeaseEnd(creation.id, lease(owner))).toBe(false);
     expect(await creations().failed(creation.id, owner, { failed: true }, "")).toBe(false);
     expect(await creations().sealed(creation.id, owner, [], { evmChainId: 646, now: clock.now() })).toBe(false);
     expect(await stateOf(creation.accountIds[0]!)).toBe("assigned");

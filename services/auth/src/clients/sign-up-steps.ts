@@ -2,9 +2,8 @@ import type { AccountsService, DeployAccountResponse } from "@countersign/proto/
 import { DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import { type FindSignInKeyResponse, KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
-import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/ports.ts";
+import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
 
 const STATUS = new Map<number, Deployed["status"]>([
@@ -61,28 +60,4 @@ export const signUpSteps = ({
     const request = { accountId, deviceId, publicKey: publicKeyToProto(deviceKey), attributes: { ...device } };
     await devices.registerDevice(request, { ...context, idempotent: true });
   },
-});
-
-/** key.v1.Keys/FindSignInKey */
-export const findSignInKey =
-  (keys: RpcClient<KeysService>): FindSignInKey =>
-  async (accountId, chainName, key) => {
-    const found = await keys.findSignInKey(
-      { accountId, chainName, publicKey: publicKeyToProto(key) },
-      { idempotent: true },
-    );
-    return toSignInKey(found);
-  };
-
-/** key.v1.Keys/ListPasskeys */
-export const listPasskeys =
-  (keys: RpcClient<KeysService>): ListPasskeys =>
-  async (accountId, chainName) =>
-    (await keys.listPasskeys({ accountId, chainName }, { idempotent: true })).passkeys.map(toSignInKey);
-
-const toSignInKey = ({ type, accountKey, deviceKey, origin }: FindSignInKeyResponse): SignInKey => ({
-  type: type === UserKeyType.USER_KEY_TYPE_PASSKEY ? "passkey" : "device",
-  accountKey: publicKeyFromProto(accountKey),
-  deviceKey: publicKeyFromProto(deviceKey),
-  isRecovery: origin === KeyOrigin.KEY_ORIGIN_RECOVERY,
 });

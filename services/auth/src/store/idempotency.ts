@@ -17,7 +17,10 @@ export async function findIdempotencyKey(
   return used ? { ...used, sameBody: used.fingerprint === fingerprint } : undefined;
 }
 
-/** Records the first use of a key; only with a lock that its other users take as well. */
+/**
+ * Records the first use of a key. The caller holds a lock that every user of the key takes: `lockIdempotency`,
+ * or for a sign-up the identity's, since the key's id contains the login token, which is of one identity.
+ */
 export async function insertIdempotencyKey(
   tx: Tx,
   idempotency: Idempotency,

@@ -54,8 +54,7 @@ const isUserKey = ({ revoked, weight, hashAlgorithm }: AccountKey): boolean =>
 
 /**
  * Requires fewer user keys than the limit, so that no key is put on chain that could not be registered.
- * Errors:
- * TooManyKeys.
+ * Errors: TooManyKeys.
  */
 export function requireBelowKeyLimit(keys: readonly AccountKey[], maxUserKeys: number): void {
   if (keys.filter(isUserKey).length >= maxUserKeys) throw new AppError("TooManyKeys");

@@ -19,7 +19,12 @@ interface Options {
 /**
  * Reads the account's parents from each of its chains and stores them: a link that is gone on chain is
  * removed.
- * Errors: AccountNotFound, AccountNotReady, ParentNotLinked.
+ * Errors: AccountNotFound, AccountNotReady, ParentNotLinked; those of the chain, which change nothing.
+ *
+ * Writes: the parents and the event, in one commit; nothing where they are the same.
+ * Crash: nothing or all of it is written; a repeated call reads the chains again.
+ * Race: the store takes one call of an account at a time; the last one to read the chains may not be the last
+ * to write, until the next call.
  */
 export const linkParent =
   ({ store, chains, clock }: Options) =>

@@ -53,8 +53,12 @@ const changesKeys = ({ addedKey, removedKeyIndex }: AccountEvent): boolean =>
 
 /**
  * Watches a chain for one round: reads the next range of blocks, emits whose keys changed, and raises an
- * alert for each event that no transaction of ours caused. The height moves in the same commit, so a restart
- * loses no change and does not depend on the lease. Returns whether there is more to read at once.
+ * alert for each event that no transaction of ours caused. Returns whether there is more to read at once.
+ *
+ * Writes: height, events and alerts, in one commit.
+ * Crash: the height has not moved, so the next round reads the same blocks again. After the commit `raised` may
+ * be missed; the events are not.
+ * Race: the height moves from `from` only once, also where two replicas believe that they have the lease.
  */
 export async function watchKeys(
   { store, chain, lease, actions, raised }: WatchKeysOptions,

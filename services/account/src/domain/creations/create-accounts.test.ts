@@ -2,8 +2,8 @@ import { AppError, FixedClock } from "@countersign/core";
 import { envelopeMessage, type FlowTransaction } from "@countersign/flow";
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
-import type { Chain, DeployedAccount, Outcome } from "../../chain/chain.ts";
 import type { CreationSigner, CreationStore, SignedCreation } from "../ports.ts";
+import type { Chain, DeployedAccount, Outcome } from "./chain.ts";
 import { createAccounts } from "./create-accounts.ts";
 import { type CreatedAccount, type Creation, type FailurePlan, planAfterFailure } from "./creation.ts";
 

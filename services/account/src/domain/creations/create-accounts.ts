@@ -7,8 +7,8 @@ import {
   MAX_COMPUTATION,
   transactionId,
 } from "@countersign/flow";
-import type { Chain, DeployedAccount } from "../../chain/chain.ts";
 import type { CreationSigner, CreationStore, SignedCreation } from "../ports.ts";
+import type { Chain, DeployedAccount } from "./chain.ts";
 import { type CreatedAccount, type Creation, isRefusedForNow, planAfterFailure } from "./creation.ts";
 
 export interface CreateAccountsOptions {

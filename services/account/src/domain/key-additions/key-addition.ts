@@ -85,13 +85,13 @@ export interface KeyAdditionChain {
   keyAdditionOutcome(transactionId: string, signal: AbortSignal): Promise<KeyAdditionOutcome>;
 }
 
-/** A user's request, on whose behalf the signer signs. */
-export type UserCall = object;
+/** The user's call, on whose behalf the signer signs; only its client reads it. */
+export type OnBehalfOf = object;
 
 /** What adding keys needs of the signer: both of our signatures, with the approver's token. */
 export interface KeyAdditionSigner {
-  signTransaction(chainName: string, message: Uint8Array, call: UserCall): Promise<CompositeSignature>;
-  signPaymaster(chainName: string, message: Uint8Array, call: UserCall): Promise<CompositeSignature>;
+  signTransaction(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<CompositeSignature>;
+  signPaymaster(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<CompositeSignature>;
 }
 
 export interface CompositeSignature {

@@ -16,6 +16,11 @@ const NO_KEY = { algorithm: "ES256", publicKey: "" } as const;
  * Returns the state of an attempt; undefined for another account's. Committed bytes are submitted again and
  * never signed again. An attempt that committed nothing is closed for good, so that a late call cannot commit
  * it.
+ * Errors: those of the chain; nothing is changed then.
+ *
+ * Writes: the abandoned attempt, or the outcome of one that has ended.
+ * Crash: repeating the call reads the chain again.
+ * Race: the first commit under an attempt's id stays, this one or SubmitKeyAddition's.
  */
 export const reconcileKeyAddition =
   ({ accounts, chains, additions, clock }: ReconcileKeyAdditionOptions) =>
@@ -41,6 +46,7 @@ export const reconcileKeyAddition =
     const chain = chainNamed(chains, found.chainName);
     const end = await endOf(found, chain, await cadenceAddressOf(accounts, accountId, found.chainName), signal);
     if (end === undefined) {
+      // No node has the bytes: the first submission may have been lost.
       if ((await chain.keyAdditionOutcome(found.transactionId, signal)).status === "unknown") {
         await chain.submit(found.transaction, signal);
       }
@@ -53,9 +59,9 @@ export const reconcileKeyAddition =
 type End = { state: "sealed"; keyIndex: number } | { state: "failed" };
 
 /**
- * Looks for the effect first: the same payload may have been sealed under another id (a signature's n−s
- * twin), and then the key is there. Failed is only what can never execute any more: refused by the chain, or
- * too old.
+ * Returns how an attempt has ended; undefined while it may still execute. A key on the account counts as
+ * sealed, also where this id failed: the same payload may have been sealed under another one (a signature's
+ * n−s twin). An attempt without its key has failed if the chain executed or refused it, or it is too old.
  */
 async function endOf(
   { transactionId, referenceHeight, userKey }: KeyAddition,
@@ -65,7 +71,7 @@ async function endOf(
 ): Promise<End | undefined> {
   const { status } = await chain.keyAdditionOutcome(transactionId, signal);
   if (status === "pending") return undefined;
-  // Read before the key: what is too old now cannot execute after it.
+  // Read before the keys: an attempt that is too old at this height cannot execute after they are read.
   const { height } = await chain.latestBlock(signal);
   const key = userKeyOf(await chain.accountKeys(address, signal), userKey);
   if (key) return { state: "sealed", keyIndex: key.index };

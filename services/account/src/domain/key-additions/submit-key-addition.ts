@@ -26,7 +26,7 @@ import type {
   KeyAdditionSigner,
   KeyAdditionStore,
   KeyAdditionTarget,
-  UserCall,
+  OnBehalfOf,
 } from "./key-addition.ts";
 
 /** In its form on chain; both are hex. */
@@ -70,7 +70,7 @@ const SUBMIT_BEFORE_BLOCKS = 550n;
  */
 export const submitKeyAddition =
   ({ accounts, chains, additions, signer, passkeys, maxUserKeys, clock, logger }: SubmitKeyAdditionOptions) =>
-  async (command: SubmitKeyAdditionCommand, call: UserCall, signal: AbortSignal): Promise<KeyAddition> => {
+  async (command: SubmitKeyAdditionCommand, call: OnBehalfOf, signal: AbortSignal): Promise<KeyAddition> => {
     const { attemptId, accountId, chainName, userKey, message, approverKey } = command;
     const chain = chainNamed(chains, chainName);
     const known = await additions.find(attemptId);

@@ -13,7 +13,7 @@ import {
 import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
 import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../accounts/account-on-chain.ts";
-import type { UserCall } from "../key-additions/key-addition.ts";
+import type { OnBehalfOf } from "../key-additions/key-addition.ts";
 import type { ApproverSignature } from "../key-additions/submit-key-addition.ts";
 import {
   type RotationOptions,
@@ -52,7 +52,7 @@ const SUBMIT_BEFORE_BLOCKS = 550n;
  */
 export const rotateServerKey = (options: RotateServerKeyOptions) => {
   const rotate = rotateOnce(options);
-  return async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
+  return async (command: RotateServerKeyCommand, call: OnBehalfOf, signal: AbortSignal): Promise<ServerKeyRotation> => {
     try {
       return await rotate(command, call, signal);
     } catch (error) {
@@ -73,7 +73,7 @@ const ifOf = (message: Uint8Array, rotation: ServerKeyRotation | undefined): Ser
 
 const rotateOnce =
   ({ accounts, chains, rotations, signer, passkeys, clock, logger }: RotateServerKeyOptions) =>
-  async (command: RotateServerKeyCommand, call: UserCall, signal: AbortSignal): Promise<ServerKeyRotation> => {
+  async (command: RotateServerKeyCommand, call: OnBehalfOf, signal: AbortSignal): Promise<ServerKeyRotation> => {
     const { accountId, chainName, message, userKey, signature } = command;
     const chain = chainNamed(chains, chainName);
     const address = await cadenceAddressOf(accounts, accountId, chainName);

@@ -68,6 +68,9 @@ export interface RotationSigner extends KeyAdditionSigner {
   /**
    * Records that the key of this version is on chain at `index`. Idempotent; corrects a wrong index. With
    * `replaces` it is the account's key again: that current version is not on chain and is withdrawn.
+   *
+   * Writes: the account's binding, in the signer's database.
+   * Crash: the binding is written or not; reconciling the open rotation, or the next list, calls this again.
    */
   rotateBinding(
     rotation: Pick<ServerKeyRotation, "accountId" | "chainName" | "version">,

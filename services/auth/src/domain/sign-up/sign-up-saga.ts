@@ -136,8 +136,7 @@ export interface SignUpStore {
  * Drives a saga as far as possible. Steps that are done are skipped, except for the deployment, whose answer
  * has its status. A chain that takes longer than `waitMs` does not hold up key and device; the runner
  * continues later. Several callers may drive one saga at once: each step and each mark is idempotent.
- * Errors: DeploymentFailed; those of DeployAccount, RegisterKey (such as PleaseRegisterKey) and
- * RegisterDevice.
+ * Errors: DeploymentFailed; those of DeployAccount, RegisterKey and RegisterDevice.
  */
 export async function driveSignUp<Answer extends Deployed>(
   saga: SignUpSaga,

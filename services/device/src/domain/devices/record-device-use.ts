@@ -12,6 +12,9 @@ export interface RecordDeviceUse {
 /**
  * Records when a device last signed in. Idempotent, in any order: the time only moves forward, never beyond
  * now.
+ *
+ * Writes: the time, in one statement that several calls may share.
+ * Crash: the event that caused the call is delivered again.
  */
 export function recordDeviceUse({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RecordDeviceUse): Promise<void> => {

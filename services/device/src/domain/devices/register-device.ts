@@ -23,6 +23,10 @@ export interface RegisterDeviceOptions {
  * Registers a device for an account; for a key that the account has already, returns that device unchanged.
  * Errors: TooManyDevices; DeviceConflict where the id is another device's, or was this one's before it was
  * removed.
+ *
+ * Writes: the device and its event, in one commit.
+ * Crash: nothing or all of it is written; the caller repeats the call.
+ * Race: one call of an account at a time, over all replicas.
  */
 export function registerDevice({ store, clock, maxDevices }: RegisterDeviceOptions) {
   return async (command: RegisterDevice): Promise<Device> => {

@@ -30,6 +30,10 @@ export const YOUNG_DEVICE_MS = 24 * 60 * 60 * 1000;
  * A device that removes itself must leave a key that can sign in; one that removes another stays itself.
  * Errors: DeviceNotFound; DeviceTooYoung; LastDevice; Unavailable without `access` where it is needed;
  * SessionEnded where the session's own device is no longer the account's.
+ *
+ * Writes: the removal and its event, in one commit.
+ * Crash: nothing or all of it is written; a repeated call returns the removed device.
+ * Race: one call of an account at a time, over all replicas: two devices cannot remove each other.
  */
 export function removeDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: RemoveDevice): Promise<Device> =>

@@ -12,7 +12,11 @@ export interface RetireDevice {
 }
 
 /**
- * Removes a device whose last key was revoked, so that it is neither asked nor pushed any more. Idempotent.
+ * Removes a device whose last key was revoked, so that it is no longer notified. Idempotent.
+ *
+ * Writes: the removal and its event, in one commit.
+ * Crash: nothing or all of it is written; the event that caused the call is delivered again.
+ * Race: one call of an account at a time, over all replicas.
  */
 export function retireDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return ({ accountId, deviceKey, revokedAt, requestId }: RetireDevice): Promise<void> =>

@@ -23,6 +23,10 @@ const differs = (device: Device, changes: DeviceChanges): boolean =>
  * Changes the given attributes of a device of the session's account and returns the device as it is then.
  * Errors: DeviceNotFound; InvalidRequest (another id); PushTokenNotYours (a push token from another device's
  * session).
+ *
+ * Writes: the changed device and its event, in one commit; nothing where nothing differs.
+ * Crash: nothing or all of it is written; a repeated call changes nothing.
+ * Race: one call of an account at a time, over all replicas.
  */
 export function updateDevice({ store, clock }: { store: DeviceStore; clock: Clock }) {
   return (command: UpdateDevice): Promise<Device> =>

@@ -32,6 +32,8 @@ export interface CancelTimeLock {
 /**
  * Cancels a time lock from a registered device that was on the account before it started.
  * Errors: TimeLockNotFound, DeviceTooYoung, TimeLockContested, SessionEnded.
+ *
+ * Writes: nothing here; the signer cancels the lock.
  */
 export function cancelTimeLock({ store, timeLocks }: { store: Pick<DeviceStore, "listLive">; timeLocks: TimeLocks }) {
   return async ({ session: { accountId, deviceKey }, id, requestId }: CancelTimeLock): Promise<void> => {
