@@ -33,8 +33,8 @@ const pause = async (ms: number, signal: AbortSignal) => void (await sleepUntil(
 
 /**
  * Batches queued deployments into creations and brings each to its end: this process's own, and those of a
- * runner that died. A creation that throws is taken up again by any runner once its lease ends, which is moved
- * to soon. A deployment that the chain refuses is failed; only another DeployAccount queues it again.
+ * runner that died. A creation that throws is taken up again by any runner once its lease ends, which is
+ * moved to soon. A deployment that the chain refuses is failed; only another DeployAccount queues it again.
  */
 export function startCreationRunner(options: CreationRunnerOptions): CreationRunner {
   const { store, chains, clock, logger, parallel, collectMs, refusedRetryMs } = options;

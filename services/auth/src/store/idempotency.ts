@@ -18,8 +18,9 @@ export async function findIdempotencyKey(
 }
 
 /**
- * Records the first use of a key. The caller holds a lock that every user of the key takes: `lockIdempotency`,
- * or for a sign-up the identity's, since the key's id contains the login token, which is of one identity.
+ * Records the first use of a key. The caller holds a lock that every user of the key takes:
+ * `lockIdempotency`, or for a sign-up the identity's, since the key's id contains the login token, which is
+ * of one identity.
  */
 export async function insertIdempotencyKey(
   tx: Tx,

@@ -56,8 +56,8 @@ const changesKeys = ({ addedKey, removedKeyIndex }: AccountEvent): boolean =>
  * alert for each event that no transaction of ours caused. Returns whether there is more to read at once.
  *
  * Writes: height, events and alerts, in one commit.
- * Crash: the height has not moved, so the next round reads the same blocks again. After the commit `raised` may
- * be missed; the events are not.
+ * Crash: the height has not moved, so the next round reads the same blocks again. After the commit `raised`
+ * may be missed; the events are not.
  * Race: the height moves from `from` only once, also where two replicas believe that they have the lease.
  */
 export async function watchKeys(

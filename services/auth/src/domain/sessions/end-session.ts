@@ -9,7 +9,8 @@ interface EndSessionOptions {
 /**
  * Ends the token's own session; ending it again changes nothing.
  *
- * Writes, here and below: the end of each session, its entry in the token state, and its event, in one commit.
+ * Writes, here and below: the end of each session, its entry in the token state, and its event, in one
+ * commit.
  * Crash: nothing or all of it is written; a repeated call ends what is left.
  * Race: a session ends once, by a conditional update. A session that begins meanwhile is not ended.
  */

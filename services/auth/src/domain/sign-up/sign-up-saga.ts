@@ -36,8 +36,8 @@ export interface SignUpSaga {
   readonly profileImageUrl: string;
   readonly done: ReadonlySet<SignUpStep>;
   /**
-   * The end of the newest lease. Runners leave the saga alone until then; `giveUp` compares it. It excludes no
-   * request: several may drive one saga at once.
+   * The end of the newest lease. Runners leave the saga alone until then; `giveUp` compares it. It excludes
+   * no request: several may drive one saga at once.
    */
   readonly leaseUntil: Date;
 }
@@ -58,7 +58,9 @@ export interface StepContext {
 export interface DeployOptions {
   /** How long to wait for the chain. */
   readonly waitMs: number;
-  /** Takes a deployment that the chain refused as the outcome; otherwise starts another attempt, for new fees. */
+  /**
+   * Takes a deployment that the chain refused as the outcome; otherwise starts another attempt, for new fees.
+   */
   readonly keepFailed: boolean;
 }
 
@@ -105,8 +107,8 @@ export type SignUpDecision =
   | { readonly kind: "replay"; readonly saga: SignUpSaga };
 
 /**
- * The outcome of a request for a lease: `drive` with a lease, `replay` without one, since no step is left. The
- * caller drives both: a replay only reads the deployment's status.
+ * The outcome of a request for a lease: `drive` with a lease, `replay` without one, since no step is left.
+ * The caller drives both: a replay only reads the deployment's status.
  */
 export type LeasedSignUp =
   | Rejected

@@ -53,8 +53,8 @@ export const SAGA_LEASE_MS = 30_000;
  *
  * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
  * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts
- * only the same Idempotency-Key with the same login token. A device has one session of an app: of two requests
- * that succeed, the later one ends the earlier one's session.
+ * only the same Idempotency-Key with the same login token. A device has one session of an app: of two
+ * requests that succeed, the later one ends the earlier one's session.
  * Writes: identity, saga and use of the Idempotency-Key in one commit; a mark after each step; the session.
  * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
  * It opens no session: the person repeats the request or signs in.
@@ -131,9 +131,9 @@ export const signUp =
 /**
  * Decides what a request does. A new identity begins a sign-up; so does an account's own session on a further
  * chain. The same keys resume an incomplete sign-up. A complete one is replayed only for the Idempotency-Key
- * and login token that it was requested with; otherwise the account exists. A reused key is looked at first: it
- * is an error of the client, also where the identity's account exists. Keys are compared before completeness,
- * so that other keys never resume or replay a sign-up.
+ * and login token that it was requested with; otherwise the account exists. A reused key is looked at first:
+ * it is an error of the client, also where the identity's account exists. Keys are compared before
+ * completeness, so that other keys never resume or replay a sign-up.
  */
 export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }: SignUpFacts): SignUpDecision {
   if (earlier?.sameBody === false) return { kind: "idempotency-key-reused" };

@@ -109,7 +109,9 @@ export interface KeyAdditions {
     },
     call: UserCall,
   ): Promise<ChainTransaction>;
-  /** Returns what became of an attempt. Signs nothing; an attempt without committed bytes is closed for good. */
+  /**
+   * Returns what became of an attempt. Signs nothing; an attempt without committed bytes is closed for good.
+   */
   reconcile(attempt: { accountId: string; attemptId: string }): Promise<AttemptOutcome>;
   /** Errors: TransactionMismatch, TransactionPending, ChainUnavailable. */
   verify(

@@ -43,7 +43,10 @@ export interface Step {
 
 /** How long a submission may be under way before it is reconciled. */
 export const ATTEMPT_TIMEOUT_MS = 15_000;
-/** After this time an approved request is reconciled for the first time; then whenever the sweeper's lease ends. */
+/**
+ * After this time an approved request is reconciled for the first time; then whenever the sweeper's lease
+ * ends.
+ */
 export const SEAL_POLL_MS = 1_000;
 
 const later = (now: Date, ms: number) => new Date(now.getTime() + ms);
