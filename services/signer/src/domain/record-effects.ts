@@ -1,4 +1,5 @@
 import type { Effect } from "../policy/effects.ts";
+import { keyWasRevoked } from "../policy/history-rules.ts";
 import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import type { EffectStore } from "./ports.ts";
@@ -6,6 +7,8 @@ import type { EffectStore } from "./ports.ts";
 /** The error for an effect whose limit or condition the database refused. */
 function refusalOf(effect: Effect) {
   switch (effect.kind) {
+    case "not-revoked":
+      return keyWasRevoked();
     case "sequence-number": {
       const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
       return refusal("TooManyOpenTemplates", detail);

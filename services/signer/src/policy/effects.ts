@@ -36,9 +36,12 @@ export interface SequenceNumberUse {
 }
 
 /**
- * One thing that a signature leaves behind. The audit record and the budgets follow it; see domain/decide.ts.
+ * One thing that a signature leaves behind, or a condition under which the others are written. The audit record
+ * and the budgets follow it; see domain/decide.ts.
  */
 export type Effect =
+  /** Nothing is written: no revocation of this key was signed, also none since the facts were loaded. */
+  | { readonly kind: "not-revoked"; readonly publicKey: string }
   | { readonly kind: "recovery-key"; readonly key: PublicKey }
   /** `publicKey`: 128 hex digits. */
   | { readonly kind: "revocation"; readonly publicKey: string }
@@ -70,10 +73,12 @@ export const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
 /** What a template changes about the account's keys, whichever key signs it. */
 function keyEffects({ template }: RequestFacts): Effect[] {
   if (!template) return [];
+  const { change } = template;
   const recoveryKey = addedRecoveryKey(template);
   return [
+    ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey } as const] : []),
     ...(recoveryKey ? [{ kind: "recovery-key", key: recoveryKey } as const] : []),
-    ...("oldKey" in template.change ? [{ kind: "revocation", publicKey: template.change.oldKey } as const] : []),
+    ...("oldKey" in change ? [{ kind: "revocation", publicKey: change.oldKey } as const] : []),
   ];
 }
 

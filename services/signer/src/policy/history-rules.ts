@@ -77,9 +77,14 @@ export const newKeyIsNotTheSessions: Rule<HistoryFacts> = ({ template, token }) 
     : undefined;
 };
 
-/** The chain accepts a key again that was revoked there. */
+export const keyWasRevoked = () => refusal("BadTemplateArguments", "the key was revoked");
+
+/**
+ * The chain accepts a key again that was revoked there. The effect `not-revoked` checks it once more, against
+ * revocations that were signed after the facts were loaded.
+ */
 export const newKeyWasNotRevoked: Rule<HistoryFacts> = ({ newKeyWasRevoked }) =>
-  newKeyWasRevoked ? refusal("BadTemplateArguments", "the key was revoked") : undefined;
+  newKeyWasRevoked ? keyWasRevoked() : undefined;
 
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
   timeLockOfTemplate(facts)?.needsFreshLogin

@@ -1,11 +1,15 @@
 import { uuidv7 } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { expect, it } from "vitest";
-import type { Effect } from "../policy/effects.ts";
+import type { EffectStore } from "../domain/ports.ts";
+import { type Effect, effectsOfPaymaster, effectsOfTransaction } from "../policy/effects.ts";
+import type { RequestFacts } from "../policy/request-facts.ts";
+import type { Template } from "../policy/template.ts";
 import { someBinding } from "../testing/binding-fixture.ts";
 import { clock, prisma, replicas } from "../testing/store-fixture.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
-import { prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
+import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSignedTemplates } from "./prisma-signed-templates.ts";
 
 const bindings = { forget: () => undefined };
@@ -63,4 +67,63 @@ it("of racing effects through two replicas the limits let so many through, and n
   expect(new Set(refused.map((effect) => effect?.kind))).toEqual(new Set([undefined, "ephemeral-use"]));
   expect(await prismaRecoveryKeys(prisma).of(account)).toHaveLength(5);
   expect(await prisma.signedTemplate.count({ where: { accountId: account.accountId } })).toBe(5);
+});
+
+const keyChange = (change: Template["change"], number: bigint) =>
+  ({
+    template: { name: change.template, change },
+    message: { proposalKey: { sequenceNumber: number } },
+    token: { scope: "full", sessionId: uuidv7(clock) },
+    account: { serverKeyVersion: 1 },
+    chain: {},
+  }) as unknown as RequestFacts;
+const approval = { isRecoveryKey: false, approverSince: undefined };
+
+it("does not let a key be added that another request revoked after this one had loaded its facts", async () => {
+  const [one, other] = replicas.map((replica) => prismaEffectStore(replica, bindings)) as [EffectStore, EffectStore];
+  const additions = [
+    (newKey: PublicKey) =>
+      effectsOfTransaction(keyChange({ template: "add-user-key", newKey }, 2n), undefined, clock.now()),
+    (newKey: PublicKey) =>
+      effectsOfPaymaster(keyChange({ template: "add-user-key", newKey }, 2n), approval, clock.now()),
+    (newKey: PublicKey) =>
+      effectsOfTransaction(
+        keyChange({ template: "add-recovery-key", newKey, serverKey: key() }, 2n),
+        undefined,
+        clock.now(),
+      ),
+  ];
+  for (const effectsOfAddition of additions) {
+    const account = someBinding();
+    const newKey = key();
+    const loaded = replicas.map((replica) => prismaRevokedKeys(replica).has(account, newKey.publicKey));
+    expect(await Promise.all(loaded)).toEqual([false, false]);
+    const revocation = keyChange({ template: "revoke-user-key", oldKey: newKey.publicKey }, 1n);
+    const revoked = await one.record(account, effectsOfTransaction(revocation, undefined, clock.now()), clock.now());
+    expect(revoked).toBeUndefined();
+    const refused = await other.record(account, effectsOfAddition(newKey), clock.now());
+    expect(refused).toEqual({ kind: "not-revoked", publicKey: newKey.publicKey });
+    expect(await prismaSignedTemplates(prisma).has(account, 2n)).toBe(false);
+    expect(await prismaRecoveryKeys(prisma).of(account)).toEqual([]);
+    expect(await prismaAddedKeys(prisma).of(account)).toEqual([]);
+  }
+});
+
+it("orders racing additions and revocations of one key: none is left waiting, and none follows a revocation", async () => {
+  const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
+  for (let round = 0; round < 10; round += 1) {
+    const account = someBinding();
+    const newKey = key();
+    const added = keyChange({ template: "add-user-key", newKey }, 2n);
+    const revoked = keyChange({ template: "revoke-user-key", oldKey: newKey.publicKey }, 1n);
+    const requests = [
+      effectsOfTransaction(added, undefined, clock.now()),
+      effectsOfTransaction(revoked, undefined, clock.now()),
+      effectsOfPaymaster(added, approval, clock.now()),
+      effectsOfPaymaster(revoked, approval, clock.now()),
+    ];
+    await Promise.all(requests.map((effects, i) => stores[(round + i) % 2]!.record(account, effects, clock.now())));
+    const after = await stores[round % 2]!.record(account, requests[2]!, clock.now());
+    expect(after?.kind).toBe("not-revoked");
+  }
 });

@@ -4,7 +4,7 @@ import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import type { PostgresBindingStore } from "./postgres-binding-store.ts";
 import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
-import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
+import { lockRevokedKeys, prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { recordSequenceNumber } from "./prisma-signed-templates.ts";
 
 /** The database refused an effect: rolls the transaction back. */
@@ -16,13 +16,19 @@ class RefusedEffect extends Error {
   }
 }
 
+const LOCKING: ReadonlySet<Effect["kind"]> = new Set(["not-revoked", "revocation", "sequence-number"]);
+
 /** Writes one effect; false where its limit or condition is not met. */
 async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
   switch (effect.kind) {
+    case "not-revoked":
+      await lockRevokedKeys(tx, account);
+      return !(await prismaRevokedKeys(tx).has(account, effect.publicKey));
     case "recovery-key":
       await prismaRecoveryKeys(tx).record(account, effect.key, now);
       return true;
     case "revocation":
+      await lockRevokedKeys(tx, account);
       await prismaRevokedKeys(tx).record(account, effect.publicKey, now);
       return true;
     case "sequence-number":
@@ -50,8 +56,8 @@ export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresB
       const writeAll = async (tx: Prisma.TransactionClient) => {
         for (const effect of effects) if (!(await write(tx, account, effect, now))) throw new RefusedEffect(effect);
       };
-      // One statement is a transaction by itself; a sequence number takes a lock first.
-      const needsTransaction = effects.length > 1 || effects[0]?.kind === "sequence-number";
+      // One statement is a transaction by itself; these kinds take a lock first.
+      const needsTransaction = effects.length > 1 || effects.some(({ kind }) => LOCKING.has(kind));
       try {
         await (needsTransaction ? prisma.$transaction(writeAll) : writeAll(prisma));
       } catch (error) {

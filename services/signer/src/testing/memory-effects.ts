@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import type { EffectStore } from "../domain/ports.ts";
+import type { EffectStore, RevokedKeys } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
 import type { Effect, KeyAddition, SequenceNumberUse } from "../policy/effects.ts";
 
@@ -8,7 +8,7 @@ type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 /** Where the effects of each kind go. */
 export interface MemoryStores {
   readonly recoveryKeys: { record(account: Binding, key: PublicKey): Promise<void> };
-  readonly revokedKeys: { record(account: Binding, publicKey: string): Promise<void> };
+  readonly revokedKeys: Pick<RevokedKeys, "has"> & { record(account: Binding, publicKey: string): Promise<void> };
   readonly signedTemplates: { record(account: Binding, use: SequenceNumberUse, now: Date): Promise<boolean> };
   readonly addedKeys: { record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean> };
   readonly ephemeralUses: { use(use: EphemeralUse): Promise<boolean> };
@@ -19,6 +19,8 @@ export interface MemoryStores {
 export function memoryEffects(stores: MemoryStores): EffectStore {
   const write = async (account: Binding, effect: Effect, now: Date): Promise<boolean> => {
     switch (effect.kind) {
+      case "not-revoked":
+        return !(await stores.revokedKeys.has(account, effect.publicKey));
       case "recovery-key":
         await stores.recoveryKeys.record(account, effect.key);
         return true;
