@@ -12,7 +12,7 @@ import type { Reservation } from "../budget/budget.ts";
 import { checkSwitch, type Operation, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
-/** The requester, for the audit record. */
+/** Who requests a signature, as the audit record and the limits name it. */
 export interface Requester {
   readonly caller: string;
   /** Empty where the request is not a user's. */
@@ -159,7 +159,8 @@ export function createDecide(options: DecideOptions) {
       verdict: "signed",
       keyVersion: vault.version(key),
     };
-    // An account's refusals by a budget are few: they count as its signatures per minute.
+    // Users have no slots here: what a budget refuses them counts as their signatures per minute, so few are
+    // recorded. The creations of the account service count in no such limit.
     const slot = requester.accountId === "" ? () => takeRefusalSlot(requester) : undefined;
     const receipt = await audit.append(signed, reservation, slot);
     return { address, keyId, signature, receipt };

@@ -76,7 +76,7 @@ export const explain =
       evaluate([templateArgumentsAreReadable], { templateProblem });
       evaluate([gasLimitIsWithinCap], { message: decoded, template, policy });
       // All callers of Explain share one queue, apart from those of requests that are to be signed.
-      if (!template) await checkCustomScript(scripts, decoded, { policy, scriptHash, requester: "explain" });
+      if (!template) await checkCustomScript(scripts, decoded, { policy, scriptHash, sender: "explain" });
       const payingChain = known.find(({ paymaster }) => paymaster.address === payer)?.chainName ?? chainName;
       return {
         kind,

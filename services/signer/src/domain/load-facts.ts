@@ -43,8 +43,8 @@ export interface FactSources {
 
 /**
  * Loads the account, the template and the keys that the rules need. Costs at most one query: the account's
- * bindings, which are cached. Errors: UnknownChain, AccountNotReady, SigningRefused (NotYourAccount,
- * MoreThanOneAuthorizer).
+ * bindings, which are cached. Errors: UnknownChain, AccountNotReady, InvalidRequest, SigningRefused
+ * (NotYourAccount, MoreThanOneAuthorizer).
  */
 export async function loadFacts(
   sources: FactSources,

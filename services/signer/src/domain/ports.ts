@@ -51,27 +51,33 @@ export interface SignedCreations {
 }
 
 /**
- * User keys that came to an account with the signer's signature, the oldest first. A key and its negation are
- * one.
+ * User keys whose addition to an account the signer has permitted, the oldest first: recorded before the
+ * signature, which may have failed. A key and its negation are one.
  */
 export interface AddedKeys {
   of(account: AccountOnChain): Promise<AddedKey[]>;
 }
 
-/** Keys that became an account's recovery key with the signer's signature; never forgotten. */
+/**
+ * Recovery keys whose addition to an account the signer has permitted: recorded before the signature, which may
+ * have failed. Never forgotten.
+ */
 export interface RecoveryKeys {
   of(account: AccountOnChain): Promise<PublicKey[]>;
 }
 
 /**
- * Keys whose revocation was signed; never forgotten. `publicKey`: 128 hex digits; a key and its negation are
- * one.
+ * Keys whose revocation the signer has permitted: recorded before the signature, which may have failed. Never
+ * forgotten. `publicKey`: 128 hex digits; a key and its negation are one.
  */
 export interface RevokedKeys {
   has(account: AccountOnChain, publicKey: string): Promise<boolean>;
 }
 
-/** Sequence numbers of server keys for which a template was signed. */
+/**
+ * Sequence numbers of server keys for which the signer has permitted a template: recorded before the signature,
+ * which may have failed.
+ */
 export interface SignedTemplates {
   /**
    * Returns when a number above this one was last signed for before the account's freeze was lifted, if after

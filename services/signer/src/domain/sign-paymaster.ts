@@ -23,7 +23,7 @@ export interface SignPaymasterPorts extends SigningPorts {
  * `decide` does. Errors: see signer.v1.Signing/SignPaymaster.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
-  const { decide, checkBackend, paymasters, scripts, effects, reservationFor, clock } = ports;
+  const { decide, checkBackend, paymasters, scripts, effects: effectStore, reservationFor, clock } = ports;
   return (command: SignCommand): Promise<SignedMessage> =>
     decide("paymaster", command.message, requesterOf(command), async (message, { policy, scriptHash }) => {
       const { token, caller, chainName } = command;
@@ -40,11 +40,11 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
         evaluate(HISTORY_RULES, history);
         await passTimeLock(ports, history);
       } else {
-        await checkCustomScript(scripts, message, { policy, scriptHash, requester: account.accountId });
+        await checkCustomScript(scripts, message, { policy, scriptHash, sender: account.accountId });
       }
 
       const now = clock.now();
-      await recordEffects(effects, facts, effectsOfPaymaster(facts, approval, now), now);
+      await recordEffects(effectStore, facts, effectsOfPaymaster(facts, approval, now), now);
       const { accountId } = account;
       const key = { role: "paymaster", chainName: chain.chainName, version: paymasterVersion(chain) } as const;
       const spender = {

@@ -30,17 +30,19 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * Signs a transaction of the token's own account with the account's server key, as its authorizer.
  *
  * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
- * over those facts) and, once all of them have passed, writes what the signature leaves behind. It returns
- * which key may sign. Then `decide` signs, and returns the signature once its audit record and its
+ * over those facts), passes or starts the time lock and, once everything has passed, writes what the signature
+ * leaves behind. It returns which key may sign. Then `decide` signs, and returns the signature once its audit record and its
  * reservation in the budgets are durable. A refusal is recorded as well. Errors: see
  * signer.v1.Signing/SignTransaction.
  *
- * Writes: the effects, all or none; later the record with the reservation, in one commit.
- * Crash: in between, the effects stay and no signature has left; the client asks again.
+ * Writes: a time lock with its event, although the request is refused then; or the effects, all or none, and
+ * later the record with the reservation, in one commit. A refusal leaves its record only.
+ * Crash: after the effects they stay, and no signature has left; the client asks again. The same holds where
+ * the vault fails, or where the last commit refuses the signature by a limit.
  * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signTransaction = (ports: SigningPorts) => {
-  const { decide, checkBackend, scripts, effects, reservationFor, clock, unfrozenAt } = ports;
+  const { decide, checkBackend, scripts, effects: effectStore, reservationFor, clock, unfrozenAt } = ports;
   return (command: SignCommand): Promise<SignedMessage> =>
     decide("transaction", command.message, requesterOf(command), async (message, { policy, scriptHash }) => {
       const { token, caller } = command;
@@ -55,12 +57,13 @@ export const signTransaction = (ports: SigningPorts) => {
         evaluate(HISTORY_RULES, history);
         await passTimeLock(ports, history);
       } else {
-        await checkCustomScript(scripts, message, { policy, scriptHash, requester: account.accountId });
+        await checkCustomScript(scripts, message, { policy, scriptHash, sender: account.accountId });
       }
 
       // In one transaction of the database, which checks the limits that concurrent requests share.
       const now = clock.now();
-      await recordEffects(effects, facts, effectsOfTransaction(facts, unfrozenAt(account.accountId), now), now);
+      const effects = effectsOfTransaction(facts, unfrozenAt(account.accountId), now);
+      await recordEffects(effectStore, facts, effects, now);
       const { chainName, accountId, address, serverKeyIndex } = account;
       const spender = { operation: "transaction", chainName, accountId, appId: token.appId, caller } as const;
       const reservation = reservationFor(message, spender, policy);

@@ -42,8 +42,8 @@ const start = async (options: ParserPoolOptions = {}) => {
     ...options,
   });
   const { facts, size } = pool;
-  // Requesters of their own, unless the test is about one of them.
-  return { size, facts: (script: string, requester = `account-${accounts++}`) => facts(script, requester) };
+  // Senders of their own, unless the test is about one of them.
+  return { size, facts: (script: string, sender = `account-${accounts++}`) => facts(script, sender) };
 };
 let accounts = 0;
 
@@ -99,9 +99,9 @@ describe("the parser's workers", { timeout: 60_000 }, () => {
   it("read the scripts of several accounts in turns, one of each at a time", async () => {
     const { facts } = await start({ workers: 2, timeLimitMs: 10_000 });
     const order: string[] = [];
-    const read = async (requester: string, script: string) => {
-      await facts(script, requester);
-      order.push(`${requester} ${script}`);
+    const read = async (sender: string, script: string) => {
+      await facts(script, sender);
+      order.push(`${sender} ${script}`);
     };
     await Promise.all([
       ...["1", "2", "3", "4"].map((script) => read("thief", script)),

@@ -22,7 +22,7 @@ export interface ParserPoolOptions {
   readonly timeLimitMs?: number;
   /** Scripts of everybody that may wait; more are rejected. */
   readonly maxQueue?: number;
-  /** How long nothing is read for a requester whose script cost a worker. */
+  /** How long nothing is read for a sender whose script cost a worker. */
   readonly pauseMs?: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonicMs?: () => number;
@@ -32,10 +32,10 @@ export interface ParserPoolOptions {
 
 export interface ParserPool {
   /**
-   * Reads a script. Requesters take turns, one script of each at a time. Errors: RateLimited when too many
-   * scripts wait, or for `pauseMs` after a script of this requester cost a worker.
+   * Reads a script. Senders take turns, one script of each at a time. Errors: RateLimited when too many
+   * scripts wait, or for `pauseMs` after a script of this sender cost a worker.
    */
-  facts(script: string, requester: string): Promise<ScriptFacts>;
+  facts(script: string, sender: string): Promise<ScriptFacts>;
   /** Workers that run or start. */
   size(): number;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export interface ParserPool {
 
 interface Job {
   readonly script: string;
-  readonly requester: string;
+  readonly sender: string;
   done(facts: ScriptFacts): void;
   fail(error: AppError): void;
 }
@@ -65,40 +65,40 @@ const IDLE_MS = 60_000;
 const PAUSE_MS = 60_000;
 const TOO_SLOW = "the script takes too long to understand";
 
-/** Runs jobs in turns of their requesters, one of each at a time: nobody waits behind all of another's. */
+/** Runs jobs in turns of their senders, one of each at a time: nobody waits behind all of another's. */
 function createFairQueue() {
   /** In the order of their turns. */
   const waiting = new Map<string, Job[]>();
   const busy = new Set<string>();
-  const nextRequester = () => [...waiting.keys()].find((requester) => !busy.has(requester));
+  const nextSender = () => [...waiting.keys()].find((sender) => !busy.has(sender));
   return {
     size: () => [...waiting.values()].reduce((count, jobs) => count + jobs.length, 0),
     add(job: Job): void {
-      const jobs = waiting.get(job.requester);
+      const jobs = waiting.get(job.sender);
       if (jobs) jobs.push(job);
-      else waiting.set(job.requester, [job]);
+      else waiting.set(job.sender, [job]);
     },
-    hasNext: () => nextRequester() !== undefined,
+    hasNext: () => nextSender() !== undefined,
     next(): Job | undefined {
-      const requester = nextRequester();
-      if (requester === undefined) return undefined;
-      const [job, ...others] = waiting.get(requester) ?? [];
-      if (others.length > 0) waiting.set(requester, others);
-      else waiting.delete(requester);
-      busy.add(requester);
+      const sender = nextSender();
+      if (sender === undefined) return undefined;
+      const [job, ...others] = waiting.get(sender) ?? [];
+      if (others.length > 0) waiting.set(sender, others);
+      else waiting.delete(sender);
+      busy.add(sender);
       return job;
     },
-    /** The requester's next job comes after all that wait now. */
-    finished({ requester }: Job): void {
-      busy.delete(requester);
-      const others = waiting.get(requester);
+    /** The sender's next job comes after all that wait now. */
+    finished({ sender }: Job): void {
+      busy.delete(sender);
+      const others = waiting.get(sender);
       if (!others) return;
-      waiting.delete(requester);
-      waiting.set(requester, others);
+      waiting.delete(sender);
+      waiting.set(sender, others);
     },
-    remove(requester: string): Job[] {
-      const jobs = waiting.get(requester) ?? [];
-      waiting.delete(requester);
+    remove(sender: string): Job[] {
+      const jobs = waiting.get(sender) ?? [];
+      waiting.delete(sender);
       return jobs;
     },
     clear(): Job[] {
@@ -127,7 +127,7 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   const cacheOfVersion = getCompileCacheDir();
   const compileCache = cacheOfVersion === undefined ? undefined : dirname(cacheOfVersion);
   const queue = createFairQueue();
-  /** Requesters whose script cost a worker, and until when nothing of theirs is read. */
+  /** Senders whose script cost a worker, and until when nothing of theirs is read. */
   const paused = new Map<string, number>();
   const idle: ((job: Job) => void)[] = [];
   const running = new Set<Worker>();
@@ -152,11 +152,11 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
       retryAfterSeconds: Math.ceil(leftMs / 1000),
     });
 
-  const pause = (requester: string) => {
+  const pause = (sender: string) => {
     const now = monotonicMs();
     for (const [other, until] of paused) if (until <= now) paused.delete(other);
-    paused.set(requester, now + pauseMs);
-    for (const job of queue.remove(requester)) job.fail(pausedError(pauseMs));
+    paused.set(sender, now + pauseMs);
+    for (const job of queue.remove(sender)) job.fail(pausedError(pauseMs));
   };
 
   const startWorker = (): Promise<void> =>
@@ -204,7 +204,7 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
         if (ended) return;
         leave();
         if (current) {
-          pause(current.job.requester);
+          pause(current.job.sender);
           finish(current.job, notUnderstood(why));
           current = undefined;
         }
@@ -247,14 +247,14 @@ export async function startParserPool(options: ParserPoolOptions = {}): Promise<
   await startWorker();
 
   return {
-    async facts(script, requester) {
+    async facts(script, sender) {
       if (script.length > MAX_SCRIPT_LENGTH) return notUnderstood("the script is too long");
-      const pauseLeftMs = (paused.get(requester) ?? 0) - monotonicMs();
+      const pauseLeftMs = (paused.get(sender) ?? 0) - monotonicMs();
       if (pauseLeftMs > 0) throw pausedError(pauseLeftMs);
       if (closed || queue.size() >= maxQueue)
         throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
       return new Promise((done, fail) => {
-        queue.add({ script, requester, done, fail });
+        queue.add({ script, sender, done, fail });
         work();
       });
     },

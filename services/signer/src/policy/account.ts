@@ -39,7 +39,8 @@ export const isServerKeyIndex = ({ serverKeyIndex, retired = [] }: Binding, keyI
 /**
  * Returns the token's account on the chain that the message is for. `chainName` is needed only where the
  * account has the same address on two chains. Its `boundAt` is that of the account's first binding.
- * Errors: AccountNotReady without a binding, SigningRefused (NotYourAccount, MoreThanOneAuthorizer).
+ * Errors: AccountNotReady without a binding, InvalidRequest where `chainName` is needed and empty,
+ * SigningRefused (NotYourAccount, MoreThanOneAuthorizer).
  */
 export function requireOwnAccount(message: DecodedMessage, bindings: readonly Binding[], chainName: string): Binding {
   const candidates = chainName === "" ? bindings : bindings.filter((binding) => binding.chainName === chainName);

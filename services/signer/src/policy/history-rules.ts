@@ -43,9 +43,9 @@ export const timeLockOfTemplate = ({
   recoveryKeySigned,
   accountKeyAgeMs,
 }: HistoryFacts) => {
-  const requester = { scope: token.scope, recoveryKeySigned, keyAgeMs: accountKeyAgeMs };
+  const session = { scope: token.scope, recoveryKeySigned, keyAgeMs: accountKeyAgeMs };
   const accountAgeMs = account.boundAt && now.getTime() - account.boundAt.getTime();
-  return timeLockOf(template, requester, accountAgeMs, timeLockPolicy);
+  return timeLockOf(template, session, accountAgeMs, timeLockPolicy);
 };
 
 /**

@@ -8,7 +8,10 @@ import type { ScriptPolicy } from "./script/rules/rule.ts";
 /** Increased with every change of a rule, so that a record names the rules of its decision. */
 export const RULES_VERSION = "script-1";
 
-/** An operation of signer.v1.Signing or signer.v1.Creation that makes a signature. */
+/**
+ * What is signed: a transaction of an account (its server key), an envelope (the paymaster), or a creation.
+ * Voiding is both of the first two, see sign-void.ts.
+ */
 export type Operation = "transaction" | "paymaster" | "creation";
 
 /**

@@ -6,7 +6,10 @@ import type { ChainPolicy } from "./chain.ts";
 import type { Policy } from "./policy.ts";
 import type { Template } from "./template.ts";
 
-/** What the rules know about a request for a signature with a user's token. Loaded before any rule runs. */
+/**
+ * The facts of a request for a signature with a user's token: TRANSACTION_RULES and PAYMASTER_RULES are
+ * functions of them.
+ */
 export interface RequestFacts {
   readonly message: DecodedMessage;
   readonly token: VerifiedToken;

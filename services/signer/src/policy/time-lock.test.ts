@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { asked, clock, server, transaction, tx, vault } from "../testing/policy-fixture.ts";
 import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
 import type { Template } from "./template.ts";
-import { type Requester, staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
+import { type RequestingSession, staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
 
 const newDevice = generateKeyPair();
 
@@ -101,7 +101,7 @@ describe("the time lock of a change of user keys", () => {
     contestMs: 24 * HOUR,
     goodForMs: 24 * HOUR,
   };
-  const lockOf = (name: string, by: Partial<Requester> = {}) =>
+  const lockOf = (name: string, by: Partial<RequestingSession> = {}) =>
     timeLockOf({ name } as Template, { scope: "full", recoveryKeySigned: false, ...by }, 8760 * HOUR, policy);
 
   it("is for a device that a recovery key enrolls, by its session or by its signature", () => {

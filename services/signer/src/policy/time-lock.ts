@@ -54,7 +54,7 @@ export interface RequiredTimeLock {
 }
 
 /** The session that requests a template. */
-export interface Requester {
+export interface RequestingSession {
   readonly scope: VerifiedToken["scope"];
   readonly recoveryKeySigned: boolean;
   /**
@@ -70,7 +70,7 @@ export interface Requester {
  */
 export function timeLockOf(
   template: Pick<Template, "name"> | undefined,
-  by: Requester,
+  by: RequestingSession,
   accountAgeMs: number | undefined,
   policy: TimeLockPolicy,
 ): RequiredTimeLock | undefined {

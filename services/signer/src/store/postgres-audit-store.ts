@@ -109,8 +109,9 @@ async function writeBatch(
       signature: Buffer.from(signature).toString("hex"),
     }),
   );
-  if (row?.written !== records.length > 0)
-    throw new AuditHeadMovedError(`audit chain ${head.chainId} has another head`);
+  const wrote = row?.written ?? false;
+  const shouldWrite = records.length > 0;
+  if (wrote !== shouldWrite) throw new AuditHeadMovedError(`audit chain ${head.chainId} has another head`);
 }
 
 /** No record of a batch is of a later time. */

@@ -24,7 +24,7 @@ export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
     async startOrFind(requested, requestId) {
       const { accountId, chainName, operation, requestHash, startedAt } = requested;
       return prisma.$transaction(async (tx) => {
-        const key = `delay/${accountId}/${chainName}/${operation}`;
+        const key = `time-lock/${accountId}/${chainName}/${operation}`;
         await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
         const where = { accountId_chainName_operation: { accountId, chainName, operation } };
         const known = await tx.timeLock.findUnique({ where });

@@ -51,7 +51,7 @@ export interface ScriptRequest {
   /** SHA-256 of the script, hex. */
   readonly scriptHash: string;
   /** See KnownScripts. */
-  readonly requester: string;
+  readonly sender: string;
 }
 
 /**
@@ -61,10 +61,10 @@ export interface ScriptRequest {
 export async function checkCustomScript(
   scripts: KnownScripts,
   { script, authorizers }: Pick<DecodedMessage, "script" | "authorizers">,
-  { policy, scriptHash, requester }: ScriptRequest,
+  { policy, scriptHash, sender }: ScriptRequest,
 ): Promise<void> {
   if (!mustBeRead(scriptHash, policy)) return;
-  const facts = scripts.known(scriptHash, requester) ?? (await scripts.learn(scriptHash, script, requester));
+  const facts = scripts.known(scriptHash, sender) ?? (await scripts.learn(scriptHash, script, sender));
   const violation = violationOf(facts, { policy, authorizers: authorizers.length });
   if (violation) throw refusal(violation.reason, violation.detail);
 }

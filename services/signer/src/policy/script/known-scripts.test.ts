@@ -36,7 +36,7 @@ it("forgets no script of others for the new scripts of one account", async () =>
     clock: new FixedClock(),
     capacity: 4,
     ownCapacity: 6,
-    ownPerRequester: 2,
+    ownPerSender: 2,
   });
   await scripts.learn("shared", "shared", "ada");
   scripts.known("shared", "bob");
@@ -88,7 +88,7 @@ it("without a parser understands nothing", async () => {
   expect((await scripts.learn("a", "a", "ada")).problem).toBe("the signer has no parser");
 });
 
-it("lets one requester wait with a few scripts only, and others' go on", async () => {
+it("lets one sender wait with a few scripts only, and others' go on", async () => {
   const ends: (() => void)[] = [];
   const reader = reading(() => new Promise((resolve) => ends.push(() => resolve(fine))));
   const scripts = createKnownScripts({ reader, clock: new FixedClock() });

@@ -3,38 +3,38 @@ import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 
 /** Reads scripts; see parser/parser-pool.ts. */
 export interface ScriptReader {
-  facts(script: string, requester: string): Promise<ScriptFacts>;
+  facts(script: string, sender: string): Promise<ScriptFacts>;
 }
 
 export interface KnownScriptsOptions {
   /** Undefined where there is no parser: then no script is understood. */
   readonly reader: ScriptReader | undefined;
   readonly clock: Clock;
-  /** Scripts of several requesters that are remembered; the least recently used is forgotten first. */
+  /** Scripts of several senders that are remembered; the least recently used is forgotten first. */
   readonly capacity?: number;
-  /** Scripts of one requester alone that are remembered: of all requesters together, and of each. */
+  /** Scripts of one sender alone that are remembered: of all senders together, and of each. */
   readonly ownCapacity?: number;
-  readonly ownPerRequester?: number;
-  /** New scripts of one requester that are read or wait at the same time. */
-  readonly perRequester?: number;
+  readonly ownPerSender?: number;
+  /** New scripts of one sender that are read or wait at the same time. */
+  readonly perSender?: number;
 }
 
-/** Requester: an account, or "explain" for scripts that are only explained. */
+/** A sender of scripts is an account, or "explain" for scripts that are only explained. */
 export interface KnownScripts {
   /** What is known already; the way of every signature but the first of its script. */
-  known(scriptHash: string, requester: string): ScriptFacts | undefined;
+  known(scriptHash: string, sender: string): ScriptFacts | undefined;
   /**
    * Reads the script, once for all who ask meanwhile. Errors: RateLimited when too many new scripts of the
-   * requester, or of everybody, wait.
+   * sender, or of everybody, wait.
    */
-  learn(scriptHash: string, script: string, requester: string): Promise<ScriptFacts>;
+  learn(scriptHash: string, script: string, sender: string): Promise<ScriptFacts>;
   readonly size: number;
 }
 
 interface Entry {
   readonly facts: ScriptFacts;
   readonly until: number;
-  /** The only requester so far; undefined once there was another. */
+  /** The only sender so far; undefined once there was another. */
   owner: string | undefined;
 }
 
@@ -53,11 +53,11 @@ function touch<K, V>(map: Map<K, V>, key: K, value: V): void {
 /**
  * What syntax trees say, by SHA-256 of the script. Facts only: what is allowed is decided each time.
  *
- * A script that a single requester has used is in a small part of its own, where each requester has a few
+ * A script that a single sender has used is in a small part of its own, where each sender has a few
  * places: no number of new scripts that one account sends makes the signer forget what others use.
  */
 export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
-  const { reader, clock, capacity = 768, ownCapacity = 256, ownPerRequester = 8, perRequester = 4 } = options;
+  const { reader, clock, capacity = 768, ownCapacity = 256, ownPerSender = 8, perSender = 4 } = options;
   const shared = new Map<string, Entry>();
   const own = new Map<string, Entry>();
   const ownOf = new Map<string, Set<string>>();
@@ -79,7 +79,7 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
     const hashes = ownOf.get(owner) ?? new Set<string>();
     ownOf.set(owner, hashes.add(hash));
     const [oldestOfOwner = ""] = hashes;
-    if (hashes.size > ownPerRequester) forgetOwn(oldestOfOwner);
+    if (hashes.size > ownPerSender) forgetOwn(oldestOfOwner);
     const [oldest = ""] = own.keys();
     if (own.size > ownCapacity) forgetOwn(oldest);
   };
@@ -92,15 +92,15 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
     if (shared.size > capacity) shared.delete(oldest);
   };
 
-  const read = async (from: ScriptReader, hash: string, script: string, requester: string) => {
-    const facts = await from.facts(script, requester);
+  const read = async (from: ScriptReader, hash: string, script: string, sender: string) => {
+    const facts = await from.facts(script, sender);
     const until = facts.problem === "" ? Number.POSITIVE_INFINITY : clock.now().getTime() + RETRY_MS;
-    keepOwn(hash, { facts, until, owner: requester }, requester);
+    keepOwn(hash, { facts, until, owner: sender }, sender);
     return facts;
   };
 
   return {
-    known(hash, requester) {
+    known(hash, sender) {
       const entry = shared.get(hash) ?? own.get(hash);
       if (!entry) return undefined;
       if (entry.until <= clock.now().getTime()) {
@@ -108,23 +108,23 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
         forgetOwn(hash);
         return undefined;
       }
-      if (entry.owner === undefined || entry.owner !== requester) share(hash, entry);
+      if (entry.owner === undefined || entry.owner !== sender) share(hash, entry);
       else keepOwn(hash, entry, entry.owner);
       return entry.facts;
     },
-    async learn(hash, script, requester) {
+    async learn(hash, script, sender) {
       if (!reader) return notUnderstood("the signer has no parser");
       const begun = learning.get(hash);
       if (begun) return begun;
-      const count = waiting.get(requester) ?? 0;
-      if (count >= perRequester)
+      const count = waiting.get(sender) ?? 0;
+      if (count >= perSender)
         throw new AppError("RateLimited", { detail: "too many new scripts", retryAfterSeconds: 1 });
-      waiting.set(requester, count + 1);
-      const work = read(reader, hash, script, requester).finally(() => {
+      waiting.set(sender, count + 1);
+      const work = read(reader, hash, script, sender).finally(() => {
         learning.delete(hash);
-        const left = (waiting.get(requester) ?? 1) - 1;
-        if (left > 0) waiting.set(requester, left);
-        else waiting.delete(requester);
+        const left = (waiting.get(sender) ?? 1) - 1;
+        if (left > 0) waiting.set(sender, left);
+        else waiting.delete(sender);
       });
       learning.set(hash, work);
       return work;
