@@ -1,7 +1,10 @@
 import { AppError } from "@countersign/core";
 import type { CallContext } from "./context.ts";
 
-/** Items of a stream that are worked on at once; more items wait unread, which slows a fast caller down. */
+/**
+ * With so many items in work, no further message is read, which slows a fast caller down. The last message may
+ * bring it to 511 + 256.
+ */
 const CONCURRENCY = 512;
 const MAX_ITEMS_PER_MESSAGE = 256;
 

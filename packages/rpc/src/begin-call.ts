@@ -20,15 +20,18 @@ export interface IncomingCall {
 }
 
 export interface ServerCallState {
-  /** Checks caller and token. Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, …. */
-  context(): Promise<CallContext>;
+  /**
+   * Checks the caller, its row of the caller table, and the token. Returns the context for the handler. Errors:
+   * CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
+   */
+  authorize(): Promise<CallContext>;
   /** Rejects when the caller is gone, the deadline has passed, or a stream's token is no longer valid. */
   aborted: Promise<never>;
   /** Returns the AppError of a thrown error; logs the causes of unknown errors. */
   fail(error: unknown): AppError;
-  /** Counts and logs the call, once. */
+  /** Counts and logs the call; does nothing the second time. */
   end(code: GrpcCodeName, error?: AppError): void;
-  /** Counts and logs a failed call, once. */
+  /** Ends the call with the code of this error. */
   endWith(error: AppError): void;
 }
 
@@ -40,7 +43,10 @@ function deadlineOf(call: IncomingCall, limitMs: number | undefined): Date | und
   return Number.isFinite(earliest) ? new Date(earliest) : undefined;
 }
 
-/** Begins every RPC: establishes the caller, its rights, its token and its deadline. */
+/**
+ * Begins every RPC: its deadline runs, its caller may cancel it, and stopping the server ends it. It is not
+ * checked yet: `authorize` does that.
+ */
 export function beginCall(
   runtime: ServerRuntime,
   rpc: string,
@@ -103,7 +109,7 @@ export function beginCall(
 
   return {
     aborted,
-    async context() {
+    async authorize() {
       caller = callerOf(call.getAuthContext(), options.peers.names);
       const rule = options.peers.rule(rpc);
       if (caller === undefined || rule === undefined || !rule.callers.has(caller))

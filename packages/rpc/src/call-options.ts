@@ -3,7 +3,7 @@ import type { CallContext } from "./context.ts";
 export interface RpcCallOptions {
   /**
    * The incoming call that this one is part of: its request id, trace, user token, deadline and cancellation
-   * are passed on.
+   * are passed on. See `signal` for cancellation.
    */
   onBehalfOf?: Pick<CallContext, "requestId" | "signal"> &
     Partial<Pick<CallContext, "trace" | "rawToken" | "deadline">>;
@@ -15,10 +15,14 @@ export interface RpcCallOptions {
   traceparent?: string | undefined;
   /** Accepted from the gateway only. */
   clientIp?: string | undefined;
+  /**
+   * Cancels the call. With `coalesce`, only one that was not sent yet: a unary call on the shared stream goes
+   * on at the other side, and its promise waits for the answer or the deadline.
+   */
   signal?: AbortSignal | undefined;
   /**
-   * Sending it twice is harmless: the client retries when the other side is unavailable. Never for signing or
-   * submitting.
+   * Sending a unary call twice is harmless: the client repeats it after UNAVAILABLE. Never for signing or
+   * submitting. Streams are not repeated.
    */
   idempotent?: boolean;
 }

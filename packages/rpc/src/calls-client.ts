@@ -9,12 +9,14 @@ import { decodeStatus } from "./errors.ts";
 type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
 
 /**
- * Creates a client of unary calls over rpc.v1.Calls. A call whose caller went away is still answered, and the
- * answer dropped: this costs less than cancelling it at the other side.
+ * Creates a client of unary calls over rpc.v1.Calls. A call whose caller went away after it was sent goes on
+ * until its answer or its deadline: this costs less than cancelling it at the other side.
  */
 export function createCallsClient(open: OpenCallsStream) {
   const coalescer = createCoalescer<Call, Answer>({
     open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),
+    // The server must not work longer than the caller waits.
+    forResend: (call, leftMs) => ({ ...call, timeoutMs: Math.ceil(leftMs) }),
   });
   return {
     async send(method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {

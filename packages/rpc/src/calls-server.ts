@@ -50,7 +50,8 @@ function incoming(auth: AuthContext, call: Call, runningCalls: InFlight<RunningC
 /** Handles rpc.v1.Calls: unary calls of one peer, each checked against its own row of the caller table. */
 export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string, UnaryMethod>) {
   const handle = async (state: ServerCallState, method: UnaryMethod | undefined, call: Call): Promise<Buffer> => {
-    const context = await state.context();
+    const context = await state.authorize();
+    // Only for the type: the caller table has no row of an unknown method.
     if (method === undefined) throw new AppError("CallerNotAllowed");
     const request = method.definition.requestDeserialize(call.request as Buffer);
     const response = await Promise.race([method.handle(request, context), state.aborted]);

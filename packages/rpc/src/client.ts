@@ -59,7 +59,10 @@ export type ClientMethod<M> =
       ? (request: RequestOf<M>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
       : (request: RequestOf<M>, options?: RpcCallOptions) => Promise<ResponseOf<M>>;
 
-/** Promise methods by ts-proto's lower-camel names; all errors are AppErrors. */
+/**
+ * Methods by ts-proto's lower-camel names: promises for unary RPCs, async iterables for streams. Errors of calls
+ * are AppErrors. RPCs with a stream of requests and one answer are not supported: their methods always reject.
+ */
 export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> } & { close(): void };
 
 /** Creates a client over mutual TLS. Streams have no deadline except that of their call. */
@@ -83,21 +86,23 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     "grpc.max_receive_message_length": bytes,
     "grpc.max_send_message_length": bytes,
     "grpc.enable_channelz": 0,
+    // grpc.enable_retries keeps its default: without a retry policy grpc-js repeats only what never left the
+    // client or what the server refused before any handler saw it, so signing calls as well.
     // Its own channel: a pooled one would be shared with clients that have other certificates.
     "grpc.use_local_subchannel_pool": 1,
   });
-  const calls =
+  const callsClient =
     options.coalesce === true
       ? createCallsClient((input, call) => callsStream(client, options, input, call))
       : undefined;
   const close = () => {
-    calls?.close();
+    callsClient?.close();
     client.close();
   };
   const methods: Record<string, unknown> = { close };
-  const once: SendOnce =
-    calls === undefined ? (...call) => unaryOnce(client, ...call) : (...call) => calls.send(...call);
-  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, once, method, options);
+  const send: SendUnary =
+    callsClient === undefined ? (...call) => sendAlone(client, ...call) : (...call) => callsClient.send(...call);
+  for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, send, method, options);
   const streams = Object.entries(definition).filter(([, method]) => method.requestStream || method.responseStream);
   const withoutPoints = Object.fromEntries([["close", false], ...streams.map(([key]) => [key, false])]);
   return withFaultPoints(options.serverName, methods, withoutPoints) as RpcClient<D>;
@@ -106,9 +111,9 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
 const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>
   streaming(client, CallsService.stream, options, input, call) as AsyncGenerator<StreamResponse>;
 
-function bind(client: Client, once: SendOnce, method: AnyMethod, options: RpcClientOptions): unknown {
+function bind(client: Client, send: SendUnary, method: AnyMethod, options: RpcClientOptions): unknown {
   if (!method.requestStream && !method.responseStream) {
-    return (request: unknown, call: RpcCallOptions = {}) => unary(once, method, options, request, call);
+    return (request: unknown, call: RpcCallOptions = {}) => unary(send, method, options, request, call);
   }
   if (method.requestStream && !method.responseStream) {
     return () => Promise.reject(new Error(`${rpcName(method)}: streams of requests with one answer are not supported`));
@@ -116,8 +121,8 @@ function bind(client: Client, once: SendOnce, method: AnyMethod, options: RpcCli
   return (input: unknown, call: RpcCallOptions = {}) => streaming(client, method, options, input, call);
 }
 
-/** Sends a unary call once. */
-type SendOnce = (method: AnyMethod, request: unknown, prepared: Prepared) => Promise<unknown>;
+/** Makes one attempt of a unary call, as an RPC of its own or on the shared stream. */
+type SendUnary = (method: AnyMethod, request: unknown, prepared: Prepared) => Promise<unknown>;
 
 function metadataOf({ requestId, traceparent, token, clientIp }: Prepared): Metadata {
   const metadata = new Metadata();
@@ -155,7 +160,7 @@ function observe(options: RpcClientOptions, method: AnyMethod, started: number, 
  * serve: it is for all calls of a method, and most calls are messages on a shared stream.
  */
 async function unary(
-  once: SendOnce,
+  send: SendUnary,
   method: AnyMethod,
   options: RpcClientOptions,
   request: unknown,
@@ -166,7 +171,7 @@ async function unary(
   const attempt = async (): Promise<unknown> => {
     const started = performance.now();
     try {
-      const response = await once(method, request, prepared);
+      const response = await send(method, request, prepared);
       observe(options, method, started, status.OK);
       return response;
     } catch (error) {
@@ -185,7 +190,8 @@ async function unary(
   });
 }
 
-function unaryOnce(client: Client, method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
+/** Sends a unary call as an RPC of its own. */
+function sendAlone(client: Client, method: AnyMethod, request: unknown, prepared: Prepared): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const { signals } = prepared;
     if (signals.some(({ aborted }) => aborted))

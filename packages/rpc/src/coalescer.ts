@@ -14,13 +14,15 @@ export interface CoalescerOptions<Item, Answer> {
    * 30,000.
    */
   maxAgeMs?: number;
+  /** Returns an item as it is sent again, with so many milliseconds left until its deadline. */
+  forResend?: (item: Omit<Item, "id">, leftMs: number) => Omit<Item, "id">;
 }
 
 /** Sends items over one long-lived stream, those of one turn of the event loop in one message. */
 export interface Coalescer<Item, Answer> {
   /**
    * Errors: DeadlineExceeded, Unavailable, those of the stream. An item that the other side may have read is
-   * never resent.
+   * never sent again; one that it certainly did not read is, on another stream and until its deadline.
    */
   send(item: Omit<Item, "id">, deadlineMs: number): Promise<Answer>;
   close(): void;
@@ -44,7 +46,7 @@ const MAX_ITEMS_PER_MESSAGE = 256;
 const SWEEP_MS = 100;
 /** A stream that ends sooner was never open: its server cannot be reached. */
 const MIN_OPEN_MS = 100;
-/** Milliseconds that a retired stream has to answer the items that it took. */
+/** A stream is cancelled so many milliseconds after maxAgeMs, whether it has answered its items or not. */
 const GRACE_MS = 30_000;
 
 /** One stream of a coalescer, from its first item to its last answer. */
@@ -56,7 +58,11 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   #wake: (() => void) | undefined;
   #ending = false;
 
-  /** `again` receives the items that the other side certainly did not read when the stream ended. */
+  /**
+   * `again` receives the items that the other side certainly did not read. When it ends the stream without an
+   * error, these are all that wait: it answers what it read before it ends (answer-items.ts). When the stream
+   * breaks, these are only the items that were not handed to grpc-js; any other may have been read.
+   */
   run(open: OpenStream<Item, Answer>, again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
     void this.#read(open).then(
       () => {
@@ -79,6 +85,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   add(waiting: Waiting<Item, Answer>): void {
     const id = this.#waiting.add(waiting);
     this.#outgoing.push({ ...waiting.item, id } as Item);
+    // The first item of a turn wakes the sender at its end, with all that were added meanwhile.
     if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
   }
 
@@ -110,6 +117,10 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
     }
   }
 
+  /**
+   * Yields messages at the pace of grpc-js, which asks for the next one when it can take more: an item that is
+   * still in #outgoing was never handed over.
+   */
   async *#messages(): AsyncGenerator<Item[]> {
     for (;;) {
       if (this.#outgoing.length > 0) yield this.#outgoing.splice(0, MAX_ITEMS_PER_MESSAGE);
@@ -159,11 +170,16 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
     current = opened;
     lanes.add(opened);
     sweeping ??= setInterval(sweep, SWEEP_MS).unref();
-    opened.run(open, enqueue, () => {
+    opened.run(open, resend, () => {
       retire(opened);
       lanes.delete(opened);
     });
     return opened;
+  };
+  const resend = (waiting: Waiting<Item, Answer>): void => {
+    const leftMs = waiting.deadline - performance.now();
+    if (options.forResend && leftMs > 0) waiting.item = options.forResend(waiting.item, leftMs);
+    enqueue(waiting);
   };
   const enqueue = (waiting: Waiting<Item, Answer>): void => {
     if (closed) waiting.reject(new AppError("Unavailable"));

@@ -9,7 +9,7 @@ export interface CallContext {
   caller: string;
   requestId: string;
   trace: TraceParent;
-  /** The user's token, where the RPC's row in peers.json requires one. */
+  /** The user's token, where the RPC's row in peers.json requires one, or allows one and it is valid. */
   token?: VerifiedToken;
   /** The unparsed token, to pass on to other services. */
   rawToken?: string;
@@ -17,9 +17,12 @@ export interface CallContext {
   tokenRefusal?: Reason;
   /** The client's address; set for calls of the gateway only. */
   clientIp?: string;
-  /** Aborts when the caller goes away or the deadline passes. */
+  /**
+   * Aborts when nobody waits for the answer any more: the caller has gone away, the deadline has passed, the
+   * token of a stream is no longer valid, the server stops, or the call has failed.
+   */
   signal: AbortSignal;
-  /** Aborts when the process begins to stop: an endless stream should then end itself. */
+  /** Set for streams: aborts when the process begins to stop. An endless stream should then end itself. */
   draining?: AbortSignal;
   deadline?: Date;
   logger: Logger;

@@ -119,11 +119,11 @@ function wrap(runtime: ServerRuntime, method: AnyMethod, handler: AnyHandler) {
     };
   }
   return (call: AnyCall, callback: sendUnaryData<unknown>): void => {
-    void answerOnce(runtime, name, method, call, handler, callback);
+    void answerUnary(runtime, name, method, call, handler, callback);
   };
 }
 
-async function answerOnce(
+async function answerUnary(
   runtime: ServerRuntime,
   name: string,
   method: AnyMethod,
@@ -133,7 +133,7 @@ async function answerOnce(
 ): Promise<void> {
   const state = beginCall(runtime, name, call, { stream: false });
   try {
-    const context = await state.context();
+    const context = await state.authorize();
     const input = method.requestStream ? call : call.request;
     const response = await Promise.race([handler(input, context), state.aborted]);
     state.end("OK");
@@ -152,7 +152,7 @@ async function answerStream(
 ): Promise<void> {
   const state = beginCall(runtime, name, call, { stream: true });
   try {
-    const context = await state.context();
+    const context = await state.authorize();
     const input = method.requestStream ? call : call.request;
     await pump(handler(input, context), call, context.signal);
     state.end("OK");
@@ -165,7 +165,7 @@ async function answerStream(
 /** Returns the error that the caller gets. */
 function failed(state: ServerCallState, error: unknown) {
   const appError = state.fail(error);
-  state.end(REASONS[appError.reason].grpc, appError);
+  state.endWith(appError);
   return Object.assign(new Error(appError.detail), encodeError(appError), {
     code: GRPC_CODES[REASONS[appError.reason].grpc],
   });
@@ -181,7 +181,7 @@ function guarded(server: Server, runtime: ServerRuntime): Pick<Server, "addServi
         if (original === undefined) continue;
         wrapped[key] = (call: AnyCall, callback?: sendUnaryData<unknown>) => {
           const state = beginCall(runtime, rpcName(method), call, { stream: method.responseStream, quiet: true });
-          state.context().then(
+          state.authorize().then(
             () => {
               state.end("OK");
               (original as (...args: unknown[]) => void).call(implementation, call, callback);
