@@ -2,8 +2,8 @@ import { AppError } from "@countersign/core";
 import type { CallContext } from "./context.ts";
 
 /**
- * With so many items in work, no further message is read, which slows a fast caller down. The last message may
- * bring it to 511 + 256.
+ * With so many items in work, no further message is read, which slows a fast caller down. The last message
+ * may bring it to 511 + 256.
  */
 const CONCURRENCY = 512;
 const MAX_ITEMS_PER_MESSAGE = 256;

@@ -21,8 +21,8 @@ export interface IncomingCall {
 
 export interface ServerCallState {
   /**
-   * Checks the caller, its row of the caller table, and the token. Returns the context for the handler. Errors:
-   * CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
+   * Checks the caller, its row of the caller table, and the token. Returns the context for the handler.
+   * Errors: CallerNotAllowed, Unauthenticated, InvalidAccessToken, ….
    */
   authorize(): Promise<CallContext>;
   /** Rejects when the caller is gone, the deadline has passed, or a stream's token is no longer valid. */

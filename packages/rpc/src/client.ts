@@ -60,8 +60,9 @@ export type ClientMethod<M> =
       : (request: RequestOf<M>, options?: RpcCallOptions) => Promise<ResponseOf<M>>;
 
 /**
- * Methods by ts-proto's lower-camel names: promises for unary RPCs, async iterables for streams. Errors of calls
- * are AppErrors. RPCs with a stream of requests and one answer are not supported: their methods always reject.
+ * Methods by ts-proto's lower-camel names: promises for unary RPCs, async iterables for streams. Errors of
+ * calls are AppErrors. RPCs with a stream of requests and one answer are not supported: their methods always
+ * reject.
  */
 export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMethod<D[K]> } & { close(): void };
 

@@ -118,8 +118,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   }
 
   /**
-   * Yields messages at the pace of grpc-js, which asks for the next one when it can take more: an item that is
-   * still in #outgoing was never handed over.
+   * Yields messages at the pace of grpc-js, which asks for the next one when it can take more: an item that
+   * is still in #outgoing was never handed over.
    */
   async *#messages(): AsyncGenerator<Item[]> {
     for (;;) {

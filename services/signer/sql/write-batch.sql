@@ -2,8 +2,8 @@
 -- flush. The lists are JSON texts: the driver takes longer over arrays of columns than the signer over the
 -- signatures.
 --
--- over_limit() is a function of the migration 20261121124000_budget: it raises CS001, which rolls back the whole
--- statement. It is called where a limit would be passed.
+-- over_limit() is a function of the migration 20261121124000_budget: it raises CS001, which rolls back the
+-- whole statement. It is called where a limit would be passed.
 --
 -- A request that equals its reservation is skipped without a lock: a second signature over the same message
 -- allows no more than the first.
@@ -28,8 +28,8 @@ windows AS (
   SELECT * FROM json_to_recordset(:windows::json) AS t(
     chain_name text, budget text, ends_at timestamptz, most_count bigint, most_computation bigint, most_fees bigint)),
 -- A reservation that is renewed keeps, only for `charged` below, the budgets that held it before
--- (previous_budgets) and by how much it grew (added_*): those budgets are charged the difference, others all of
--- it.
+-- (previous_budgets) and by how much it grew (added_*): those budgets are charged the difference, others all
+-- of it.
 reserved AS (
   INSERT INTO budget_reservation AS r (chain_name, proposal, reference_block, count, computation, fees, budgets,
     added_count, added_computation, added_fees)

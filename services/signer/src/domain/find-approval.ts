@@ -60,8 +60,8 @@ export async function requireSigner(
 /**
  * Loads the keys that may approve an addition with an ephemeral token: those that the signer has helped onto
  * the account, but not blocked or revoked ones, nor the new key itself. Recovery keys come first, then user
- * keys, the oldest of them first. A device whose key's revocation was signed and never executed approves with its own
- * session.
+ * keys, the oldest of them first. A device whose key's revocation was signed and never executed approves with
+ * its own session.
  */
 async function loadApprovers(
   { addedKeys, recoveryKeys, revokedKeys }: FactSources,

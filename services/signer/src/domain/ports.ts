@@ -59,8 +59,8 @@ export interface AddedKeys {
 }
 
 /**
- * Recovery keys whose addition to an account the signer has permitted: recorded before the signature, which may
- * have failed. Never forgotten.
+ * Recovery keys whose addition to an account the signer has permitted: recorded before the signature, which
+ * may have failed. Never forgotten.
  */
 export interface RecoveryKeys {
   of(account: AccountOnChain): Promise<PublicKey[]>;
@@ -75,8 +75,8 @@ export interface RevokedKeys {
 }
 
 /**
- * Sequence numbers of server keys for which the signer has permitted a template: recorded before the signature,
- * which may have failed.
+ * Sequence numbers of server keys for which the signer has permitted a template: recorded before the
+ * signature, which may have failed.
  */
 export interface SignedTemplates {
   /**

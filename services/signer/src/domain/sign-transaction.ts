@@ -30,9 +30,9 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * Signs a transaction of the token's own account with the account's server key, as its authorizer.
  *
  * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
- * over those facts), passes or starts the time lock and, once everything has passed, writes what the signature
- * leaves behind. It returns which key may sign. Then `decide` signs, and returns the signature once its audit record and its
- * reservation in the budgets are durable. A refusal is recorded as well. Errors: see
+ * over those facts), passes or starts the time lock and, once everything has passed, writes what the
+ * signature leaves behind. It returns which key may sign. Then `decide` signs, and returns the signature once
+ * its audit record and its reservation in the budgets are durable. A refusal is recorded as well. Errors: see
  * signer.v1.Signing/SignTransaction.
  *
  * Writes: a time lock with its event, although the request is refused then; or the effects, all or none, and

@@ -36,8 +36,8 @@ export interface SequenceNumberUse {
 }
 
 /**
- * One thing that a signature leaves behind, or a condition under which the others are written. The audit record
- * and the budgets follow it; see domain/decide.ts.
+ * One thing that a signature leaves behind, or a condition under which the others are written. The audit
+ * record and the budgets follow it; see domain/decide.ts.
  */
 export type Effect =
   /** Nothing is written: no revocation of this key was signed, also none since the facts were loaded. */

@@ -88,7 +88,7 @@ it("does not let a key be added that another request revoked after this one had 
       effectsOfPaymaster(keyChange({ template: "add-user-key", newKey }, 2n), approval, clock.now()),
     (newKey: PublicKey) =>
       effectsOfTransaction(
-        keyChange({ template: "add-recovery-key", newKey, serverKey: key() }, 2n),
+        keyChange({ template: "add-recovery-key", newKey, serverKey: key().publicKey }, 2n),
         undefined,
         clock.now(),
       ),
