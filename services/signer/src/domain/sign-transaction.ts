@@ -35,10 +35,10 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * its audit record and its reservation in the budgets are durable. A refusal is recorded as well. Errors: see
  * signer.v1.Signing/SignTransaction.
  *
- * Writes: a time lock with its event, although the request is refused then; or the effects, all or none, and
- * later the record with the reservation, in one commit. A refusal leaves its record only.
- * Crash: after the effects they stay, and no signature has left; the client asks again. The same holds where
- * the vault fails, or where the last commit refuses the signature by a limit.
+ * Writes: a time lock that begins, with its event, although the request is refused then. Otherwise the
+ * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record.
+ * Crash: in between, the effects stay and no signature has left; the client asks again. They stay as well
+ * where the vault fails, and where the last commit refuses the signature by a limit.
  * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signTransaction = (ports: SigningPorts) => {
