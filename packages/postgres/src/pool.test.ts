@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { isPostgresLost } from "@countersign/core";
 import type pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -65,6 +66,11 @@ describe("a connection of a pool", () => {
     expect(outcomes.every((each) => isPostgresLost((each as PromiseRejectedResult).reason))).toBe(true);
   });
 
+  it("closes too when the connection was idle for longer than the limit before", async () => {
+    await setTimeout(3 * QUERY_MS);
+    await expect(client.query("SELECT 1")).rejects.toEqual(lost);
+  });
+
   it("closes too where an error was sent without ready-for-query", async () => {
     answer = VIOLATION;
     await expect(client.query({ text: "INSERT", values: [] })).rejects.toMatchObject({ code: "23505" });
@@ -76,7 +82,7 @@ describe("a connection of a pool", () => {
     await new Promise<void>((resolve) => {
       client.query("SELECT 1", (error: unknown) => {
         errors.push(error);
-        setTimeout(resolve, 2 * QUERY_MS);
+        void setTimeout(2 * QUERY_MS).then(resolve);
       });
     });
     expect(errors).toEqual([lost]);
@@ -88,7 +94,7 @@ describe("a connection of a pool", () => {
     client.once("end", () => {
       hasEnded = true;
     });
-    await new Promise((resolve) => setTimeout(resolve, 2 * QUERY_MS));
+    await setTimeout(2 * QUERY_MS);
     expect(hasEnded).toBe(false);
   });
 });

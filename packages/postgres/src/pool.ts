@@ -6,7 +6,7 @@ export interface Timeouts {
   connectMs?: number;
   /** Milliseconds after which Postgres cancels a statement. Default 10,000. */
   statementMs?: number;
-  /** Milliseconds to wait for a server that answers nothing, not even a cancellation. Default 12,000. */
+  /** Milliseconds to wait for the next byte of a server that not even cancels a statement. Default 12,000. */
   queryMs?: number;
 }
 
@@ -55,7 +55,9 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
  */
 function closeWhenSilent(client: pg.PoolClient, queryMs: number): void {
   const stream = client.connection.stream as Socket;
-  stream.setTimeout(queryMs, () => {
+  // With a callback the timer would call it once, and a connection that was idle would lose its time limit.
+  stream.setTimeout(queryMs);
+  stream.on("timeout", () => {
     const { readyForQuery } = client as unknown as { readyForQuery: boolean };
     if (!readyForQuery) stream.destroy(new Error("Query read timeout"));
   });

@@ -15,6 +15,11 @@ it("sql makes parameters of values, and gives a template one name", () => {
   expect(sql`SELECT 1`.name).not.toBe(find("a").name);
 });
 
+it("sql refuses undefined, which Postgres would take for null", () => {
+  expect(() => sql`SELECT ${undefined}`).toThrow("a value is missing in: SELECT $1");
+  expect(sql`SELECT ${null}`.values).toEqual([null]);
+});
+
 describe("sqlFile", () => {
   const statementOf = (text: string) => {
     const file = join(directory, "statement.sql");

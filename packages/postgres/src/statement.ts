@@ -12,13 +12,17 @@ const nextName = (): string => `statement${named++}`;
 
 const known = new WeakMap<TemplateStringsArray, { name: string; text: string }>();
 
-/** Returns the statement of a tagged template; Postgres receives the values separately from the text. */
+/**
+ * Returns the statement of a tagged template; Postgres receives the values separately from the text. null is a
+ * value, undefined is an error.
+ */
 export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
   let statement = known.get(parts);
   if (statement === undefined) {
     statement = { name: nextName(), text: parts.reduce((before, part, i) => `${before}$${i}${part}`) };
     known.set(parts, statement);
   }
+  if (values.includes(undefined)) throw new TypeError(`a value is missing in: ${statement.text}`);
   return { ...statement, values };
 }
 

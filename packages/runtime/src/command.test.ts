@@ -63,6 +63,7 @@ it("shows one command's usage for its --help, and runs nothing", async () => {
 it.each([
   [["keys", "add", "--chain", "flow", "--force"], /^Unknown option '--force'[\s\S]*usage: signer keys add --chain/],
   [["keys", "list", "x"], /^Unexpected argument 'x'[\s\S]*usage: signer keys list$/],
+  [["keys", "add", "--chain", "flow", "-h"], /^Unknown option '-h'/],
   [["keys", "add"], /^usage: signer keys add --chain <name> \[file\]$/],
   [["keys"], /^usage: signer keys add .*\n {7}signer keys list$/],
   [[], /^usage: signer keys add/],

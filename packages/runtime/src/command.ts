@@ -84,7 +84,9 @@ export async function runCommand(
   const argv = process.argv.slice(2);
   const chosen = commands.find((each) => wordsOf(each).every((word, index) => argv[index] === word));
   const known = chosen ? [chosen] : commands;
-  if (argv.includes("--help") || argv.includes("-h")) {
+  // Beside other arguments of a command it is refused: a job's check must not become a page of help.
+  const isAlone = !chosen || argv.length === wordsOf(chosen).length + 1;
+  if (isAlone && ["--help", "-h"].includes(argv.at(-1) ?? "")) {
     for (const { usage, about } of known) console.log(`${program} ${usage}\n    ${about}`);
     return;
   }

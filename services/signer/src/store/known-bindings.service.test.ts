@@ -15,9 +15,9 @@ describe("bindings that are remembered", () => {
         onNotify: (id) => replica.forget(id),
         logger,
       });
-      const replica: ReturnType<typeof postgresBindingStore> = postgresBindingStore(postgres, () =>
-        listener.connected(),
-      );
+      const replica: ReturnType<typeof postgresBindingStore> = postgresBindingStore(postgres, {
+        listening: () => listener.connected(),
+      });
       return { replica, listener };
     };
     const [one, other] = [open(), open()];
@@ -50,7 +50,7 @@ describe("bindings that are remembered", () => {
         return postgres.query(statement);
       },
     };
-    const store = postgresBindingStore(counting, () => true);
+    const store = postgresBindingStore(counting, { listening: () => true });
     const ask = (times: number) => Promise.all(Array.from({ length: times }, () => store.find(binding.accountId)));
     const early = ask(5);
     expect(reads).toBe(1);
@@ -76,7 +76,7 @@ describe("bindings that are remembered", () => {
         return rows;
       },
     };
-    const store = postgresBindingStore(slow, () => true);
+    const store = postgresBindingStore(slow, { listening: () => true });
     const before = store.find(binding.accountId);
     await hasRead.promise;
     await beginRotation(binding, 2);
@@ -93,7 +93,7 @@ describe("bindings that are remembered", () => {
       ...postgres,
       query: (statement) => (broken ? Promise.reject(new Error("gone")) : postgres.query(statement)),
     };
-    const store = postgresBindingStore(flaky, () => true);
+    const store = postgresBindingStore(flaky, { listening: () => true });
     await expect(Promise.all([store.find(binding.accountId), store.find(binding.accountId)])).rejects.toThrow("gone");
     broken = false;
     expect(await store.find(binding.accountId)).toMatchObject([{ address: binding.address }]);

@@ -23,17 +23,20 @@ const KEEP_BUDGETS_MS = 24 * 3_600_000;
 /** Opens the signer's database; its connections close with the process. */
 export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
   const { logger, clock, onClose } = runtime;
-  const { prisma } = runtime.database(PrismaClient);
+  const { prisma, postgres } = runtime.database(PrismaClient);
   /**
    * Opens connections of its own, so that reads of bindings and writes of records do not wait for each other.
    */
   const openConnections = (name: string) => {
     const onError = (err: unknown) => logger.warn({ err }, "Postgres connection lost");
-    const postgres = openPostgres(databaseUrl, { connections: 2, onError });
-    onClose(name, () => postgres.close());
-    return postgres;
+    const connections = openPostgres(databaseUrl, { connections: 2, onError });
+    onClose(name, () => connections.close());
+    return connections;
   };
-  const bindings = postgresBindingStore(openConnections("binding queries"), () => bindingChanges.connected());
+  const bindings = postgresBindingStore(postgres, {
+    reads: openConnections("binding queries"),
+    listening: () => bindingChanges.connected(),
+  });
   const bindingChanges = runtime.listen("binding_changed", bindings.forget);
 
   runtime.every(PRUNE_INTERVAL_MS, "pruning", async () => {

@@ -50,9 +50,15 @@ async function readBindings(postgres: Postgres, accountId: string): Promise<Bind
 /** `forget` is for the listener on `binding_changed`. */
 export type PostgresBindingStore = BindingStore & Pick<KnownBindings, "forget">;
 
-/** Bindings in Postgres; cached while this process is notified of changes (`listening`). */
-export function postgresBindingStore(postgres: Postgres, listening: () => boolean = () => false): PostgresBindingStore {
-  const { find, forget } = createKnownBindings((accountId) => readBindings(postgres, accountId), listening);
+/**
+ * Bindings in Postgres; cached while this process is notified of changes (`listening`). `reads` has the
+ * connections for `find`, which each signature waits for: a change that waits for a lock keeps none of them.
+ */
+export function postgresBindingStore(
+  postgres: Postgres,
+  { reads = postgres, listening = () => false }: { reads?: Postgres; listening?: () => boolean } = {},
+): PostgresBindingStore {
+  const { find, forget } = createKnownBindings((accountId) => readBindings(reads, accountId), listening);
   const findOne = async (accountId: string, chainName: string): Promise<Binding | undefined> =>
     (await readBindings(postgres, accountId)).find((binding) => binding.chainName === chainName);
 
