@@ -16,6 +16,7 @@ function message(type: string, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 const WELCOME = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))]);
+const SHUTDOWN = message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection\0\0"));
 const VIOLATION = message("E", Buffer.from("SERROR\0C23505\0Mit is there\0\0"));
 
 /**
@@ -23,6 +24,7 @@ const VIOLATION = message("E", Buffer.from("SERROR\0C23505\0Mit is there\0\0"));
  * connection.
  */
 let answer: Buffer;
+let greeting: Buffer;
 let pool: pg.Pool;
 let client: pg.PoolClient;
 const sockets: Socket[] = [];
@@ -30,7 +32,7 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
   sockets.push(socket);
   socket.on("error", () => undefined);
   socket.once("data", () => {
-    socket.write(WELCOME);
+    socket.write(greeting);
     socket.once("data", () => socket.write(answer));
   });
 });
@@ -38,6 +40,7 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
 describe("a connection of a pool", () => {
   beforeEach(async () => {
     answer = Buffer.alloc(0);
+    greeting = WELCOME;
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -75,6 +78,13 @@ describe("a connection of a pool", () => {
     answer = VIOLATION;
     await expect(client.query({ text: "INSERT", values: [] })).rejects.toMatchObject({ code: "23505" });
     await expect(client.query("ROLLBACK")).rejects.toThrow("Query read timeout");
+  });
+
+  it("ends no process where the server ends the connection before the first query", async () => {
+    greeting = Buffer.concat([WELCOME, SHUTDOWN]);
+    const lostAtOnce = await pool.connect();
+    await expect(lostAtOnce.query("SELECT 1")).rejects.toThrow();
+    lostAtOnce.release(true);
   });
 
   it("calls a callback exactly once", async () => {

@@ -44,7 +44,12 @@ export function createPool(databaseUrl: string, pool: PoolOptions = {}): pg.Pool
     ...(options !== undefined && { options }),
   });
   created.on("error", onError);
-  created.on("connect", (client) => closeWhenSilent(client, queryMs));
+  created.on("connect", (client) => {
+    // Between being taken from the pool and its first query nobody else listens, and an error without a
+    // listener ends the process. The client's next query fails.
+    client.on("error", () => undefined);
+    closeWhenSilent(client, queryMs);
+  });
   return created;
 }
 
