@@ -13,8 +13,8 @@ const nextName = (): string => `statement${named++}`;
 const known = new WeakMap<TemplateStringsArray, { name: string; text: string }>();
 
 /**
- * Returns the statement of a tagged template; Postgres receives the values separately from the text. null is a
- * value, undefined is an error.
+ * Returns the statement of a tagged template; Postgres receives the values separately from the text. null is
+ * a value, undefined is an error.
  */
 export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]): Statement {
   let statement = known.get(parts);
