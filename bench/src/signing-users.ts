@@ -119,6 +119,8 @@ export function overStream(
   });
   const stream = createCoalescer<SignRequest, SignAnswer>({
     open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
+    bytesOf: ({ transaction, paymaster, accessToken }) =>
+      (transaction ?? paymaster)!.message.length + accessToken.length + 256,
   });
   const users = usersOf(people, signer, count, ({ token }, message) => async () => {
     const operation = { [signer]: { message, chainName: "" } };

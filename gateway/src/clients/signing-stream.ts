@@ -10,6 +10,9 @@ import { createCoalescer, type RpcCallOptions, type RpcClient } from "@countersi
 
 type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster" | "close">;
 
+/** At least what the other fields of a request have together. */
+const OTHER_BYTES = 256;
+
 /** Sends signing calls on signer.v1.Signing/SignStream, where each request carries its own user's token. */
 export function createSigningStream(
   client: Pick<RpcClient<SigningService>, "signStream">,
@@ -17,6 +20,8 @@ export function createSigningStream(
 ): Signing {
   const stream = createCoalescer<SignRequest, SignAnswer>({
     open: (batches, signal) => answersOf(client.signStream(messagesOf(batches), { signal })),
+    bytesOf: ({ transaction, paymaster, accessToken }) =>
+      (transaction ?? paymaster)!.message.length + accessToken.length + OTHER_BYTES,
   });
   const sign = async (
     operation: Pick<SignRequest, "transaction" | "paymaster">,

@@ -1,25 +1,26 @@
 import { AppError } from "@countersign/core";
 import type { CallContext } from "./context.ts";
+import { MAX_ITEMS_PER_MESSAGE, takeMessage } from "./message-size.ts";
 
 /**
  * With so many items in work, no further message is read, which slows a fast caller down. The last message
  * may bring it to 511 + 256.
  */
 const CONCURRENCY = 512;
-const MAX_ITEMS_PER_MESSAGE = 256;
 
 /**
  * Answers the items of a coalescer: works on all of them at once and yields answers as they become ready, in
- * any order. The answers of one turn of the event loop share a message. When the process stops, the items
+ * any order. The answers of one turn of the event loop share a message, as far as `bytesOf` lets them. When the process stops, the items
  * that were read are answered and the stream ends. `work` must not reject.
  */
 export async function* answerItems<Item, Answer>(
   messages: AsyncIterable<readonly Item[]>,
   call: Pick<CallContext, "draining">,
   work: (item: Item) => Promise<Answer>,
+  bytesOf: (answer: Answer) => number,
 ): AsyncGenerator<Answer[]> {
   let running = 0;
-  let ready: Answer[] = [];
+  const ready: Answer[] = [];
   let ended = false;
   let failure: unknown;
   let wake: (() => void) | undefined;
@@ -72,11 +73,8 @@ export async function* answerItems<Item, Answer>(
     });
 
   for (;;) {
-    if (ready.length > 0) {
-      const answers = ready;
-      ready = [];
-      yield answers;
-    } else if (ended && running === 0) break;
+    if (ready.length > 0) yield takeMessage(ready, bytesOf);
+    else if (ended && running === 0) break;
     else {
       await new Promise<void>((resolve) => {
         wake = resolve;

@@ -8,6 +8,9 @@ import { decodeStatus } from "./errors.ts";
 /** Opens rpc.v1.Calls/Stream. */
 type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
 
+/** At least what the other fields of a call have together. */
+const OTHER_BYTES = 512;
+
 /**
  * Creates a client of unary calls over rpc.v1.Calls. A call whose caller went away after it was sent goes on
  * until its answer or its deadline: this costs less than cancelling it at the other side.
@@ -15,6 +18,7 @@ type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOp
 export function createCallsClient(open: OpenCallsStream) {
   const coalescer = createCoalescer<Call, Answer>({
     open: (batches, signal) => answersOf(open(messagesOf(batches), { signal })),
+    bytesOf: ({ request, accessToken }) => request.length + accessToken.length + OTHER_BYTES,
     // The server must not work longer than the caller waits.
     forResend: (call, leftMs) => ({ ...call, timeoutMs: Math.ceil(leftMs) }),
   });

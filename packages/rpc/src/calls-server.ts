@@ -9,6 +9,7 @@ import type { AnyMethod } from "./definition.ts";
 import { encodeStatus } from "./errors.ts";
 import type { Handler } from "./handlers.ts";
 import { InFlight } from "./in-flight.ts";
+import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, TRACEPARENT } from "./metadata.ts";
 import type { RunningCall, ServerRuntime } from "./server-options.ts";
 
@@ -20,6 +21,10 @@ export interface UnaryMethod {
 
 /** The name of unknown methods in metrics and logs: the caller's own text would be a new series each time. */
 const UNKNOWN = "unknown";
+
+/** An answer's id and framing take the rest of a message. */
+const MAX_RESPONSE_BYTES = MAX_MESSAGE_BYTES - 64;
+const bytesOf = ({ response, status }: Answer): number => (response ?? status ?? []).length + 16;
 
 type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext" | "on">;
 
@@ -55,7 +60,10 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     if (method === undefined) throw new AppError("CallerNotAllowed");
     const request = method.definition.requestDeserialize(call.request as Buffer);
     const response = await Promise.race([method.handle(request, context), state.aborted]);
-    return method.definition.responseSerialize(response);
+    const bytes = method.definition.responseSerialize(response);
+    // It would break the stream for the other calls.
+    if (bytes.length > MAX_RESPONSE_BYTES) throw new Error(`the response has ${bytes.length} bytes`);
+    return bytes;
   };
   const answer = async (incomingCall: IncomingCall, call: Call): Promise<Answer> => {
     const method = methods.get(call.method);
@@ -79,7 +87,7 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
       for (const call of runningCalls.all()) call.stop();
     });
     const work = (call: Call) => answer(incoming(auth, call, runningCalls), call);
-    for await (const answers of answerItems(callsOf(messages), outer, work)) yield { answers };
+    for await (const answers of answerItems(callsOf(messages), outer, work, bytesOf)) yield { answers };
   };
   return { stream };
 }

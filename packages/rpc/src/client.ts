@@ -23,6 +23,7 @@ import {
   type ServiceDefinition,
 } from "./definition.ts";
 import { decodeError, grpcCodeOf } from "./errors.ts";
+import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
 import type { RpcMetrics } from "./rpc-metrics.ts";
 import { childTrace, traceFrom, traceHeader } from "./trace.ts";
@@ -69,7 +70,7 @@ export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMet
 /** Creates a client over mutual TLS. Streams have no deadline except that of their call. */
 export function createRpcClient<D extends ServiceDefinition>(definition: D, options: RpcClientOptions): RpcClient<D> {
   const { tls } = options;
-  const bytes = options.maxMessageBytes ?? 1024 * 1024;
+  const bytes = options.maxMessageBytes ?? MAX_MESSAGE_BYTES;
   const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
   const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
   const client = new Client(target, credentials.createSsl(tls.ca, tls.key, tls.cert), {

@@ -1,6 +1,8 @@
+import { StreamRequest } from "@countersign/proto/rpc/v1/calls.ts";
 import { expect, it } from "vitest";
 import { createCallsClient } from "./calls-client.ts";
 import type { AnyMethod } from "./definition.ts";
+import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 
 it("gives a call that is sent again only the time that its caller still waits", async () => {
   const method = {
@@ -24,4 +26,26 @@ it("gives a call that is sent again only the time that its caller still waits", 
   expect(first).toBeGreaterThan(4_900);
   expect(second).toBeGreaterThan(0);
   expect(second).toBeLessThanOrEqual(first - 190);
+});
+
+it("many large calls at once make several messages, none of them too large for the stream", async () => {
+  const method = {
+    path: "/auth.v1.SignUp/SignUp",
+    requestSerialize: () => Buffer.alloc(60_000),
+    responseDeserialize: () => "answer",
+  } as unknown as AnyMethod;
+  const sizes: number[] = [];
+  const client = createCallsClient(async function* (messages) {
+    for await (const message of messages) {
+      sizes.push(StreamRequest.encode(message).finish().length);
+      yield { answers: message.calls.map(({ id }) => ({ id, response: Buffer.alloc(0) })) };
+    }
+  });
+  const metadata = { requestId: "r", traceparent: "", token: "t".repeat(2_000), clientIp: undefined, signals: [] };
+  const calls = Array.from({ length: 100 }, () =>
+    client.send(method, {}, { ...metadata, deadline: Date.now() + 5_000 }),
+  );
+  expect(new Set(await Promise.all(calls))).toEqual(new Set(["answer"]));
+  client.close();
+  expect(Math.max(...sizes)).toBeLessThan(MAX_MESSAGE_BYTES);
 });

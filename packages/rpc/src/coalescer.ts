@@ -1,5 +1,6 @@
 import { AppError } from "@countersign/core";
 import { InFlight } from "./in-flight.ts";
+import { takeMessage } from "./message-size.ts";
 
 /** Opens a bidirectional stream: messages of several items go out, messages of several answers come back. */
 export type OpenStream<Item, Answer> = (
@@ -9,6 +10,8 @@ export type OpenStream<Item, Answer> = (
 
 export interface CoalescerOptions<Item, Answer> {
   open: OpenStream<Item, Answer>;
+  /** Returns about how many bytes an item has in a message. */
+  bytesOf(item: Item): number;
   /**
    * Milliseconds after which a stream is replaced by a new one, which may reach another replica. Default
    * 30,000.
@@ -41,7 +44,6 @@ interface Waiting<Item, Answer> {
   reject(error: unknown): void;
 }
 
-const MAX_ITEMS_PER_MESSAGE = 256;
 /** Milliseconds between looks for late items and old streams. */
 const SWEEP_MS = 100;
 /** A stream that ends sooner was never open: its server cannot be reached. */
@@ -52,11 +54,16 @@ const GRACE_MS = 30_000;
 /** One stream of a coalescer, from its first item to its last answer. */
 class Lane<Item extends Numbered, Answer extends Numbered> {
   readonly openedAt = performance.now();
+  readonly #bytesOf: (item: Item) => number;
   readonly #outgoing: Item[] = [];
   readonly #waiting = new InFlight<Waiting<Item, Answer>>();
   readonly #abort = new AbortController();
   #wake: (() => void) | undefined;
   #ending = false;
+
+  constructor(bytesOf: (item: Item) => number) {
+    this.#bytesOf = bytesOf;
+  }
 
   /**
    * `again` receives the items that the other side certainly did not read. When it ends the stream without an
@@ -123,7 +130,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
    */
   async *#messages(): AsyncGenerator<Item[]> {
     for (;;) {
-      if (this.#outgoing.length > 0) yield this.#outgoing.splice(0, MAX_ITEMS_PER_MESSAGE);
+      if (this.#outgoing.length > 0) yield takeMessage(this.#outgoing, this.#bytesOf);
       else if (this.#ending) return;
       else {
         await new Promise<void>((resolve) => {
@@ -142,7 +149,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   options: CoalescerOptions<Item, Answer>,
 ): Coalescer<Item, Answer> {
-  const { open, maxAgeMs = 30_000 } = options;
+  const { open, bytesOf, maxAgeMs = 30_000 } = options;
   const lanes = new Set<Lane<Item, Answer>>();
   let current: Lane<Item, Answer> | undefined;
   let sweeping: NodeJS.Timeout | undefined;
@@ -166,7 +173,7 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   };
   const lane = (): Lane<Item, Answer> => {
     if (current !== undefined) return current;
-    const opened = new Lane<Item, Answer>();
+    const opened = new Lane<Item, Answer>(bytesOf);
     current = opened;
     lanes.add(opened);
     sweeping ??= setInterval(sweep, SWEEP_MS).unref();

@@ -17,6 +17,7 @@ import { encodeError } from "./errors.ts";
 import type { Handlers } from "./handlers.ts";
 import { createHealth, type Health } from "./health.ts";
 import { InFlight } from "./in-flight.ts";
+import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { addReflection } from "./reflection.ts";
 import type { RpcServerOptions, RunningCall, ServerRuntime } from "./server-options.ts";
 import { pump } from "./streams.ts";
@@ -32,7 +33,6 @@ export interface RpcServer {
 
 /** Unary calls of one peer on one stream; it is offered only if the caller table lists it. */
 export const CALLS = "rpc.v1.Calls/Stream";
-const DEFAULT_MESSAGE_BYTES = 1024 * 1024;
 
 /**
  * Creates a gRPC server over mutual TLS; the caller table decides who may call each RPC and which token it
@@ -41,8 +41,8 @@ const DEFAULT_MESSAGE_BYTES = 1024 * 1024;
 export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { logger, peers, tls } = options;
   const server = new Server({
-    "grpc.max_receive_message_length": options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
-    "grpc.max_send_message_length": options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES,
+    "grpc.max_receive_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+    "grpc.max_send_message_length": options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
     "grpc.keepalive_time_ms": 30_000,
     "grpc.keepalive_timeout_ms": 10_000,
     "grpc.max_concurrent_streams": 10_000,

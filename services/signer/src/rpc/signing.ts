@@ -24,9 +24,12 @@ export const signingRpcs = (
 
   async *signStream(messages, call) {
     const work = (request: SignRequest) => answer({ signTransaction, signPaymaster }, verifier, request, call);
-    for await (const answers of answerItems(requestsOf(messages), call, work)) yield { answers };
+    for await (const answers of answerItems(requestsOf(messages), call, work, bytesOf)) yield { answers };
   },
 });
+
+/** At least what an answer has: UTF-8 needs three bytes at most for one of the detail's characters. */
+const bytesOf = ({ refusal }: SignAnswer): number => 1_024 + 3 * (refusal?.detail.length ?? 0);
 
 async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGenerator<SignRequest[]> {
   for await (const { requests } of messages) yield requests;
