@@ -26,6 +26,7 @@ import { openLimits } from "./rpc/limits.ts";
 import { sessionsHandlers } from "./rpc/sessions.ts";
 import { signInHandlers } from "./rpc/sign-in.ts";
 import { signUpHandlers } from "./rpc/sign-up.ts";
+import { tokenStateHandlers } from "./rpc/token-state.ts";
 import { openStores } from "./store/open-stores.ts";
 import { onChainAlert } from "./subscribers/chain-alert.ts";
 import { onDeviceRemoved } from "./subscribers/device-removed.ts";
@@ -111,9 +112,7 @@ async function start(service: ServiceProcess) {
     .add(SessionsService, sessionsHandlers({ ...common, read: readRefreshToken, refreshLimit: limits.refresh }))
     .add(AccessService, accessHandlers({ access, freezes, timeLocks: unfreezeTimeLocks, clock, ...removing }))
     .add(ContactsService, contactsHandlers(stores.contacts))
-    .add(TokenStateService, {
-      watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
-    });
+    .add(TokenStateService, tokenStateHandlers(feed, signal));
 
   await runtime.serve(server, tokenState);
 }
