@@ -135,8 +135,8 @@ function world({ status = "deployed", leased, registerKey, giveUp }: Partial<Ans
     calls,
     marks,
     command,
-    signUp: (change: Partial<Parameters<typeof run>[0]> = {}) =>
-      run({ ...command, ...change }, new AbortController().signal),
+    signUp: (change: Partial<Parameters<typeof run>[0]> = {}, signal = new AbortController().signal) =>
+      run({ ...command, ...change }, signal),
   };
 }
 
@@ -158,6 +158,12 @@ describe("signUp", () => {
         scope: "full",
       },
     ]);
+  });
+
+  it("opens no session for a caller that is gone: it would end the session of the repeated request", async () => {
+    const { sessions, signUp: run } = world();
+    await expect(run({}, AbortSignal.abort())).rejects.toMatchObject({ reason: "Unavailable" });
+    expect(sessions).toEqual([]);
   });
 
   it("leases the saga for longer than the request may last", async () => {

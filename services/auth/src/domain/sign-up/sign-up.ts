@@ -112,6 +112,8 @@ export const signUp =
       if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
       throw error;
     });
+    // A caller that is gone has repeated the request perhaps: a session now would end the one it got then.
+    if (signal.aborted) throw new AppError("Unavailable");
     const session = beginSession(
       {
         id: uuidv7(clock),
