@@ -10,8 +10,8 @@ const CONCURRENCY = 512;
 
 /**
  * Answers the items of a coalescer: works on all of them at once and yields answers as they become ready, in
- * any order. The answers of one turn of the event loop share a message, as far as `bytesOf` lets them. When the process stops, the items
- * that were read are answered and the stream ends. `work` must not reject.
+ * any order. The answers of one turn of the event loop share a message, as far as they fit (`bytesOf`).
+ * When the process stops, the items that were read are answered and the stream ends. `work` must not reject.
  */
 export async function* answerItems<Item, Answer>(
   messages: AsyncIterable<readonly Item[]>,

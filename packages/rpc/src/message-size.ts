@@ -4,7 +4,7 @@ export const MAX_MESSAGE_BYTES = 1024 * 1024;
 /** The most items of one message of a shared stream. */
 export const MAX_ITEMS_PER_MESSAGE = 256;
 
-/** Large items of other callers must not make a message too large: it would break the stream for all of them. */
+/** Large items of one caller must not make a message too large: it would break the stream for all callers. */
 const MAX_BYTES_OF_ITEMS = MAX_MESSAGE_BYTES / 2;
 
 /** Removes the first items of the queue that fit into one message; an item that is larger goes alone. */
