@@ -12,8 +12,8 @@ type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOp
 const OTHER_BYTES = 512;
 
 /**
- * Creates a client of unary calls over rpc.v1.Calls. A call whose caller went away after it was sent goes on
- * until its answer or its deadline: this costs less than cancelling it at the other side.
+ * Creates a client of unary calls over rpc.v1.Calls. A call whose caller goes away while it is under way
+ * continues until its answer or its deadline: this costs less than cancelling it at the other side.
  */
 export function createCallsClient(open: OpenCallsStream) {
   const coalescer = createCoalescer<Call, Answer>({

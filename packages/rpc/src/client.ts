@@ -45,8 +45,8 @@ export interface RpcClientOptions {
   /** Bytes of one message. Default 1 MiB. */
   maxMessageBytes?: number;
   /**
-   * Sends unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in one message.
-   * Default: false.
+   * Sends this client's unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in
+   * one message. Default: false.
    */
   coalesce?: boolean;
 }

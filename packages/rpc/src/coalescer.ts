@@ -24,8 +24,9 @@ export interface CoalescerOptions<Item, Answer> {
 /** Sends items over one long-lived stream, those of one turn of the event loop in one message. */
 export interface Coalescer<Item, Answer> {
   /**
-   * Errors: DeadlineExceeded, Unavailable, those of the stream. An item that the other side may have read is
-   * never sent again; one that it certainly did not read is, on another stream and until its deadline.
+   * Errors: DeadlineExceeded, Unavailable, those of the stream. The coalescer never sends an item again that
+   * the other side may have read. An item that was certainly not read goes on another stream, until its
+   * deadline.
    */
   send(item: Omit<Item, "id">, deadlineMs: number): Promise<Answer>;
   close(): void;
@@ -142,9 +143,8 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 }
 
 /**
- * Creates a coalescer: a separate call for each request costs several times as much as the work of most
- * requests (docs/performance.md). The stream is replaced when it is old, when it broke, and when an answer
- * was late.
+ * Creates a coalescer: a unary RPC costs several times as much as a message of a stream
+ * (docs/performance.md). The stream is replaced when it is old, when it broke, and when an answer was late.
  */
 export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   options: CoalescerOptions<Item, Answer>,

@@ -12,22 +12,21 @@ describe("entries in flight", () => {
     expect(flight.take(id)).toBeUndefined();
   });
 
-  it("are never confused: a late answer finds no entry, even where its place is used again", () => {
+  it("are never confused: a late answer finds no entry, since no number is used again", () => {
     const flight = new InFlight<{ id: number; name: string }>();
     const late = flight.add(entry("late"));
     flight.take(late);
-    // Every place is used at least once.
     const ids = Array.from({ length: 1_000 }, (_, i) => flight.add(entry(String(i))));
     expect(flight.take(late)).toBeUndefined();
     expect(new Set([...ids, late]).size).toBe(1_001);
   });
 
-  it.each([0, -1, 0.5, Number.NaN, 2 ** 32 + 1, undefined as never])("has nobody of the number %s", (id) => {
+  it.each([0, -1, 0.5, Number.NaN, 2 ** 32 + 1, undefined as never])("have none with the number %s", (id) => {
     const flight = new InFlight<{ id: number; name: string }>();
     flight.add(entry("one"));
     expect(flight.take(id)).toBeUndefined();
     expect(flight.all()).toHaveLength(1);
-    // It does not reduce the count either: every new entry finds a place.
+    // Taking an unknown number removes no entry.
     for (let i = 0; i < 300; i++) flight.take(id);
     for (let i = 0; i < 600; i++) flight.add(entry(String(i)));
     expect(flight.all()).toHaveLength(601);

@@ -45,7 +45,7 @@ function freeze(tls: TlsMaterial, serverName = "auth") {
   return client.freezeAccount({}).finally(() => client.close());
 }
 
-describe("who may call", () => {
+describe("permitted callers", () => {
   test("a listed caller with our authority's certificate", async () => {
     await freeze(await ours.issue("gateway"));
     expect(callers).toEqual(["gateway"]);

@@ -80,7 +80,7 @@ export interface PeerRule {
 }
 
 /**
- * Which caller may use which RPC: the content of deploy/peers.json. An RPC that is not listed is rejected.
+ * The RPCs that each caller may use: the content of deploy/peers.json. An RPC that is not listed is rejected.
  */
 export interface Peers {
   /** Returns the row of "auth.v1.SignUp/SignUp", or of its service's wildcard. */
