@@ -16,7 +16,7 @@ export interface Page {
   respond: RequestHandler;
 }
 
-/** What the HTTP application is made of. */
+/** The parts that the HTTP application is made of. */
 export interface AppParts extends RouteParts {
   routes: readonly Route[];
   pages: readonly Page[];
@@ -114,7 +114,7 @@ function observeRequests(logger: Logger, observe: ObserveRequest): RequestHandle
   };
 }
 
-/** What becomes known of a request while it is handled. */
+/** The facts learned about a request while it is handled. */
 interface RequestOutcome {
   /** The path pattern. */
   route?: string;

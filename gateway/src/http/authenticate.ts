@@ -14,7 +14,7 @@ export interface TokenVerifier {
   verify(raw: string): VerifiedToken;
 }
 
-/** What a route says about tokens. `recover`: sessions of a recovery key may use it too. */
+/** A route's rule about tokens. `recover`: sessions of a recovery key may use it too. */
 export interface TokenRule {
   token: TokenKind;
   recover: boolean;

@@ -3,7 +3,7 @@ import { AppError, type TraceParent } from "@countersign/core";
 import { type CallContext, childTrace, requestIdFrom, traceFrom } from "@countersign/rpc";
 import type { Request, Response } from "express";
 
-/** What identifies a request in logs and traces. */
+/** The identifiers of a request in logs and traces. */
 export interface RequestIdentity {
   requestId: string;
   /** The gateway's own span in the caller's trace, or in a new one. */
@@ -22,7 +22,7 @@ export function identifyRequest(headers: IncomingHttpHeaders): RequestIdentity {
   };
 }
 
-/** What a handler knows of the HTTP request besides its validated input, and passes on to the services. */
+/** The parts of the HTTP request, besides its validated input, that a handler passes on to the services. */
 export interface HttpCall extends RequestIdentity, Pick<CallContext, "signal"> {
   /** The access token; absent where the route takes none or none was sent. */
   rawToken?: string;

@@ -76,7 +76,7 @@ async function begin(bytes: string): Promise<string> {
   return first.toString("latin1");
 }
 
-describe("what a client sends with its request for the keys", () => {
+describe("a client's request body and headers on the keys' path", () => {
   const smuggled = `GET ${PATH}?smuggled HTTP/1.1\r\nHost: x\r\n\r\n`;
   const bodies: Record<string, string> = {
     "a body with a length": `Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`,

@@ -94,7 +94,7 @@ export function eventRoute(
   };
 }
 
-/** What all handlers share. */
+/** The parts that all handlers share. */
 export interface RouteParts {
   verifier: TokenVerifier;
   logger: Logger;

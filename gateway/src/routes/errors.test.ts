@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What a service answers, or what becomes of a call to one that does not. */
+/** Errors that every route documents: the service fails or does not answer. */
 const OF_EVERY_ROUTE = ["Unavailable", "DeadlineExceeded", "Internal"] as const;
 
 describe.each(rows.map((row) => [`${row.method.toUpperCase()} ${row.path}`, row] as const))("%s", (_name, row) => {

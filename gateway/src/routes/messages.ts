@@ -17,7 +17,7 @@ const messageBody = z.object({
   address: cadenceAddress().nullish(),
 });
 
-/** What a client needs before it signs: the networks, and messages that are ready to be signed. */
+/** Data that a client needs before it signs: the networks, and messages that are ready to be signed. */
 export const messageRoutes = ({ networks, messages }: Services): Route[] => [
   route({
     method: "get",

@@ -49,7 +49,7 @@ function send(row: Route, init: Parameters<TestGateway["send"]>[2] = {}) {
 function expectNoHoles(schema: Route["response"], json: unknown) {
   const parsed = schema!.safeParse(json);
   expect(parsed.error?.issues ?? []).toEqual([]);
-  // What the schema does not document would have been stripped.
+  // Fields that the schema does not document would have been stripped.
   expect(parsed.data).toEqual(json);
 }
 

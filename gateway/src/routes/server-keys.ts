@@ -12,7 +12,7 @@ const rotationBody = z.object({
   message: hexBytes(32 * 1024),
   /** Raw r||s of the session's account key, also a passkey's. */
   signature: hexBytes(64),
-  /** What accompanies a passkey's signature, in its form on chain (FLIP 264). */
+  /** Accompanies a passkey's signature, in its form on chain (FLIP 264). */
   extensionData: hexBytes(4_096).optional(),
 });
 

@@ -12,7 +12,7 @@ import { fromLogin, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
 import { once } from "./rpc.ts";
 
-/** What of the configuration changes a schema. */
+/** The settings that change a schema. */
 export interface RouteOptions {
   /** False only in development: a challenge may be requested without a login token. */
   requireLoginToken: boolean;

@@ -14,7 +14,7 @@ export interface SeenCall {
 export function createFakeServices() {
   const calls: SeenCall[] = [];
   let failure: Error | undefined;
-  /** What a stream of events brings, and whether it stays open then. */
+  /** The events that a stream brings, and whether it stays open then. */
   const streamed = {
     open: false,
     events: [{ id: "42", type: "device.updated", dataJson: `{"deviceId":"${device.id}"}`, occurredAt: when }],

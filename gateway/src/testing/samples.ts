@@ -4,7 +4,7 @@ import { type TwoFactorAuth, TwoFactorStatus } from "@countersign/proto/device/v
 import type { Services } from "../clients.ts";
 
 /*
- * What the tests of the routes know of each operation: a good request, bodies with one wrong field, its
+ * The inputs of the routes' tests for each operation: a good request, bodies with one wrong field, its
  * deadline, and what the service behind it answers. A new operation has all of it here.
  */
 
@@ -210,7 +210,7 @@ type Answers = {
   };
 };
 
-/** What the services answer, by the gateway's name of the service and the method. */
+/** Answers of the services, by the gateway's name of the service and the method. */
 export const ANSWERS: Answers = {
   signUp: { signUp: signedIn },
   signIn: {
