@@ -26,7 +26,7 @@ export function issuerOf(token: string): string | undefined {
   }
 }
 
-/** What is wrong with a provider's token that jose refused. Claims are named only after a good signature. */
+/** Returns why jose refused a provider's token. Claims are named only after a good signature. */
 export function tokenProblem(cause: unknown, kind: string, provider: string): string {
   if (cause instanceof jose.JWTExpired) {
     const { claim, payload } = cause;

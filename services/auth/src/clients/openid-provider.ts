@@ -40,7 +40,7 @@ export interface VerifiedIdToken extends VerifiedLogin {
   readonly hasEmail: boolean;
 }
 
-/** What a code was exchanged for. */
+/** The tokens that a code was exchanged for. */
 export interface ExchangedCode {
   readonly idToken: string;
   readonly accessToken: string;
@@ -74,9 +74,8 @@ const typeOf = ({ typ }: { typ?: unknown }): string =>
   typeof typ === "string" ? typ.toLowerCase().replace(/^application\//, "") : "";
 
 /**
- * What a login token is, before anything of it is verified: that happens by the rules of its kind. A JWT is
- * an access token where its type says so (RFC 9068; Keycloak writes it among the claims), and otherwise an ID
- * token.
+ * Returns the kind of a login token, unverified: the rules of that kind verify it afterwards. A JWT is an
+ * access token if its type says so (RFC 9068; Keycloak writes it among the claims), otherwise an ID token.
  */
 function kindOf(token: string): "id-token" | "jwt-access-token" | "opaque" | "garbage" {
   if (!/^[\w-]*\.[\w-]*\.[\w-]*$/.test(token)) return BEARER_TOKEN.test(token) ? "opaque" : "garbage";

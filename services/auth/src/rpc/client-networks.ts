@@ -14,7 +14,7 @@ const NAT64 = "64:ff9b:0:0:0:0:";
 
 /**
  * Returns the networks that a client address is counted in, the same for every spelling of it. IPv4 in IPv6
- * counts as IPv4: mapped addresses, and those of a NAT64. What is no address counts as `unknown`.
+ * counts as IPv4: mapped addresses, and those of a NAT64. A text that is no address counts as `unknown`.
  */
 export function networksOf(clientIp: string | undefined): CountedNetworks {
   // A zone names an interface of this machine.

@@ -32,7 +32,7 @@ async function blockKeyForAWhile(tx: Prisma.TransactionClient, accountId: string
     WHERE NOT t.active OR t.until < EXCLUDED.until`;
 }
 
-/** What is taken away, in Postgres. */
+/** Takes access away, in Postgres: ended sessions, revoked keys, accounts that leave. */
 export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKeyStore & LeaveStore {
   return {
     endRevoked: ({ accountId, accountKey, revokedAt, requestId }) =>

@@ -40,7 +40,7 @@ export async function fakeProvider() {
   const lastForms = new Map<string, Record<string, string>>();
   let authorization = "";
   let keysAreAway = false;
-  /** What the userinfo and introspection endpoints answer; by their paths. */
+  /** Answers of the userinfo and introspection endpoints, by their paths. */
   const answers = new Map<string, () => FakeAnswer>();
   let codeAnswer: () => object | Promise<object> = () => ({ error: "invalid_grant" });
   const server = createServer(async (request, response) => {

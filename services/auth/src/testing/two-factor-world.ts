@@ -36,7 +36,7 @@ interface MemoryStore extends TwoFactorSignInStore {
   verdict: "yes" | "frozen" | "blocked";
   recovering: boolean;
   endedTokens: Set<string>;
-  /** What was noted of transactions that added keys. */
+  /** The recorded transactions that added keys. */
   additions: { id: string; transaction: ChainTransaction }[];
 }
 
@@ -95,7 +95,7 @@ export interface FakeRequests extends TwoFactorRequests<{ id: string }> {
   /** Called before the request is marked as finished. */
   beforeFinish: () => Promise<void>;
   refuse: AppError | undefined;
-  /** What the last one was opened from. */
+  /** The source of the last one that was opened. */
   from: RequestSource | undefined;
 }
 
@@ -181,7 +181,7 @@ export function twoFactorWorld(options: { store?: TwoFactorSignInStore } = {}) {
   };
   const requests = fakeRequests();
   const registered: PublicKey[] = [];
-  /** What the key service answers instead. */
+  /** The error that the key service answers with instead. */
   const failing: { keys: AppError | undefined } = { keys: undefined };
   const registrations: { step: "key" | "device"; accountId: string; keyIndex?: number; deviceId?: string }[] = [];
   const accounts = new Map<string, string>();

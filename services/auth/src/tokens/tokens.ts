@@ -31,7 +31,7 @@ export interface TokensOptions {
 export function createTokens({ keys, issuer, clock }: TokensOptions) {
   interface AccessToken {
     readonly accountId: string;
-    /** What is taken away to end it: a session's id. */
+    /** The session's id; ending the session revokes the token. */
     readonly sessionId: string;
     readonly app: App;
     readonly deviceKey: PublicKey;

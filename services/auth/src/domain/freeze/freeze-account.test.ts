@@ -13,7 +13,7 @@ const tokenOf = (scope: "full" | "recover") =>
 let clock: FixedClock;
 let facts: FreezeFacts;
 let commands: FreezeCommand[];
-/** What the store wrote. */
+/** The decisions that the store wrote. */
 let written: FreezeDecision[];
 const freezes = {
   async change(command: FreezeCommand, decide: (of: FreezeFacts) => FreezeDecision) {

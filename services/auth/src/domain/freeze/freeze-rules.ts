@@ -34,7 +34,7 @@ export interface RecoveryLifts {
   readonly lastAt: Date;
 }
 
-/** What a decision about an account's freeze depends on, as the database has it. */
+/** The facts in the database that a decision about an account's freeze depends on. */
 export interface FreezeFacts {
   /** Undefined where no device and no recovery key has frozen the account. */
   readonly freeze: Freeze | undefined;
@@ -58,7 +58,7 @@ export interface UnfreezeTimeLocks {
   readonly recoveryMs: number;
 }
 
-/** What a request to freeze or unfreeze does; the store writes it. */
+/** The effect of a request to freeze or unfreeze; the store writes it. */
 export type FreezeDecision =
   | { readonly type: "nothing" }
   | { readonly type: "freeze" }

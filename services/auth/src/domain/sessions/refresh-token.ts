@@ -18,7 +18,7 @@ export interface RefreshTokenOptions {
   issue(session: Session): Promise<Credentials>;
 }
 
-/** What a proof signs: prefixed text, so that it can be neither a challenge nor a transaction. */
+/** Returns the bytes that a proof signs: the prefix keeps them apart from challenges and transactions. */
 export const refreshProofMessage = (refreshToken: string): Uint8Array =>
   new TextEncoder().encode(`countersign-token-refresh\n${refreshToken}`);
 

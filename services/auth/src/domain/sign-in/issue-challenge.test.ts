@@ -27,7 +27,7 @@ let clock: FixedClock;
 let email: string;
 /** The account of the login; undefined where the identity has none. */
 let accountId: string | undefined;
-/** What the account has registered on the chain. */
+/** The keys that the account has registered on the chain. */
 let registered: SignInKey[];
 let left: boolean;
 let requireLoginToken: boolean;

@@ -87,7 +87,7 @@ export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "done"> {
   readonly now: Date;
 }
 
-/** What the database has of a request's identity, chain and Idempotency-Key. */
+/** The facts in the database about a request's identity, chain and Idempotency-Key. */
 export interface SignUpFacts {
   /** Undefined for a new identity. */
   readonly accountId: string | undefined;
@@ -99,7 +99,7 @@ export interface SignUpFacts {
 
 type Rejected = { readonly kind: "account-exists" } | { readonly kind: "idempotency-key-reused" };
 
-/** What a request does; see `decideSignUp`. */
+/** The next step of a request; see `decideSignUp`. */
 export type SignUpDecision =
   | Rejected
   | { readonly kind: "begin" }
