@@ -10,7 +10,7 @@ const schema = sharedEnv.extend({
   ACCOUNT_LISTEN: listenAddress,
   /** Creations of one chain under way at once, per replica. */
   ACCOUNT_PARALLEL_CREATIONS: z.coerce.number().int().positive().default(2),
-  /** Milliseconds that a first deployment waits for company. */
+  /** Milliseconds that a first deployment waits for others, to share one transaction with them. */
   ACCOUNT_COLLECT_MS: z.coerce.number().int().nonnegative().default(10),
   /**
    * Time until a creation that the signer refuses for now is requested again, and up to as much again, so

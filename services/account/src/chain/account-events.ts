@@ -1,7 +1,7 @@
 import { addedKeys, type ChainEvent, revokedKeys } from "@countersign/flow";
 import type { AccountEvent } from "../domain/chain-watch/account-event.ts";
 
-/** Which field names the account that acted; `address` where none stands here. */
+/** The field that names the account that acted, by event type; `address` for the types not listed here. */
 const ACTORS: Readonly<Record<string, string>> = {
   "flow.InboxValuePublished": "provider",
   "flow.InboxValueUnpublished": "provider",

@@ -32,7 +32,7 @@ function chain(payers: Record<string, string>, events: { withdrawn: ChainEvent[]
   return { asked, paid: () => paidTransactions(access, network, 1n, 9n, signal) };
 }
 
-describe("what the paymaster paid for", () => {
+describe("the paymaster's transactions", () => {
   it("is known by the proposal key, with effort and fees", async () => {
     const payers = { 7: paymaster.address, 8: "179b6b1cb6755e31", 9: paymaster.address };
     const { paid } = chain(payers, {

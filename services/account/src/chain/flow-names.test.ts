@@ -10,7 +10,7 @@ const nameServices = [
 ];
 const signal = new AbortController().signal;
 
-/** What each service answers, in order. */
+/** Looks a name up; the services give these answers, in order. */
 function lookUp(...answers: unknown[]) {
   const asked: string[] = [];
   const executeScript = async (script: string) => {

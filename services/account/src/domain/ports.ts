@@ -65,7 +65,7 @@ export interface SignedCreation {
   readonly serverKeyVersion: number;
 }
 
-/** What the account service asks of the signer. */
+/** The signer, as far as the account service needs it. */
 export interface CreationSigner {
   /** In the order of the ids; of the version that new accounts get at this moment. */
   deriveServerKeys(

@@ -112,7 +112,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       const idle = pause(IDLE_MS, stop.signal);
       await Promise.race([woken.promise, idle]);
       woken = Promise.withResolvers<void>();
-      // Company for a first deployment: those that come at once go in one transaction.
+      // Deployments that are requested at the same time share one transaction.
       await pause(collectMs, stop.signal);
     }
   })();

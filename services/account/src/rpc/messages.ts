@@ -11,7 +11,7 @@ import {
 } from "../domain/messages/prepare-message.ts";
 import { fromChain, keyFrom } from "./requests.ts";
 
-/** What each template is made of. */
+/** Builds the change of each template from a request. */
 const CHANGES: Readonly<Record<MessageTemplate, (request: PrepareMessageRequest) => WantedChange>> = {
   "add-recovery-key": (request) => ({ template: "add-recovery-key", newKey: publicKeyOf(request) }),
   "replace-recovery-key": (request) => ({ template: "replace-recovery-key", newKey: publicKeyOf(request) }),

@@ -73,7 +73,7 @@ it("believes nothing while nobody listens", async () => {
   expect(state.reads).toBe(3);
 });
 
-it("who writes parents reads them back at once", async () => {
+it("a writer of parents reads them back at once", async () => {
   const { state, accounts } = remembered();
   await accounts.find("a", "");
   const setParents = async () => {

@@ -61,7 +61,7 @@ export function reset(): void {
 }
 beforeEach(reset);
 
-/** What the chain does with a rotation. */
+/** Executes a rotation as the chain does. */
 export function run(transaction: FlowTransaction): KeyAdditionOutcome["status"] {
   const { keyId, sequenceNumber } = transaction.proposalKey;
   const proposer = world.keys[keyId]!;
@@ -163,7 +163,7 @@ export const signer: RotationSigner = {
         world.places.set(version, index);
         return;
       }
-      // What the real one cannot see: the key is on chain, and the one before is not.
+      // A check that the real signer cannot make: the key is on chain, and the one before is not.
       const isThere = world.keys[index]?.publicKey === serverKeys[version] && world.keys[index]?.revoked === false;
       if (version !== world.bound + 1 || world.begun !== version || !isThere) throw new AppError("SigningRefused");
       world.bound = version;

@@ -42,9 +42,9 @@ export const deployAccount =
     if (!current.deployment || !samePublicKey(current.deployment.userKey, userKey)) throw new AppError("AccountExists");
 
     const end = clock.now().getTime() + command.waitMs;
-    const unsettled = () => current.deployment?.state === "queued" || current.deployment?.state === "assigned";
-    if (unsettled()) wakeRunner();
-    while (unsettled() && !signal.aborted) {
+    const isUnderWay = () => current.deployment?.state === "queued" || current.deployment?.state === "assigned";
+    if (isUnderWay()) wakeRunner();
+    while (isUnderWay() && !signal.aborted) {
       const left = end - clock.now().getTime();
       if (left <= 0) break;
       await waitForChange(accountId, left, signal);

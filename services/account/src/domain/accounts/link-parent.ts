@@ -2,7 +2,7 @@ import { AppError, type Clock } from "@countersign/core";
 import type { AccountStore } from "../ports.ts";
 import type { Account, AccountAddress } from "./account.ts";
 
-/** What reading parents needs of a chain. */
+/** The chain, as far as reading parents needs it. */
 export interface ParentChain {
   readonly chainName: string;
   readonly evmChainId: number;

@@ -5,7 +5,7 @@ import type { AccountStore } from "../ports.ts";
 
 export type AccountKeyRole = "server" | "user" | "recovery" | "other";
 
-/** What reading an account's keys needs of a chain. */
+/** The chain, as far as reading an account's keys needs it. */
 export interface AccountKeysChain {
   readonly chainName: string;
   latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;

@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Account, AccountAddress } from "./account.ts";
 
-/** What a chain's name services say about an account; "" for what they do not say. */
+/** The entries of a chain's name services about an account; "" where they have none. */
 export interface Profile {
   readonly domainName: string;
   readonly profileImageUrl: string;
@@ -11,11 +11,11 @@ export interface Profile {
 /** Looks an account up in the name services of its chain. `address`: 16 hex digits. */
 export type ProfileLookup = (address: string, signal: AbortSignal) => Promise<Profile>;
 
-/** What is known about an address of an account. */
+/** Returns the known profile of an address of an account. */
 export type ProfileOf = (address: AccountAddress) => Profile;
 
 export interface Profiles {
-  /** What is known about the addresses and parents of an account, after 200 ms at most. Never rejects. */
+  /** Returns the known profiles of an account's addresses and parents within 200 ms. Never rejects. */
   of(account: Account): Promise<ProfileOf>;
 }
 
@@ -26,7 +26,7 @@ export interface ProfilesOptions {
   /** By chain name; chains without name services are missing. */
   readonly lookups: ReadonlyMap<string, ProfileLookup>;
   readonly clock: Clock;
-  /** Who asks for the first time waits this long; default 200. */
+  /** The first request for a profile waits this long for its lookup; default 200. */
   readonly waitMs?: number;
   /** Milliseconds for one lookup; default 3000. */
   readonly timeLimitMs?: number;
@@ -58,7 +58,7 @@ export function createProfiles(options: ProfilesOptions): Profiles {
       entry.profile = await lookup(address, AbortSignal.timeout(timeLimitMs));
       freshMs = FRESH_MS;
     } catch {
-      // What was known before stays: names are an ornament.
+      // The last known profile stays. Names are for display only, so a failed lookup is no error.
     } finally {
       pending -= 1;
       entry.staleAt = clock.now().getTime() + freshMs;

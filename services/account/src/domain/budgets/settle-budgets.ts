@@ -11,14 +11,14 @@ export interface PaidTransaction {
   readonly fees: bigint;
 }
 
-/** What settling budgets needs of a chain. */
+/** The chain, as far as settling budgets needs it. */
 export interface SettlementChain {
   readonly chainName: string;
   /** The newest sealed block. */
   latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
   /** The newest block that a transaction may refer to; it may not be sealed. */
   newestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
-  /** What the paymaster paid for in these blocks, both ends included; at most `maxEventBlocks`. */
+  /** Returns the paymaster's transactions in these blocks, both ends included; at most `maxEventBlocks`. */
   paidTransactions(from: bigint, to: bigint, signal: AbortSignal): Promise<readonly PaidTransaction[]>;
   readonly maxEventBlocks: bigint;
 }
@@ -73,7 +73,7 @@ export async function settleBudgets(options: SettleBudgetsOptions, signal: Abort
   if (from === undefined || sealed <= from) return false;
   const { mark, open } = await signer.begin(chainName);
   if (!open) {
-    // What is reserved from now on executes above a height that was sealed before we asked.
+    // A reservation made from now on executes above a height that was sealed before we asked.
     if (sealed - from >= IDLE_STEP) await store.advance(chainName, { from, to: sealed });
     return false;
   }

@@ -3,7 +3,7 @@ import type { AccountKey } from "../key-additions/key-addition.ts";
 import { type AccountEvent, type AlertActions, kindOf, type WatchedKind } from "./account-event.ts";
 import { isOurs, type OwnTransactions } from "./judge-event.ts";
 
-/** What no transaction of ours did to an account of ours. Unique by chain, transaction and index. */
+/** An event of an account that no transaction of ours caused. Unique by chain, transaction and index. */
 export interface Alert {
   readonly accountId: string;
   readonly event: AccountEvent;
@@ -11,7 +11,7 @@ export interface Alert {
   readonly freezes: boolean;
 }
 
-/** What judging events needs of a chain. */
+/** The chain, as far as judging events needs it. */
 export interface AlertChain extends OwnTransactions {
   readonly chainName: string;
   transaction(id: string, signal: AbortSignal): Promise<ChainTransaction | undefined>;

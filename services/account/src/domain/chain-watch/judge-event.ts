@@ -12,7 +12,7 @@ import { roleOf } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountEvent } from "./account-event.ts";
 
-/** What is ours on a network besides the templates. */
+/** The transactions on a network that are ours, besides the templates. */
 export interface OwnTransactions {
   /** The text of the creation transaction. */
   readonly creationScript: string;

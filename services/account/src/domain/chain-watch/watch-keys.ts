@@ -2,7 +2,7 @@ import type { Lease } from "../ports.ts";
 import { type AccountEvent, type AlertActions, typesToRead } from "./account-event.ts";
 import { type Alert, type AlertChain, findAlerts } from "./find-alerts.ts";
 
-/** What watching accounts needs of a chain. */
+/** The chain, as far as watching accounts needs it. */
 export interface KeyWatchChain extends AlertChain {
   latestBlock(signal: AbortSignal): Promise<{ height: bigint }>;
   /** Events of these types in these blocks, of any account, both ends included; at most `maxEventBlocks`. */
@@ -31,7 +31,7 @@ export interface KeyWatchStore {
   advance(chainName: string, heights: { from: bigint; to: bigint }, found: Found, now: Date): Promise<boolean>;
 }
 
-/** What a stretch of blocks has. */
+/** The changes found in a stretch of blocks. */
 export interface Found {
   /** Accounts whose keys changed, by address, with the height of the newest change. */
   readonly changed: ReadonlyMap<string, bigint>;

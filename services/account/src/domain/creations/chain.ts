@@ -17,7 +17,7 @@ export interface DeployedAccount {
   readonly serverKeyIndex: number;
 }
 
-/** What the creation saga needs of a chain. */
+/** The chain, as far as the creation saga needs it. */
 export interface Chain {
   readonly chainName: string;
   readonly evmChainId: number;

@@ -32,7 +32,7 @@ const creation = (change: Partial<Creation> = {}): Creation => ({
 });
 
 interface Script {
-  /** What the chain says, one after the other; the last again and again. */
+  /** The chain's answers, one after the other; the last is repeated. */
   outcomes: Outcome[];
   heights?: bigint[];
   sequenceNumber?: bigint;

@@ -196,7 +196,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
   };
 }
 
-/** What was committed as signed, if anything was. */
+/** Returns the transaction that was committed as signed, if one was. */
 function committed(creation: Creation): SignedCreation | undefined {
   const { state, transaction, transactionId: id, sequenceNumber, referenceHeight } = creation;
   if (state !== "signed" || !transaction || sequenceNumber === undefined || referenceHeight === undefined)

@@ -27,7 +27,7 @@ export interface Creation {
   readonly referenceHeight: bigint | undefined;
 }
 
-/** What a creation made of one account. */
+/** One account of a finished creation. */
 export interface CreatedAccount {
   readonly accountId: string;
   /** 16 hex digits. */

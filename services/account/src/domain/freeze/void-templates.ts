@@ -3,7 +3,7 @@ import { findServerKey } from "../accounts/account-on-chain.ts";
 import type { CompositeSignature, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
-/** What voiding needs of a chain. */
+/** The chain, as far as voiding needs it. */
 export type VoidChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys" | "submit">;
 
 /** Signs voiding: both signatures of voidPayload; undefined where nothing was signed for the number. */
@@ -40,7 +40,7 @@ export const voidTemplates =
       const { chainName } = chain;
       for (;;) {
         const key = findServerKey(await chain.accountKeys(address, signal));
-        // Who has left has nothing of ours that could run.
+        // An account that has left has no server key of ours, so no signed template can run.
         if (!key) return;
         const { index: keyId, sequenceNumber } = key;
         const { id: referenceBlockId } = await chain.latestBlock(signal);

@@ -4,7 +4,7 @@ import type { PublicKey } from "@countersign/keys";
 /** submitted: bytes are committed and may be on the chain; the others are final. */
 export type KeyAdditionState = "submitted" | "sealed" | "failed" | "abandoned";
 
-/** Which key is to be added to which account. */
+/** The key to be added and its account. */
 export interface KeyAdditionTarget {
   readonly accountId: string;
   readonly chainName: string;
@@ -70,10 +70,10 @@ export interface KeyAdditionEvent {
   readonly revokedKey?: { readonly address: string; readonly keyIndex: number };
 }
 
-/** What adding keys needs of a chain. */
+/** The chain, as far as adding keys needs it. */
 export interface KeyAdditionChain {
   readonly chainName: string;
-  /** Who pays, 16 hex digits. */
+  /** The payer's address, 16 hex digits. */
   readonly paymaster: string;
   /** Blocks after which a reference block is too old to execute. */
   readonly maxReferenceAge: bigint;
@@ -88,7 +88,7 @@ export interface KeyAdditionChain {
 /** The user's call, on whose behalf the signer signs; only its client reads it. */
 export type OnBehalfOf = object;
 
-/** What adding keys needs of the signer: both of our signatures, with the approver's token. */
+/** The signer, as far as adding keys needs it: both of our signatures, with the approver's token. */
 export interface KeyAdditionSigner {
   signTransaction(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<CompositeSignature>;
   signPaymaster(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<CompositeSignature>;

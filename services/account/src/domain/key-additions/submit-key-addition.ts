@@ -54,7 +54,7 @@ export interface SubmitKeyAdditionOptions {
   readonly logger: Pick<Logger, "warn">;
 }
 
-/** What the chain would hardly take any more is not signed: reading it again renews it. */
+/** A message with an older reference block could expire on its way: it is not signed; reading renews it. */
 const SUBMIT_BEFORE_BLOCKS = 550n;
 
 /**

@@ -102,7 +102,7 @@ describe("a prepared message", () => {
   });
 });
 
-describe("what the chain would refuse is refused at once", () => {
+describe("a change that the chain would refuse is refused at once", () => {
   it("a chain that is none, naming those there are", async () => {
     await expect(prepare({ template: "revoke-recovery-key" }, "nowhere")).rejects.toMatchObject({
       reason: "UnknownChain",

@@ -22,7 +22,7 @@ import { cadenceAddressOf, chainNamed, serverKeyOf, userKeyOf } from "../account
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
-/** What preparing messages needs of a chain. */
+/** The chain, as far as preparing messages needs it. */
 export type MessageChain = Pick<KeyAdditionChain, "chainName" | "paymaster" | "latestBlock" | "accountKeys"> & {
   /** Undefined where accounts do not link themselves through HybridCustody. */
   readonly hybridCustody?: HybridCustodyNetwork | undefined;
@@ -59,9 +59,8 @@ export const invalidField = (pointer: string, detail: string): AppError =>
 
 /**
  * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next
- * sequence number, paid by the paymaster, and in the one form that the signer signs. What the chain would
- * certainly refuse is refused here. Keeps nothing: asked again, it gives a message with a newer reference
- * block.
+ * sequence number, paid by the paymaster, and in the one form that the signer signs. Rejects changes that the
+ * chain would certainly refuse. Stores nothing: the next call returns a message with a newer reference block.
  * Errors: UnknownChain, AccountNotFound, AccountNotReady, UnsupportedKey, KeyNotFound, KeyAlreadyRegistered,
  * InvalidRequest.
  */

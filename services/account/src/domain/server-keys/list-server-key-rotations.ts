@@ -71,7 +71,7 @@ export const listServerKeyRotations =
       if (before?.state === "submitted" && (await reconcile(before, signal)) === "submitted") return [];
       const bound = await signer.serverKeys(accountId, chainName);
       const wanted = wantedRotation(bound);
-      // Who was never rotated has the key that the creation made.
+      // An account that was never rotated has the key that the creation made.
       if (!wanted && bound.retired.length === 0) return [];
       // Read before the keys: they are at least as new.
       const latest = await chain.latestBlock(signal);

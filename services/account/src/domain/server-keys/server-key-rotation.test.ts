@@ -118,7 +118,7 @@ describe("a rotation", () => {
 
   it.each<[string, () => Promise<unknown>, string]>([
     ["another's signature", async () => rotate(await prepared(), generateKeyPair()), "InvalidSignature"],
-    ["what is no message", () => rotate(Buffer.from("00", "hex")), "InvalidMessage"],
+    ["bytes that are no message", () => rotate(Buffer.from("00", "hex")), "InvalidMessage"],
     [
       "a rotation to another key",
       async () => {

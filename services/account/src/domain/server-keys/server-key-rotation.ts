@@ -13,7 +13,7 @@ export type ServerKeyRotationState = "submitted" | "sealed" | "failed";
 export interface ServerKeyRotation {
   readonly accountId: string;
   readonly chainName: string;
-  /** Which it leads to. */
+  /** The version that it leads to. */
   readonly version: number;
   /** 128 hex digits. */
   readonly newKey: string;
@@ -27,15 +27,15 @@ export interface ServerKeyRotation {
 export interface ServerKeyRotationStore {
   /** The newest one of an account on a chain. */
   newest(accountId: string, chainName: string): Promise<ServerKeyRotation | undefined>;
-  /** Commits a rotation; what stands there stays, unless it has failed. Gives what stands there now. */
+  /** Commits a rotation unless another one is submitted or sealed. Returns the stored one. */
   commit(rotation: ServerKeyRotation, now: Date): Promise<ServerKeyRotation>;
-  /** From submitted to its end, once. */
+  /** Changes a rotation from submitted to its end, once. */
   finish(rotation: ServerKeyRotation, state: "sealed" | "failed"): Promise<void>;
   /** Those that are submitted, the oldest first. */
   open(limit: number): Promise<ServerKeyRotation[]>;
 }
 
-/** What a rotation is to change, from the signer. Keys: 128 hex digits. */
+/** A rotation that the signer asks for. Keys: 128 hex digits. */
 export interface WantedRotation {
   readonly version: number;
   readonly oldKey: string;
@@ -59,7 +59,7 @@ export interface BoundServerKeys {
   readonly retired: readonly BoundServerKey[];
 }
 
-/** What is to be rotated, if anything is. */
+/** Returns the rotation that is to be made, if one is. */
 export const wantedRotation = ({ current, next }: BoundServerKeys): WantedRotation | undefined =>
   next && { version: next.version, oldKey: current.publicKey, newKey: next.publicKey };
 
