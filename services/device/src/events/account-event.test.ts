@@ -15,7 +15,7 @@ const see = (name: string, payload: Partial<Event>, account = accountId) => {
   return toAccountEvent(7, `cs.v1.${name.replace(".", `.${accountId}.`)}`, event);
 };
 
-describe("what devices see of an event", () => {
+describe("an event as devices see it", () => {
   it.each([
     [
       "auth.session-ended",

@@ -30,7 +30,7 @@ describe("the sweeper of requests", () => {
     expect(store.events.filter(({ status }) => status === "expired")).toHaveLength(120);
   });
 
-  it("settles what a crash left between commitment and submission, and lets it expire then", async () => {
+  it("reconciles an attempt that a crash left committed but not submitted; the request expires then", async () => {
     const old = await world.device(v7());
     const { request } = await world.open(world.enrollmentRequest(old.device.accountId));
     // The process ends inside of submit: nothing after it runs.

@@ -6,7 +6,7 @@ const otherwise = z.enum(["log", "off"]).default("off");
 
 /** The variables of pushes and mails. */
 export const notifyEnv = {
-  // What happens to a push whose service is not configured.
+  // A push whose service is not configured is written to the log or dropped.
   DEVICE_PUSH: otherwise,
   DEVICE_FCM_CREDENTIALS_FILE: z.string().optional(),
   DEVICE_APNS_KEY_FILE: z.string().optional(),
@@ -20,7 +20,7 @@ export const notifyEnv = {
     .optional(),
   DEVICE_APNS_TOPIC: z.string().optional(),
   DEVICE_APNS_URL: z.url({ protocol: /^https$/ }).default("https://api.push.apple.com"),
-  // What happens to a mail without a configured server.
+  // A mail is written to the log or dropped where no server is configured.
   DEVICE_MAIL: otherwise,
   DEVICE_SMTP_URL_FILE: z.string().optional(),
   DEVICE_MAIL_FROM: z.email().optional(),

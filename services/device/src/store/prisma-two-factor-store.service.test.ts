@@ -98,7 +98,7 @@ describe("requests for approval in Postgres", () => {
     expect(await emitted()).toEqual(["pending", "pending"]);
   });
 
-  it("gives an unsettled attempt to one of several replicas", async () => {
+  it("gives an unconfirmed attempt to one of several replicas", async () => {
     world.chain.submission = "lost";
     await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
     const now = world.clock.now();
@@ -161,7 +161,7 @@ describe("requests for approval in Postgres", () => {
         expect(won.length).toBeLessThanOrEqual(1);
         if (won[0] === "reject") expect(final.status).toBe("rejected");
         const finished = results[pair.indexOf("finish")]?.status === "fulfilled";
-        // What is reported is sealed already, so that the new device may finish in the same moment.
+        // The reported addition is sealed already, so the new device may finish in the same moment.
         if (finished) expect(won).toEqual(["report"]);
         if (won[0] === "sign" || won[0] === "report") expect(final.status).toBe(finished ? "finished" : "approved");
         if (won.length === 0 && pair.includes("expire")) expect(final.status).toBe("expired");

@@ -10,7 +10,7 @@ interface Attempt {
   transaction: ChainTransaction;
   /** The key that is added; "" where nothing was committed. */
   key: string;
-  /** What was signed. */
+  /** The signed message. */
   message: Uint8Array;
 }
 
@@ -26,11 +26,11 @@ export interface FakeKeyAdditions extends KeyAdditions {
   submissions: string[];
   /** The `notBefore` of each `verify`. */
   notBefore: Date[];
-  /** What was shown first, of each verification. */
+  /** The message shown first, of each verification. */
   firstMessages: Uint8Array[];
   /** Messages prepared from now on are other ones. */
   renew(): void;
-  /** What the chain does with everything that was submitted. */
+  /** Decides the outcome of everything that was submitted. */
   decide(fate: "sealed" | "failed"): void;
 }
 

@@ -37,7 +37,7 @@ export const pick = <T>(items: readonly T[], index: number): T => items[index % 
 
 const isOpen = (row: TwoFactor, now: Date) => row.status === "pending" && row.attemptId === null && row.expiresAt > now;
 
-/** What must be true of every row at any time. */
+/** Checks the conditions that every row meets at any time. */
 function checkRow(row: TwoFactor, real: Real): void {
   const { status, attemptId, result, sealedAt, keyIndex } = row;
   const has = (condition: boolean, what: string) => assert(condition, `${status} ${what}`);
@@ -84,7 +84,7 @@ export async function checkAll(model: Model, real: Real): Promise<void> {
   }
 }
 
-/** What an action that nobody disturbs must bring about, seen from the row before and after it. */
+/** Checks the result of an undisturbed action by the row before and after it. */
 export function checkAlone(
   action: Action,
   refusal: string | undefined,

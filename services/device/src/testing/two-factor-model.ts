@@ -17,7 +17,7 @@ import {
 } from "./two-factor-checks.ts";
 import { twoFactorWorld } from "./two-factor-world.ts";
 
-/** What may be answered besides success. */
+/** The permitted answers besides success. */
 const REFUSALS: Record<Action["kind"], RegExp> = {
   // InvalidRequest: it was over before it was opened.
   open: /^(RateLimited|TwoFactorAuthClosed|ChainUnavailable|InvalidRequest)$/,

@@ -33,7 +33,7 @@ export interface Registered {
   keys: KeyPair;
 }
 
-/** What an assertion says of itself, and the challenge that it answers where it is not the message's. */
+/** The content of an assertion, and the challenge that it answers where it is not the message's. */
 interface Asserted {
   said?: Said;
   challenge?: Uint8Array;
@@ -123,5 +123,5 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
 
 export type TwoFactorWorld = ReturnType<typeof twoFactorWorld>;
 
-/** What an AppError looks like to `rejects.toMatchObject`. */
+/** The shape of an AppError for `rejects.toMatchObject`. */
 export const refused = (reason: AppError["reason"]) => ({ reason });

@@ -19,7 +19,7 @@ const registration = (change: Partial<Registration> = {}): Registration => ({
 const { chainName, deviceKey } = sample;
 const recovery = { kind: "recovery", origin: "recovery" } as const;
 
-describe("what signs in", () => {
+describe("keys that sign in", () => {
   it("is a device with an active key, once, however many keys it holds", () => {
     const other = somePublicKey();
     const keys = [registration(), registration({ keyIndex: 2 }), registration({ keyIndex: 3, deviceKey: other })];

@@ -3,7 +3,7 @@ import type { FollowChain } from "./follow-chain.ts";
 import type { KeyStore } from "./ports.ts";
 import { isActive, type Registration, SIGN_IN_ORIGINS } from "./registration.ts";
 
-/** What signs in to an account on one chain. */
+/** The keys that sign in to an account on one chain. */
 export interface ChainAccess {
   chainName: string;
   /** Identity keys of devices that hold an active key, each once. */

@@ -3,7 +3,7 @@ import { type PublicKey, samePublicKey } from "@countersign/keys";
 import type { Device, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 
-/** What signs in to the account on one chain, as the key service reports it. */
+/** The keys that sign in to the account on one chain, as the key service reports them. */
 export interface ChainAccess {
   chainName: string;
   /** Identity keys of devices that hold an active key. */
@@ -16,7 +16,7 @@ export interface RemoveDevice {
   session: Session;
   /** Identity key of the device to remove, canonical hex. */
   publicKey: string;
-  /** What signs in to the account; needed where a device removes itself, otherwise it may be undefined. */
+  /** The account's keys for signing in; required where a device removes itself. */
   access: readonly ChainAccess[] | undefined;
   requestId: string;
 }

@@ -3,7 +3,7 @@ import { samePublicKey } from "@countersign/keys";
 import type { Device, DeviceAttributes, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
 
-/** What may be changed; a device stays of the type that it registered as. */
+/** The attributes that may change; a device keeps the type that it registered as. */
 export type DeviceChanges = Partial<Omit<DeviceAttributes, "type">>;
 
 export interface UpdateDevice {

@@ -11,7 +11,7 @@ export const TRANSITIONS: Readonly<Record<TwoFactorStatus, readonly TwoFactorSta
 };
 
 /**
- * What must still be true of a row when a step is taken; the database compares and changes in one statement.
+ * The condition on a row when a step is taken; the database compares and changes in one statement.
  */
 export interface Guard {
   status: TwoFactorStatus;

@@ -7,7 +7,7 @@ export type TwoFactorStatus = (typeof TWO_FACTOR_STATUSES)[number];
 /** The key that a new device enrolls with. */
 export interface EnrollingKey {
   type: "device" | "passkey";
-  /** What is added on chain. */
+  /** The key to be added on chain. */
   accountKey: PublicKey;
   /** The new device's identity key. */
   deviceKey: PublicKey;

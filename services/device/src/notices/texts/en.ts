@@ -21,7 +21,7 @@ export const en: NoticeTexts = {
       subject: "Your account is frozen",
       what: "Your account was frozen: nothing is signed for it until it is unfrozen.",
       advice:
-        "Unfreeze it in the app: at once on two devices, one of them the one that froze it, or with your recovery key and a device; on one device alone after a delay. If this was not you, check your devices and sessions first.",
+        "Unfreeze it in the app: at once on two devices, one of them the one that froze it, or with your recovery key and a device; on one device alone after a time lock. If this was not you, check your devices and sessions first.",
     },
     unfrozen: {
       subject: "Your account is not frozen any more",
@@ -30,7 +30,7 @@ export const en: NoticeTexts = {
     },
     "unfreeze-asked": {
       subject: "Unfreezing your account was requested",
-      what: "Your account is frozen, and unfreezing it was requested on one of your devices or with your recovery key. It happens after a delay, or at once if another device agrees.",
+      what: "Your account is frozen, and unfreezing it was requested on one of your devices or with your recovery key. It happens after a time lock, or at once if another device agrees.",
       advice:
         "If this was not you, open the app on a device of yours, freeze the account again, which cancels the requests of other devices, and remove the devices that you do not have in your hands.",
     },
