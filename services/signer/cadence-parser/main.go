@@ -17,7 +17,7 @@ import (
 	"github.com/onflow/cadence/parser"
 )
 
-// What a script may be before the parser sees it. It recurses where brackets do.
+// Limits of a script before the parser sees it. The parser recurses at each bracket.
 const (
 	maxBytes    = 64 * 1024
 	maxBrackets = 100

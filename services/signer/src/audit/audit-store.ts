@@ -19,7 +19,7 @@ export interface CountedSignatures {
   readonly limit: number;
 }
 
-/** What a batch of records counts and reserves. */
+/** The counts and reservations of a batch of records. */
 export interface Charge {
   readonly counted: CountedSignatures;
   /** One for each transaction. */

@@ -300,7 +300,7 @@ describe("the audit log", () => {
     expect(verifyChain(chain!.records, chain!.head)).toBe("");
   });
 
-  it("who is over the limit of signatures takes no budget from the others of the batch", async () => {
+  it("a request over the limit of signatures takes no budget from the others of its batch", async () => {
     const { log } = newLog(1);
     const limits = { count: 2 };
     const asked = ["a", "a", "b"].map((accountId, i) => log.append(entry({ accountId }), reservation(i, limits)));

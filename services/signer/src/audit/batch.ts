@@ -4,10 +4,10 @@ import { verifySignature, verifySignatureInPool } from "@countersign/keys/node";
 import { z } from "zod";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 
-// Who writes to the database can compute hashes, but not these signatures: each process has a key of its own
+// An attacker in the database can compute hashes, but not these signatures: each process has a key of its own
 // for its batches of records, certified by the audit key when the process starts.
 
-/** What the audit key certifies: a process of the signer and the key of its batches. */
+/** The statement that the audit key certifies: a process of the signer and the key of its batches. */
 export interface WriterCertificate {
   readonly writerId: string;
   readonly startedAt: Date;
@@ -56,9 +56,9 @@ export interface BatchPlace {
 }
 
 /**
- * What a writer signs for records that commit together: a JSON array of format, chain id, first and last
- * sequence (decimal text), the hash of the record before, and the SHA-256 over the records' hashes, 32 bytes
- * each, hex.
+ * Returns the text that a writer signs for records that commit together: a JSON array of format, chain id,
+ * first and last sequence (decimal text), the hash of the record before, and the SHA-256 over the records'
+ * hashes, 32 bytes each, hex.
  */
 export const batchText = ({ chainId, first, last, previousHash }: BatchPlace, recordHashes: Uint8Array): Buffer =>
   Buffer.from(

@@ -14,7 +14,7 @@ export interface CheckpointFile {
   append(checkpoints: readonly SignedCheckpoint[]): Promise<void>;
 }
 
-/** What is to be appended is of another history than what the file has. */
+/** Thrown when the checkpoint to append belongs to another history than the file's. */
 export class CheckpointForkError extends Error {
   override readonly name = "CheckpointForkError";
 }

@@ -14,7 +14,7 @@ export interface SignedHead {
   readonly root: string;
 }
 
-/** What the audit key signs: every chain, those that grew by name, all of them together by their hash. */
+/** The content that the audit key signs: every chain, those that grew by name, all of them by their hash. */
 export interface Checkpoint {
   /** From 1, without a gap. */
   readonly sequence: number;
@@ -35,7 +35,7 @@ export type SignedCheckpoint = SignedText;
 
 const FORMAT = "countersign-checkpoint-1";
 
-/** What the first checkpoint has as its previous hash. */
+/** The previous hash of the first checkpoint. */
 export const FIRST_PREVIOUS_HASH = sha256(FORMAT);
 
 /**

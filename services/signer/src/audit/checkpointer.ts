@@ -21,7 +21,7 @@ export interface ChainState {
   readonly chainId: string;
   /** The head in the database; undefined where the database has no chain that a checkpoint covers. */
   readonly head: { readonly size: number; readonly hash: string } | undefined;
-  /** What the last checkpoint covers of it. */
+  /** The part of it that the last checkpoint covers. */
   readonly covered: { readonly size: number; readonly hash: string } | undefined;
   /** Of the process that writes it. */
   readonly certificate: SignedText;
@@ -34,7 +34,7 @@ export interface StoredBatch {
   readonly signature: Uint8Array;
 }
 
-/** What the database says: nothing of it is believed without a signature. */
+/** The state of the database: nothing of it is believed without a signature. */
 export interface CheckpointBasis {
   readonly last: (SignedCheckpoint & { readonly sequence: number }) | undefined;
   readonly chains: readonly ChainState[];
@@ -113,8 +113,8 @@ async function growInTurns(tree: Tree, hashes: readonly Buffer[]): Promise<{ tre
 
 /**
  * Makes checkpoints while a process of the signer has written something new, and keeps the file at the
- * database's state. Who can write to the database can stop checkpoints, which raises an alarm, but not have
- * one made of forged records.
+ * database's state. An attacker who can write to the database can stop checkpoints, which raises an alarm,
+ * but cannot have one made of forged records.
  */
 export function startCheckpointer(options: CheckpointerOptions) {
   const { store, signer, clock, logger, ownHead, file, intervalMs, stalledMs = STALLED_MS } = options;

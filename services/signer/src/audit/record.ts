@@ -40,7 +40,7 @@ export interface AuditRecord extends AuditEntry {
 
 export const sha256 = (data: string | Uint8Array): string => hash("sha256", data);
 
-/** What the first record of a chain has as its previous hash. */
+/** Returns the previous hash of the first record of a chain. */
 export const genesisHash = (chainId: string): string => sha256(chainId);
 
 /**

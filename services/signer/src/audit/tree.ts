@@ -80,7 +80,7 @@ function pathOf(nodes: readonly Buffer[], index: number): Buffer[] {
   return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)];
 }
 
-/** What a proof is made from; leaves count from 0. */
+/** The stored hashes from which a proof is made; leaves count from 0. */
 export interface TreeSource {
   /** The roots of the first `count` blocks. */
   blockRoots(count: number): Promise<Buffer[]>;

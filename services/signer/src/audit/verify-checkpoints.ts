@@ -16,7 +16,7 @@ export interface CoveredHead extends SignedHead {
   readonly previousTime: Date | undefined;
 }
 
-/** What checkpoints from several places say together. */
+/** The result of comparing checkpoints from several places. */
 export interface KnownCheckpoints {
   readonly problems: readonly string[];
   readonly count: number;
@@ -45,8 +45,8 @@ function stretches(numbers: readonly number[]): [number, number][] {
 /**
  * Checks checkpoints of one or more places (an export, files, the stream) as one row from the first: none
  * missing, none contradicting, each continuing the one before, the last signed by the audit key, which signs
- * for all before it. What the first place lacks and a later one has fills the row, and is a problem of its
- * own: it was removed there.
+ * for all before it. A checkpoint that only a later place has fills the row and is reported as removed from
+ * the first place.
  */
 export function verifyCheckpoints(
   places: readonly { readonly name: string; readonly checkpoints: Iterable<SignedCheckpoint> }[],

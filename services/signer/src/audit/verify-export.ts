@@ -58,7 +58,7 @@ interface Passing {
   readonly prefix: string;
   readonly headSize: number;
   readonly headHash: string;
-  /** What checkpoints say of it, and which of them comes next. */
+  /** The heads of this chain in checkpoints; `nextHead` is the index of the one to reach next. */
   readonly heads: readonly CoveredHead[];
   nextHead: number;
   /** Between which times a record may be, as ISO texts, until the next head. */

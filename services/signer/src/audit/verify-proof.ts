@@ -13,7 +13,7 @@ export interface ProofToVerify {
   readonly path: readonly Uint8Array[];
 }
 
-/** What a valid proof shows about the signature. */
+/** The facts about a signature that a valid proof shows. */
 export interface ProvenRecord {
   readonly chainId: string;
   readonly sequence: number;

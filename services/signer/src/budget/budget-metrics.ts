@@ -4,7 +4,7 @@ import { Counter, Gauge } from "prom-client";
 import { type BudgetWindow, readWindowId } from "./budget.ts";
 import type { BudgetRule } from "./budget-rules.ts";
 
-/** What is used of a budget in one window. */
+/** The use of a budget in one window. */
 interface Use {
   readonly chainName: string;
   readonly windowId: string;

@@ -94,7 +94,7 @@ describe("findOverBudget", () => {
     expect(refused([again], state({ fees: 41 }, earlier))).toEqual(["c aa/1/7"]);
   });
 
-  it("what was reported as executed is a new transaction when it is signed again with another block or a larger amount; a retry is none", () => {
+  it("an executed transaction, signed again with another block or a larger amount, is a new one; a retry is none", () => {
     const executed = reserved({ settled: true });
     const full = state({ count: 2, fees: 100 }, executed);
     expect(refused([reservation()], full)).toEqual([]);

@@ -1,8 +1,8 @@
 import type { BudgetRule } from "./budget-rules.ts";
 
 /**
- * What a transaction uses of a budget: a count of one (a creation: of its accounts), computation, and fees in
- * 10⁻⁸ FLOW.
+ * The use of a budget by one transaction: a count of one (a creation: of its accounts), computation, and fees
+ * in 10⁻⁸ FLOW.
  */
 export interface Amounts {
   readonly count: number;
@@ -49,7 +49,7 @@ export const openFeesWindow = (accountId: string, fees: number): BudgetWindow =>
 });
 export const isOpenFees = (windowId: string): boolean => windowId.startsWith(OPEN_FEES);
 
-/** Whose a budget is. */
+/** The kinds of owners of a budget. */
 export type BudgetScope = "account" | "app" | "service" | "backend" | "creation";
 
 /** The part of the operator's policy that budgets need. */

@@ -10,7 +10,7 @@ export interface Reserved {
   readonly settled: boolean;
 }
 
-/** What the database holds of a batch's budgets: reservations and use. */
+/** The stored state of a batch's budgets: reservations and use. */
 export interface BudgetState {
   /** By reservationId. */
   readonly reserved: ReadonlyMap<string, Reserved>;

@@ -15,7 +15,7 @@ import {
 } from "../testing/policy-fixture.ts";
 import { createReservationFor } from "./reservation.ts";
 
-describe("what a signature reserves", () => {
+describe("the reservation of a signature", () => {
   it("the server key's a transaction, the paymaster's of it computation and fees as well", async () => {
     await transaction(asked(payloadMessage(tx())));
     await paymaster(asked(envelopeMessage(byDevice())));

@@ -16,7 +16,7 @@ export interface OpenReservation {
   readonly windowIds: readonly string[];
 }
 
-/** What windows get back, by their ids. */
+/** The amounts that windows get back, by their ids. */
 export type Returned = Map<string, Pick<Amounts, "computation" | "fees">>;
 
 function addReturned(returned: Returned, windowIds: readonly string[], computation: number, fees: number): void {

@@ -11,7 +11,7 @@ const MAX_SHOWN_PROBLEMS = 100;
 /** Reads a file of a signer's checkpoints. A line that is none counts as an unreadable checkpoint. */
 function readCheckpoints(path: string): { name: string; checkpoints: SignedCheckpoint[] } {
   const lines = readFileSync(path, "utf8").split("\n");
-  // What stands behind the last line end is what a crash left of a line.
+  // A crash leaves a part of a line behind the last line end.
   lines.pop();
   return { name: path, checkpoints: lines.map((line) => parseSignedLine(line) ?? { text: "", signature: "" }) };
 }

@@ -34,7 +34,7 @@ beforeEach(() => {
   other = key();
 });
 
-/** What a session is answered that asks the authorizer to revoke a key. */
+/** Returns the answer to a session that asks the authorizer to revoke a key. */
 const revoking = ({ publicKey: { publicKey } }: { publicKey: PublicKey }, by = young): Promise<string> =>
   refusalOf(
     transaction(asked(payloadMessage(changeOf({ template: "revoke-user-key", oldKey: publicKey })), sessionOf(by))),

@@ -12,7 +12,7 @@ import type { Reservation } from "../budget/budget.ts";
 import { checkSwitch, type Operation, type Policy, type PolicySource } from "../policy/policy.ts";
 import type { KeyReference, Vault } from "../vault/index.ts";
 
-/** Who requests a signature, as the audit record and the limits name it. */
+/** The requester of a signature, as the audit record and the limits name it. */
 export interface Requester {
   readonly caller: string;
   /** Empty where the request is not a user's. */
@@ -43,13 +43,13 @@ const RECORDED_REASONS = [
   "MessageRenewed",
 ] as const;
 
-/** What a permitted request is signed with. */
+/** The key that signs a permitted request, and the request's reservation of budgets. */
 export interface Permission {
   readonly key: KeyReference;
   /** The account of the key on chain, 16 hex digits. */
   readonly address: string;
   readonly keyId: number;
-  /** What the signature may use of budgets; undefined where none applies. */
+  /** The amounts that the signature may use of budgets; undefined where none applies. */
   readonly reservation?: Reservation | undefined;
 }
 
@@ -86,7 +86,7 @@ function decode(message: Uint8Array): DecodedMessage {
     if (error instanceof InvalidMessageError) throw new AppError("InvalidMessage", { detail: error.message });
     throw error;
   }
-  // What the rules see must be what is signed, byte for byte: a second check after the decoder's own.
+  // The rules must see what is signed, byte for byte: a second check after the decoder's own.
   const encoded = decoded.kind === "payload" ? payloadMessage(decoded) : envelopeMessage(decoded);
   if (!Buffer.from(encoded).equals(message)) throw new AppError("InvalidMessage", { detail: "non-canonical encoding" });
   return decoded;

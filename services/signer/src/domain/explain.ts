@@ -21,7 +21,7 @@ export interface Explanation {
   /** The rule that refuses; empty where none of them does. */
   readonly refusalReason: string;
   readonly detail: string;
-  /** What the signature would reserve of budgets; undefined where it would be refused, and for a creation. */
+  /** The amounts that the signature would reserve; undefined for a refused request and for a creation. */
   readonly reserves?: Amounts;
 }
 

@@ -52,7 +52,7 @@ describe("after a freeze", () => {
     expect(await signing(3n)).toBe("signed");
   });
 
-  it("what is signed after it holds up nobody, and what a replica signed that had not received it does", async () => {
+  it("a template signed after it blocks no other session, one signed by a replica that had not received it does", async () => {
     lifted();
     clock.advance(11 * SECOND);
     expect(await signing(9n, "another")).toBe("signed");

@@ -23,7 +23,7 @@ import { signTransaction } from "./sign-transaction.ts";
 import { signVoid } from "./sign-void.ts";
 
 const LIMIT = 3;
-/** What the database counts, by id. */
+/** The counts in the database, by id. */
 const counted = new Map<string, number>();
 const newDecide = () =>
   createDecide({

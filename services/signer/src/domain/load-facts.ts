@@ -14,7 +14,7 @@ import { ageOfKey, findAdded } from "../policy/user-keys.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
 import type { AddedKeys, BindingStore, RecoveryKeys, RevokedKeys, SignedTemplates } from "./ports.ts";
 
-/** Who requests a signature, and for which chain. */
+/** The requester of a signature, and the chain that it is for. */
 export interface RequestOrigin {
   readonly token: VerifiedToken;
   /** The name in the caller's certificate. */

@@ -29,7 +29,7 @@ export interface BindingStore {
    * Removes the newest version, which is not on chain; any other stays. Returns the binding as it is then.
    */
   takeBackVersion(account: AccountOnChain, version: number): Promise<Binding | undefined>;
-  /** Which of these accounts are bound on the chain. */
+  /** Returns those of these accounts that are bound on the chain. */
   bound(chainName: string, accountIds: readonly string[]): Promise<string[]>;
 }
 

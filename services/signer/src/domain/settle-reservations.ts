@@ -24,7 +24,7 @@ export interface SettlementStore {
   release(chainName: string, seenBelow: bigint, seconds: number): Promise<number>;
 }
 
-/** What was read of the chain; see proto signer.v1.Budgets/SettleReservations. */
+/** The transactions read from the chain; see proto signer.v1.Budgets/SettleReservations. */
 export interface Settlement {
   readonly chainName: string;
   readonly mark: Date;
@@ -37,7 +37,7 @@ export interface SettleOptions {
   readonly store: SettlementStore;
   readonly now: () => Date;
   chain(name: string): ChainPolicy;
-  /** What an inclusion costs on a chain, in 10⁻⁸ FLOW. */
+  /** Returns the cost of an inclusion on a chain, in 10⁻⁸ FLOW. */
   inclusionFees(chainName: string): number;
   /**
    * Called with the number of transactions that used more than was reserved: the policy's prices are too low.

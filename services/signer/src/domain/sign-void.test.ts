@@ -95,7 +95,7 @@ it("a thief's session leaves the owner's every number: revoking the thief's key 
   await transaction(asked(payloadMessage(addition(undefined, at(command.sequenceNumber + 1n)))));
 });
 
-it("what is refused for its number was no use of an ephemeral token", async () => {
+it("a request refused for its number does not use up an ephemeral token", async () => {
   const full = signTransaction({
     ...signing,
     effects: memoryEffects({ ...stores, signedTemplates: { record: async () => false } }),

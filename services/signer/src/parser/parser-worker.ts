@@ -10,7 +10,7 @@ export interface ParserRequest {
   readonly script: string;
 }
 
-/** What it answers; the first answer has the id 0 and says that it is ready. */
+/** The worker's answer; the first one has the id 0 and says that it is ready. */
 export interface ParserAnswer {
   readonly id: number;
   readonly facts?: ScriptFacts;

@@ -12,7 +12,7 @@ describe("the age of an account with several chains", () => {
     ...(ms !== undefined && { boundAt: new Date(clock.now().getTime() - ms) }),
   });
   const elsewhere = { chainName: "flow-other", address: "179b6b1cb6755e31" };
-  /** What becomes of a new recovery key, which a young account has at once. */
+  /** Adds a recovery key, which a young account may do at once. */
   const addRecoveryKey = async () => {
     const serverKey = (await vault.publicKey(server)).publicKey;
     const newKey = generateKeyPair().publicKey;

@@ -21,7 +21,7 @@ const backend = z.strictObject({
   budgets: budgetRules.optional(),
 });
 
-/** What a backend may do. */
+/** The rights of a backend. */
 export interface Backend {
   readonly apps: ReadonlySet<string>;
   readonly accounts?: ReadonlySet<string> | undefined;

@@ -14,7 +14,7 @@ import type { Rule } from "./rule.ts";
 import { sameHolder } from "./template.ts";
 
 /**
- * What the rules know about a request for the creator's signature. Account i of every list is the same
+ * The facts about a request for the creator's signature. Account i of every list is the same
  * account.
  */
 export interface CreationFacts {

@@ -144,7 +144,7 @@ describe("the creator", () => {
       ]);
     });
 
-    it("what was derived under another version is to be derived again, and leaves nothing that could be bound", async () => {
+    it("keys derived under another version must be derived again, and none of them can be bound", async () => {
       for (const [derived, then] of [
         [2, 3],
         [2, 1],

@@ -15,7 +15,7 @@ export interface Approval {
 /** The addition of a user key, as the paymaster signs it. */
 export interface KeyAddition {
   readonly key: PublicKey;
-  /** What approved it. */
+  /** The kind of key that approved it. */
   readonly source: "device" | "recovery";
   /** An addition first signed after this time may still be waiting to execute: signing it again renews it. */
   readonly renewableSince: Date;
@@ -31,7 +31,7 @@ export interface SequenceNumberUse {
   readonly limit: number;
   /** Numbers signed for before this time are not open any more. */
   readonly openSince: Date;
-  /** What was signed up to this time stays known as signed before the account's last freeze ended. */
+  /** Signatures up to this time stay known as signed before the account's last freeze ended. */
   readonly unfrozenAt: Date | undefined;
 }
 
@@ -70,7 +70,7 @@ export const MAX_OPEN_TEMPLATES_PER_SESSION = 16;
 export const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
   unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS);
 
-/** What a template changes about the account's keys, whichever key signs it. */
+/** Returns the changes that a template makes to the account's keys, whichever key signs it. */
 function keyEffects({ template }: RequestFacts): Effect[] {
   if (!template) return [];
   const { change } = template;

@@ -6,7 +6,7 @@ import type { Rule } from "./rule.ts";
 import { addedUserKey, sameHolder, type Template } from "./template.ts";
 import { staleLogin, type TimeLockPolicy, timeLockOf } from "./time-lock.ts";
 
-/** What the signer remembers of earlier signatures for an account, as far as a template depends on it. */
+/** The signer's memory of earlier signatures for an account, as far as a template depends on it. */
 export interface HistoryFacts {
   readonly message: DecodedMessage;
   readonly token: VerifiedToken;

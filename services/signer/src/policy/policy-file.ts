@@ -25,7 +25,7 @@ function read(file: string): Policy {
   }
 }
 
-/** Which file is there, and in which state; through links. */
+/** Returns a text that changes with the file or its content; follows links. */
 function stateOf(file: string): string {
   try {
     const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });

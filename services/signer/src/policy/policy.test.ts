@@ -213,8 +213,8 @@ describe("the paymaster", () => {
       envelopeMessage(byDevice({ script: "transaction { prepare(a: auth(Keys) &Account) {} }" })),
       "ForbiddenEntitlement",
     ],
-    ["what nobody signed", envelopeMessage(tx()), "UserSignatureMissing"],
-    ["what only the server's key signed", envelopeMessage(byDevice({}, device, 0)), "UserSignatureMissing"],
+    ["an unsigned envelope", envelopeMessage(tx()), "UserSignatureMissing"],
+    ["an envelope that only the server's key signed", envelopeMessage(byDevice({}, device, 0)), "UserSignatureMissing"],
     ["another key's signature", envelopeMessage(byDevice({}, other)), "UserSignatureInvalid"],
     [
       "a signature of another payload",

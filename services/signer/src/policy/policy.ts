@@ -9,8 +9,8 @@ import type { ScriptPolicy } from "./script/rules/rule.ts";
 export const RULES_VERSION = "script-1";
 
 /**
- * What is signed: a transaction of an account (its server key), an envelope (the paymaster), or a creation.
- * Voiding is both of the first two, see sign-void.ts.
+ * The signing operations: a transaction of an account (its server key), an envelope (the paymaster), or a
+ * creation. Voiding is both of the first two, see sign-void.ts.
  */
 export type Operation = "transaction" | "paymaster" | "creation";
 

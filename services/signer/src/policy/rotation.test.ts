@@ -82,7 +82,7 @@ beforeEach(() => {
   wanted = 2;
 });
 
-/** What RotateBinding leaves. */
+/** Sets the state that RotateBinding leaves. */
 const rotated = () => {
   state.bindings = [{ ...account, serverKeyIndex: 2, serverKeyVersion: 2, retired: [{ index: 0, version: 1 }] }];
 };

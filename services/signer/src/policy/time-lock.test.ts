@@ -128,7 +128,7 @@ describe("the time lock of a change of user keys", () => {
   });
 });
 
-describe("what needs no time lock", () => {
+describe("changes without a time lock", () => {
   it.each(["add-user-key", "revoke-user-key"] as const)("%s of a full session, on an old account", async (template) => {
     ageIs(8760 * HOUR);
     const change = { template, newKey: newDevice.publicKey, oldKey: newDevice.publicKey.publicKey } as KeyChange;

@@ -47,7 +47,7 @@ export function staleLogin(
     : undefined;
 }
 
-/** What a template needs before it is signed. */
+/** The conditions that a template must meet before it is signed. */
 export interface RequiredTimeLock {
   readonly lockMs: number;
   readonly needsFreshLogin: boolean;

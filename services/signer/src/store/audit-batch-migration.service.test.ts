@@ -12,7 +12,7 @@ import { PrismaClient } from "./generated/client.ts";
 import { exportAudit, prismaAuditReader } from "./prisma-audit-reader.ts";
 import { readRecordHashes } from "./prisma-checkpoint-store.ts";
 
-// What JSON writes in more than one way, and times with zeros at their ends.
+// Values that JSON writes in more than one way, and times with zeros at their ends.
 const entries = (count: number): AuditEntry[] =>
   Array.from({ length: count }, (_, i) =>
     auditEntry({

@@ -72,7 +72,7 @@ describe("checkpoints on Postgres", () => {
     const receipts = await newAuditLog().append(auditEntry({ accountId, time: new Date() }));
     const prove = getAuditProof(prismaAuditReader(prisma));
     await expect(prove(receipts)).rejects.toMatchObject({ reason: "Unavailable", retryAfterSeconds: 1 });
-    // What a process left uncovered when it died, the next one covers.
+    // The next process covers the records that a process left uncovered when it died.
     const { checkpointer } = newAuditProcess("one");
     await expect.poll(countCovered, { timeout: 10_000 }).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 500));

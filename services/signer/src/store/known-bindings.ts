@@ -27,7 +27,7 @@ export function createKnownBindings(
   listening: () => boolean,
 ): KnownBindings {
   const remembered = new LRUCache<string, Binding[]>({ max: MAX_CACHED_ACCOUNTS, ttl: CACHE_MS });
-  /** What is being read, so that an account with many requests is read once. */
+  /** Reads under way, so that an account with many requests is read once. */
   const underWay = new Map<string, Promise<Binding[]>>();
 
   /** Starts a read that others may join for a moment, unless a change is notified meanwhile. */

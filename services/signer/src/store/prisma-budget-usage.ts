@@ -1,7 +1,7 @@
 import { OPEN_FEES_END } from "../budget/budget.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
-/** What is reserved or used of a budget in a window that is not over. */
+/** The reserved or used part of a budget in a window that is not over. */
 export interface BudgetUse {
   readonly chainName: string;
   /** See BudgetWindow. */

@@ -16,7 +16,7 @@ it("of racing uses through two replicas three get through, for each operation an
     3, 3, 3,
   ]);
   expect(await race(one, "transaction")).toBe(0);
-  // What is swept is older than any token that could come again.
+  // The swept rows are older than any token that could come again.
   await pruneEphemeralUses(replicas[0], clock.now());
   expect(await race(one, "transaction")).toBe(0);
 });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { clock, replicas } from "../testing/store-fixture.ts";
 import { prismaRevokedKeys } from "./prisma-key-history.ts";
 
-it("what one replica remembers the others know, by account and chain, whichever y", async () => {
+it("a key that one replica recorded is known to the others, by account, chain and x coordinate", async () => {
   const [one, other] = [prismaRevokedKeys(replicas[0]), prismaRevokedKeys(replicas[1])];
   const account = { accountId: uuidv7(clock), chainName: "flow-emulator" };
   const [{ publicKey: gone }, { publicKey: kept }] = [generateKeyPair().publicKey, generateKeyPair().publicKey];

@@ -59,7 +59,7 @@ it("many at once, on several replicas, never pass the most that may be open", as
   expect(noted).toEqual(noted.map((_, i) => kept.has(i % 30)));
 });
 
-it("what one session has open takes nothing from another; a number is open for who signed it last", async () => {
+it("open templates of one session take nothing from another; a number is open for its last signer's session", async () => {
   const account = newAccount();
   const store = storeOf(prisma);
   const [thief, owner] = [uuidv7(clock), uuidv7(clock)].map(
@@ -75,7 +75,7 @@ it("what one session has open takes nothing from another; a number is open for w
   await prisma.signedTemplate.deleteMany({ where: { accountId: account.accountId } });
 });
 
-it("what is known to have executed, or is too old to, is not open any more", async () => {
+it("a template that executed, or is too old to execute, is not open any more", async () => {
   const account = newAccount();
   const store = storeOf(prisma);
   const note = (number: bigint, now = clock.now()) =>

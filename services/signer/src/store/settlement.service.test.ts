@@ -106,7 +106,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await used()).toEqual([1, 100, 100]);
   });
 
-  it("what a lying account service reports as executed is charged in full when it is signed again", async () => {
+  it("a transaction falsely reported as executed is charged in full when it is signed again", async () => {
     const { chainName, sign, report, used } = newWorld(4);
     const cheap = { count: 1, computation: 1, fees: 1 };
     await sign(1, { amounts: cheap });
@@ -182,7 +182,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(await sign(2)).toBe("signed");
   });
 
-  it("what executed in the very stretch in which it would lapse is settled, not released", async () => {
+  it("a reservation that executed in the stretch in which it would lapse is settled, not released", async () => {
     const { sign, report, used } = newWorld();
     await sign(1);
     await report({ sealedHeight: 10n });
@@ -230,7 +230,7 @@ describe("settling reservations", { timeout: 60_000 }, () => {
     expect(referenceSeconds({} as ChainPolicy)).toBe(900);
   });
 
-  it("what is reported as executed has cost an inclusion at the least, and nothing of its count comes back", async () => {
+  it("a reported execution costs at least an inclusion, and nothing of its count comes back", async () => {
     const { sign, report, used } = newWorld(2, { inclusion: 10_000 });
     await sign(1);
     expect(await report({ executed: [1], took: 0 })).toEqual({ settled: 1, released: 0 });

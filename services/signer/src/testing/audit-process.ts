@@ -84,7 +84,7 @@ export const readCheckpointFile = (path: string): SignedCheckpoint[] =>
     .slice(0, -1)
     .map((line) => parseSignedLine(line)!);
 
-/** What `signer audit verify` says of the database now. */
+/** Returns the report of `signer audit verify` about the database now. */
 export async function verifyDatabase(elsewhere: readonly SignedCheckpoint[] = []): Promise<AuditReport> {
   const lines: string[] = [];
   for await (const line of exportAudit(prisma)) lines.push(line);

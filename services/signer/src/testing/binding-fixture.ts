@@ -23,7 +23,7 @@ export async function bound(): Promise<Binding> {
   return binding;
 }
 
-/** What signing a rotation to this version leaves behind. */
+/** Writes the rows that signing a rotation to this version leaves behind. */
 export const beginRotation = async (
   binding: Binding,
   version: number,

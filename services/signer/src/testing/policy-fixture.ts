@@ -79,7 +79,7 @@ export const vault = createKeystoreVault({
   chains: { [chainName]: { creator: scalar(), paymaster: scalar() } },
 });
 
-/** What the rules saw and left behind; new for each test. */
+/** The facts that the rules saw and the effects that they left; new for each test. */
 export const state: {
   records: AuditEntry[];
   reserved: Reservation[];

@@ -9,7 +9,7 @@ import { postgresAuditStore } from "../store/postgres-audit-store.ts";
 import { newWriter } from "./audit-fixture.ts";
 
 export const clock = new FixedClock("2026-11-21T10:00:00Z");
-/** What a transaction of 999 units costs, in units of 0.00000001 FLOW. */
+/** The fees of a transaction of 999 units, in units of 0.00000001 FLOW. */
 export const FEES = 4_006_000;
 /** A database of the file's own, with the signer's migrations. */
 export let database: TestDatabase;

@@ -17,7 +17,7 @@ import { newScalar } from "./p256.ts";
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 })).min(1);
 
-/** What the keystore file holds once it is opened. The newest version of a key stands last. */
+/** The content of the opened keystore file. The newest version of a key stands last. */
 export const keystoreContent = z.object({
   /** Of server keys of version 1. */
   rootSecret: hex32,
@@ -194,7 +194,7 @@ export function reEncryptKeystore(file: string, passphrase: string, newPassphras
   });
 }
 
-/** Which versions there are of which keys; no key material. */
+/** Returns the versions of each key; no key material. */
 export function keyVersions(content: KeystoreContent) {
   const { audit = [], chains } = content;
   const numbers = (keys: readonly { version: number }[]) => keys.map(({ version }) => version);

@@ -99,7 +99,7 @@ it("lets one sender wait with a few scripts only, and others' go on", async () =
     ),
   );
   const other = scripts.learn("fine", "fine", "ada");
-  // What somebody else has asked for already costs nothing.
+  // A script that another sender has requested already costs nothing.
   const shared = scripts.learn("fine", "fine", "thief");
   await new Promise(setImmediate);
   expect(reader.read).toEqual([...Array(4).fill("slow"), "fine"]);

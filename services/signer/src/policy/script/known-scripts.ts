@@ -21,7 +21,7 @@ export interface KnownScriptsOptions {
 
 /** A sender of scripts is an account, or "explain" for scripts that are only explained. */
 export interface KnownScripts {
-  /** What is known already; the way of every signature but the first of its script. */
+  /** Returns the facts if they are known. Only the first signature of a script has to learn them. */
   known(scriptHash: string, sender: string): ScriptFacts | undefined;
   /**
    * Reads the script, once for all who ask meanwhile. Errors: RateLimited when too many new scripts of the
@@ -51,7 +51,7 @@ function touch<K, V>(map: Map<K, V>, key: K, value: V): void {
 }
 
 /**
- * What syntax trees say, by SHA-256 of the script. Facts only: what is allowed is decided each time.
+ * Keeps the facts of syntax trees by SHA-256 of the script. Facts only: the rules decide each time.
  *
  * A script that a single sender has used is in a small part of its own, where each sender has a few
  * places: no number of new scripts that one account sends makes the signer forget what others use.

@@ -56,7 +56,7 @@ describe("names of the language", () => {
     "fun f(a: Int) {}",
     "let f = fun (Foo: Int) {}",
     "if let a = Foo.maybe() {}",
-  ])("what prepare and the imports name is named once: %s", (body) => refused(script(body), "ScriptNotUnderstood"));
+  ])("names of prepare's parameters and imports are declared once: %s", (body) => refused(script(body), "ScriptNotUnderstood"));
 });
 
 describe("types", () => {
@@ -86,7 +86,7 @@ describe("types", () => {
     "let c: Capability<auth(Foo.Right) &Foo.Thing>? = nil",
     "let x: auth(Foo.Right) &Foo.Thing = Foo.thing()",
     "let x: auth(Mutate, Insert, Remove) &[Int] = &[1]",
-  ])("what is the user's own: %s", (body) => signed(script(body)));
+  ])("the user's own types: %s", (body) => signed(script(body)));
 
   it.each([
     "destroy <- a.storage.load<@EVM.CadenceOwnedAccount>(from: /storage/evm)",
@@ -165,7 +165,7 @@ describe("the account", () => {
     "a.capabilities.get<&Foo.Thing>(/public/x)",
     "a.capabilities.exists(/public/x)",
     "a.capabilities.unpublish(/public/x)",
-    // What only looks like it.
+    // Expressions that only look like it.
     "Foo.shelf.storage.load(1)",
     "Foo.box().storage.borrow(1)",
   ])("is asked directly: %s", (body) => signed(script(body)));

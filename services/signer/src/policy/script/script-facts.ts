@@ -7,8 +7,8 @@ import type { StorageCall } from "./facts/storage-calls.ts";
 import type { TypeUse } from "./facts/types.ts";
 
 /**
- * What the syntax tree of a script shows, as far as rules need it. Independent of policy and account, so it
- * never changes.
+ * The facts that a script's syntax tree shows, as far as rules need them. They depend on neither policy nor
+ * account, so they never change.
  */
 export interface ScriptFacts {
   /** Why nothing else is known; empty where the script was understood. */

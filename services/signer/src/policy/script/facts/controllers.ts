@@ -4,7 +4,7 @@ import type { Imported } from "./imports.ts";
 import { describeType } from "./types.ts";
 
 const GETTERS = new Set(["getController", "getControllers"]);
-/** What only passes a value on. */
+/** Expressions that only pass a value on. */
 const TRANSPARENT = new Set(["ForceExpression", "IndexExpression"]);
 const CASTS = new Set(["OperationFailableCast", "OperationForceCast"]);
 

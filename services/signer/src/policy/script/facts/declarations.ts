@@ -14,7 +14,7 @@ export interface Shadow {
   readonly at: string;
 }
 
-/** What the script declares at its top. */
+/** Returns the declarations at the top of the script. */
 export const declarations = (program: SyntaxNode): Declared[] =>
   children(program, "Declarations").map(({ node, at }) => ({ kind: node, at: at ?? "" }));
 

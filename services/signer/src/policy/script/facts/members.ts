@@ -15,7 +15,7 @@ const PRIVILEGED_PARTS = new Set(["keys", "contracts", "inbox"]);
  */
 const FORBIDDEN_FUNCTIONS = new Set(["issueWithType", "giveOwnership"]);
 
-/** What an account has besides: each is known to be harmless where it stands. */
+/** The other members of an account: each is known to be harmless in its place. */
 const ACCOUNT_MEMBERS = new Set(["storage", "capabilities", "address", "balance", "availableBalance"]);
 
 export function members(program: SyntaxNode, accounts: ReadonlySet<string>): Member[] {

@@ -1,7 +1,7 @@
 import type { RefusalReason } from "../../refusal.ts";
 import type { ScriptFacts } from "../script-facts.ts";
 
-/** What a policy file says about scripts. */
+/** The part of a policy file about scripts. */
 export interface ScriptPolicy {
   /** `strict`: no entitled capabilities either. `templates`: templates and listed scripts only. */
   readonly mode: "standard" | "strict" | "templates";

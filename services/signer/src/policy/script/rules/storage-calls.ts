@@ -4,8 +4,8 @@ const isOfEvm = (name: string) => name.startsWith("EVM.");
 const isCadenceOwnedAccount = (name: string) => name === "EVM.CadenceOwnedAccount";
 
 /**
- * What is taken out of storage must be known from the script alone: AnyResource or a bare Capability can be
- * anything, also an account.
+ * Requires that the script alone shows the types that it takes out of storage: AnyResource or a bare
+ * Capability can be anything, also an account.
  */
 export const typesAreConcrete: ScriptRule = ({ storageCalls }) => {
   for (const call of storageCalls) {

@@ -68,8 +68,8 @@ const contractsIn = (file: string): Contract[] =>
 export const contracts = (): Contract[] => contractsIn("contracts.cdc");
 
 /**
- * What samples import from accounts of the real networks, to be deployed at one account (16 hex digits) in
- * this order.
+ * Returns the contracts that samples import from accounts of the real networks, to be deployed at one account
+ * (16 hex digits) in this order.
  */
 export const fakeContracts = (address: string): Contract[] =>
   contractsIn("fake-contracts.cdc").map(({ name, code }) => ({

@@ -1,6 +1,6 @@
 /// Contracts that attacks and ordinary transactions import on the emulator.
 //# Escapes
-/// What may become of an account that a script gives away.
+/// Ways in which an account can be lost that a script gives away.
 access(all) contract Escapes {
     access(all) event Taken()
     access(self) let kept: @[AnyResource]
