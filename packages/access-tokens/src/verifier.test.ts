@@ -218,7 +218,7 @@ describe("refused", () => {
   );
 });
 
-describe("what was taken away", () => {
+describe("revoked access", () => {
   const raw = () => token();
 
   test("an ended session, at once and from the memory too", () => {

@@ -10,7 +10,7 @@ export const root = resolve(import.meta.dirname, "../../..");
 export const services = ["auth", "device", "key", "account", "signer"] as const;
 export type ServiceName = (typeof services)[number];
 
-/** What a developer's stack keeps between starts: keys, certificates, chain, streams. Not in git. */
+/** The state of a developer's stack between starts: keys, certificates, chain, streams. Not in git. */
 export const defaultStateDir = join(root, ".local");
 
 /** Where the stamps of finished work are kept; removed with node_modules. */

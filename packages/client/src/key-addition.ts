@@ -10,7 +10,7 @@ import { hexToBytes, isHex, type PublicKey } from "@countersign/keys";
 import { matchingCode } from "./matching-code.ts";
 import type { TwoFactorAuth } from "./resources.ts";
 
-/** What a person agrees to by signing the message of a 2FA request. */
+/** The change that a person agrees to by signing the message of a 2FA request. */
 export interface KeyAddition {
   /** The account that gets the key: `0x` and 16 hex digits. */
   address: string;

@@ -157,7 +157,7 @@ describe("comparing codes", () => {
     );
   });
 
-  it("what is no code is the same as nothing", () => {
+  it("a text that is no code matches nothing, not even itself", () => {
     for (const text of ["", "-", "UUUU-UUUU", "0000-000", "0000-00000", "ÀÀÀÀ-ÀÀÀÀ"]) {
       expect(sameMatchingCode(text, text)).toBe(false);
     }

@@ -13,7 +13,7 @@ const DOMAIN = "countersign-matching-code-v2";
  */
 const ITERATIONS = 200_000;
 
-/** What a matching code is derived from. */
+/** The values from which a matching code is derived. */
 export interface MatchingCodeInput {
   /** The account that the new device asks to join. */
   accountId: string;

@@ -31,7 +31,7 @@ export interface KeyRevocation {
   error?: Error;
 }
 
-/** What has become of a device that is to be revoked. */
+/** The state of a device's revocation, key by key. */
 export interface DeviceRevocation {
   /** Its identity key. */
   publicKey: string;
@@ -51,8 +51,8 @@ export interface DeviceRevocation {
  * Takes a device off the account for good: removes it from the service, and revokes its keys on each chain by
  * the service's template, co-signed and sponsored. May be called again at any time, also after a crash
  * between the two. Rejects where nothing is under way, or the session cannot go on: with ProblemError
- * (DeviceNotFound, LoginTooOld), SessionEndedError, and the signal's reason when it aborts. What became of
- * each key is in the result.
+ * (DeviceNotFound, LoginTooOld), SessionEndedError, and the signal's reason when it aborts. The result has
+ * the state of each key.
  */
 export async function revokeDevice(
   client: CountersignClient,

@@ -48,8 +48,8 @@ export interface SendTransactionOptions {
   /** Computation; default 1000. */
   gasLimit?: bigint;
   /**
-   * Whose sequence number it consumes: this device's key (the default), or the account's server key, as the
-   * service's own templates want it.
+   * The key whose sequence number it consumes: this device's (the default), or the account's server key,
+   * which the service's own templates require.
    */
   proposer?: "device" | "server";
   /**
@@ -106,7 +106,7 @@ export function sendTransaction(client: CountersignClient, options: SendTransact
   return queue.run((turn) => sendInTurn(client, options, turn), options.signal);
 }
 
-/** What waitForTransaction needs to know of the chain. */
+/** The options of `waitForTransaction`. */
 export interface WaitForTransactionOptions {
   network: Pick<ClientNetwork, "accessNode">;
   /** Ends the wait; default: after 60 s. */
@@ -166,7 +166,7 @@ async function sendInTurn(
   }
 }
 
-/** What one try came to know before it ended. */
+/** The facts that one try learned before it ended. */
 interface Attempt {
   serverKeyId: number | undefined;
   /** Its sequence number was used by another transaction: it has not run and never will. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
-/** What is read of a stream that brings these pieces. */
+/** Returns the events read from a stream of these pieces. */
 async function read(pieces: (string | Uint8Array)[]): Promise<ServerSentEvent[]> {
   const body = new ReadableStream({
     start(controller) {

@@ -11,7 +11,7 @@ export interface FaultPointReport {
   pid: number;
 }
 
-/** What a process does at the moment: an RPC, the handling of an event, one run of a job. */
+/** The current operation of a process: an RPC, the handling of an event, one run of a job. */
 interface Operation {
   readonly name: string;
   /** The calls that it has made. */

@@ -4,7 +4,7 @@ interface Write {
   (fields: object, message: string): void;
 }
 
-/** What packages need of a logger in order to write lines; pino's loggers have this shape. */
+/** The part of a logger that packages use to write lines; pino's loggers have this shape. */
 export interface Logger {
   debug: Write;
   info: Write;

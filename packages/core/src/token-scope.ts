@@ -1,6 +1,6 @@
 import { AppError } from "./app-error.ts";
 
-/** What an access token is good for: everything, an approval's signatures only, or recovery only. */
+/** The uses of an access token: everything, an approval's signatures only, or recovery only. */
 export type TokenScope = "full" | "sign" | "recover";
 
 const NAMES: Record<TokenScope, string> = {

@@ -10,7 +10,7 @@ import { EVENTS_STREAM } from "./index.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
 /**
- * What docs/transport.md says of a service that fills the stream: all services wait, the operator purges that
+ * A service fills the stream, as docs/transport.md describes: all services wait, the operator purges that
  * service's subjects, and no event of the others is lost.
  */
 const account = "019a0000-0000-7000-8000-000000000001";

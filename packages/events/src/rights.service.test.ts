@@ -9,7 +9,7 @@ import { EVENTS_STREAM, setUpEvents, startConsumer } from "./index.ts";
 import { natsAccounts } from "./nats-config.ts";
 import { beginNats, type TestNats } from "./testing/nats-server.ts";
 
-/** What an attacker can do at NATS with the certificate and key of one service. */
+/** Attempts of an attacker at NATS with the certificate and key of one service. */
 const victim = "auth-chain-alerts";
 const next = `${API_PREFIX}.CONSUMER.MSG.NEXT.${EVENTS_STREAM}`;
 const account = "019a0000-0000-7000-8000-000000000001";

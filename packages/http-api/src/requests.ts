@@ -43,7 +43,7 @@ export const Login = z.object({
 /** A login where AUTH_REQUIRE_LOGIN_TOKEN is false, in development. */
 export const OptionalLogin = Login.extend({ method: LoginMethod.optional(), token: optionalText(16_384) });
 
-/** What a device says about itself when its key is registered. */
+/** The description that a device gives of itself when its key is registered. */
 export const DeviceAttributes = z.object({
   pushToken: optionalText(4_096),
   name: optionalText(),

@@ -44,7 +44,7 @@ export const TransactionReference = z
 
 export const Credentials = z.object({ accessToken: z.string(), refreshToken: z.string() }).meta({ id: "Credentials" });
 
-/** What sign-up and sign-in answer with. */
+/** The response of sign-up and sign-in. */
 export const SignedIn = z
   .object({
     account: Account,
@@ -183,7 +183,7 @@ export const TwoFactorAuth = z
 /** A pending request, with the token that belongs to it alone. */
 export const TwoFactorRequested = z.object({ twoFactorAuth: TwoFactorAuth, ephemeralAccessToken: z.string() });
 
-/** What Flow's client library calls a composite signature. */
+/** A composite signature, in the shape of Flow's client library. */
 export const CompositeSignature = z
   .object({
     addr: CadenceAddress,

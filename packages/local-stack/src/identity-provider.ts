@@ -63,8 +63,8 @@ export function developmentClients(gateway: string, webWallet?: string): Develop
 }
 
 /**
- * What auth reads from AUTH_PROVIDERS_FILE. `secretFile` has the secret of confidential clients. A code
- * without a redirect URI is the first client's.
+ * Returns the content of auth's AUTH_PROVIDERS_FILE. `secretFile` has the secret of confidential clients. A
+ * code without a redirect URI is the first client's.
  */
 export function authProviders(issuer: string, clients: DevelopmentClient[], secretFile: string): unknown {
   const entries = clients.map(({ clientId, appId, appName, keyBinding, redirectUri, confidential }, index) => ({
@@ -81,7 +81,7 @@ export function authProviders(issuer: string, clients: DevelopmentClient[], secr
   return { providers: [{ name: "dev", issuer, clients: entries, introspection, allowInsecureHttp: true }] };
 }
 
-/** What the provider reads: the clients of auth's file, and a foreign one. */
+/** Returns the provider's configuration: the clients of auth's file, and a foreign one. */
 export function providerConfig({
   secretFile,
   ...options

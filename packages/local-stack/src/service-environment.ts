@@ -30,7 +30,7 @@ export type AddressOf = (caller: string, callee: string, address: string) => str
 export const processName = (name: ProgramName, replica: number): string =>
   replica === 0 ? name : `${name}-${replica + 1}`;
 
-/** Who has limits that a person does not reach and a test does. */
+/** Services with limits that a person does not reach and a test does. */
 const limited: readonly string[] = ["auth", "device", "key", "account", "signer"];
 
 /** Files that services read and the launcher makes. */
@@ -81,7 +81,7 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
       SIGNER_KEYSTORE_PASSPHRASE_FILE: files.keystorePassphrase,
       ...ownPolicy(),
       SIGNER_AUDIT_CHECKPOINT_FILE: join(stateDir, "audit", `${process}.checkpoints`),
-      // What takes days elsewhere.
+      // Time locks that take days elsewhere.
       SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: "5",
       SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: "15",
       SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS: "5",
@@ -100,7 +100,7 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
   return { ...ours, NODE_COMPILE_CACHE: compileCacheDir, MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "4194304" };
 }
 
-// What a developer asks for comes last, and wins.
+// The developer's own options come last, and win.
 const nodeOptions = (): string => [...HEAP_OPTIONS, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 
 /**

@@ -31,7 +31,7 @@ export type Ports = Record<PortName, number>;
 
 const names = Object.keys(portTable) as PortName[];
 
-/** What every replica has for itself; the rest is shared. */
+/** Ports of which every replica has its own; the rest is shared. */
 const ownNames: readonly PortName[] = names.slice(0, names.indexOf("identityProvider"));
 
 async function freeNamed<Name extends PortName>(wanted: readonly Name[]): Promise<Record<Name, number>> {

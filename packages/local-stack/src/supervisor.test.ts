@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lineOfDeath } from "./supervisor.ts";
+import { describeExit } from "./supervisor.ts";
 
 const signer = { name: "signer", pid: 4711, logFile: "logs/signer.log" };
 
@@ -9,5 +9,5 @@ it.each([
   // V8 writes why it aborts, for example that its heap is full.
   ["signal SIGABRT", "signer (pid 4711) was killed by SIGABRT: see logs/signer.log"],
 ])("a child that ended with %s", (how, line) => {
-  expect(lineOfDeath(signer, how)).toBe(line);
+  expect(describeExit(signer, how)).toBe(line);
 });

@@ -1,14 +1,14 @@
 import { Failure } from "@countersign/build/fail.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 
-/** Says how a child ended, and where the reason stands: a process that SIGKILL ends writes nothing. */
-export function lineOfDeath({ name, pid, logFile }: Pick<Child, "name" | "pid" | "logFile">, how: string): string {
+/** Returns a line about how a process ended and where its log is. After SIGKILL the log has no reason. */
+export function describeExit({ name, pid, logFile }: Pick<Child, "name" | "pid" | "logFile">, how: string): string {
   const signal = how.match(/^signal (\w+)$/)?.[1];
   const ended = signal === undefined ? `ended with ${how}` : `was killed by ${signal}`;
   return `${name} (pid ${pid}) ${ended}${signal === "SIGKILL" ? "." : `: see ${logFile}`}`;
 }
 
-/** Keeps the stack's processes in the order they came, says when one dies, and stops them newest first. */
+/** Starts the stack's processes in tiers, reports when one ends, and stops the newest tier first. */
 export class Supervisor {
   readonly #tiers: Child[][] = [];
   readonly #say: (line: string) => void;
@@ -56,7 +56,7 @@ export class Supervisor {
     this.#tiers[tier].push(child);
     child.exited.then((how) => {
       if (this.#stopping || this.#condemned.has(child)) return;
-      const line = lineOfDeath(child, how);
+      const line = describeExit(child, how);
       if (!this.#ready) return this.#failStart(new Failure(`${line}\n${logTail(child.logFile)}`));
       this.#say(line);
       this.#remove(child);
@@ -104,7 +104,7 @@ export class Supervisor {
   }
 
   async #stopTiers(): Promise<void> {
-    // What is just being started is waited for, so that it is in its tier when that is stopped.
+    // Waits for processes that are just being started, so that each is in its tier when that is stopped.
     await Promise.allSettled(this.#starting);
     for (const tier of this.#tiers.toReversed()) await Promise.all((tier ?? []).map((child) => child.stop()));
   }

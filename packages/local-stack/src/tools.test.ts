@@ -9,7 +9,7 @@ const emptyCache = mkdtempSync(join(tmpdir(), "countersign-cache-"));
 afterAll(() => rmSync(emptyCache, { recursive: true }));
 afterEach(() => vi.unstubAllEnvs());
 
-describe("what building the tools needs", () => {
+describe("requirements for building the tools", () => {
   const goRoot = spawnSync("go", ["env", "GOROOT"], { encoding: "utf8" }).stdout?.trim();
 
   it.each([

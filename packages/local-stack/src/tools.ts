@@ -48,7 +48,7 @@ const tools = {
   },
 } satisfies Record<string, Tool>;
 
-/** What other people look at our services with: only a test needs it. */
+/** A client of other people's, for a test of the services only. */
 const grpcurl: Tool = {
   name: "grpcurl",
   version: "v1.9.4",

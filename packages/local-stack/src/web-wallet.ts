@@ -4,7 +4,7 @@ import { Failure } from "@countersign/build/fail.ts";
 import { type Child, logTail, type StartChild } from "./child.ts";
 import { waitFor } from "./wait.ts";
 
-/** What examples/web-wallet/wallet.ts reads from /config.json. */
+/** The content of /config.json, which examples/web-wallet/wallet.ts reads. */
 export interface WebWalletPage {
   gateway: string;
   issuer: string;

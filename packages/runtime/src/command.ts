@@ -13,7 +13,7 @@ export interface CommandContext {
 export interface Command {
   /** The words that name it, then its arguments. */
   readonly usage: string;
-  /** What it does, for --help. */
+  /** One line for --help. */
   readonly about: string;
   /** Runs the command and returns the exit code. Errors: UsageError; Error whose message is shown. */
   run(context: CommandContext): Promise<number>;
@@ -22,7 +22,7 @@ export interface Command {
 /** An error in the arguments; the message is the usage. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-  /** What is wrong, if it can be said. */
+  /** The reason why the arguments are wrong; empty where the usage says enough. */
   readonly reason: string;
 
   constructor(usage: string, reason = "") {

@@ -42,7 +42,7 @@ describe("relying parties", () => {
     ["plain http", { rpId: "example.com", origins: ["http://example.com"] }],
     ["no origin", { rpId: "example.com", origins: [] }],
     ["no app", { rpId: "example.com", origins: ["https://example.com"], appIds: [] }],
-    ["what nobody knows", { rpId: "example.com", origins: ["https://example.com"], userVerification: "preferred" }],
+    ["an unknown setting", { rpId: "example.com", origins: ["https://example.com"], userVerification: "preferred" }],
   ])("are refused with %s", (_, party) => {
     expect(() => load([party])).toThrow(ConfigError);
   });

@@ -3,7 +3,7 @@ import { FRESH_LOGIN_MAX_AGE_SECONDS } from "../fresh-login.ts";
 import { CookieJar } from "./cookie-jar.ts";
 import { parseForm } from "./html-form.ts";
 
-/** What a login in a browser leads to: a code that is good once, and what must be sent along with it. */
+/** The result of a login in a browser: a code that works once, and the values to send along with it. */
 export interface AuthorizationCode {
   code: string;
   /** RFC 7636; empty for a login without PKCE. */
@@ -17,7 +17,7 @@ export interface DevelopmentLoginOptions {
   issuer: string;
   clientId: string;
   redirectUri: string;
-  /** Who logs in; the development provider believes any address. */
+  /** The person's e-mail address; the development provider believes any. */
   email: string;
   /** Binds the login to a key: base64url(SHA-256(canonical public key)). Default: random. */
   nonce?: string;

@@ -18,7 +18,7 @@ export class FakeChain {
   readonly ran: string[] = [];
   readonly submitted: FlowTransaction[] = [];
   readonly keys: ChainKey[];
-  /** What a transaction does once it has used its sequence number; returns its error, or "". */
+  /** The effect of a transaction once it has used its sequence number; returns its error, or "". */
   execute: (transaction: FlowTransaction) => string = () => "";
   readonly #results = new Map<string, TransactionResult>();
   #waiting: (() => void)[] = [];
@@ -76,7 +76,7 @@ export class FakeChain {
     this.#results.set(id, { ...PENDING, status: "Sealed", statusCode, errorMessage });
   }
 
-  /** What the client uses of an access node. */
+  /** Returns the calls of an access node that the client uses. */
   access(change: Partial<AccessApi> = {}): AccessApi {
     const chain = this;
     const api: Partial<AccessApi> = {

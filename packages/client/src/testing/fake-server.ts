@@ -1,4 +1,4 @@
-/** What a fake server was asked. */
+/** A request that a fake server received. */
 export interface Seen {
   method: string;
   path: string;

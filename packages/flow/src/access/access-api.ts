@@ -176,7 +176,8 @@ export function createAccessApi({
     async transactionResult(id, signal) {
       try {
         const result = await request(`/v1/transaction_results/${id}`, wire.result, signal);
-        if (result.status === "" || result.status === "Unknown") return undefined; // an id that the emulator does not know
+        // The emulator answers so for an id that it does not know.
+        if (result.status === "" || result.status === "Unknown") return undefined;
         return {
           status: result.status as TransactionResult["status"],
           statusCode: result.status_code,

@@ -37,7 +37,7 @@ export interface TransactionResult {
   readonly events: readonly ChainEvent[];
 }
 
-/** What a transaction is, without its signatures. Addresses are 16 hex digits. */
+/** A transaction on chain, without its signatures. Addresses are 16 hex digits. */
 export interface ChainTransaction {
   readonly script: string;
   /** JSON-Cadence texts. */

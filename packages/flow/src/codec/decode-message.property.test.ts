@@ -7,7 +7,7 @@ import { type DecodedMessage, decodeMessage, InvalidMessageError } from "./decod
 import { concatBytes } from "./rlp.ts";
 import { envelopeMessage, payloadMessage } from "./transaction.ts";
 
-/** What one message became: refused, or what it says. Anything else that is thrown fails the test. */
+/** Returns the decoded message, or "refused" if it was. Anything else that is thrown fails the test. */
 function outcome(message: Uint8Array): DecodedMessage | "refused" {
   try {
     return decodeMessage(message);

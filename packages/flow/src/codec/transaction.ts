@@ -2,7 +2,7 @@ import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { sha3_256 } from "@noble/hashes/sha3.js";
 import { encodeInteger, encodeRlp, type RlpItem } from "./rlp.ts";
 
-/** Who proposes, with the sequence number that the transaction consumes. */
+/** The proposer's key, with the sequence number that the transaction consumes. */
 export interface ProposalKey {
   /** 16 hex digits. */
   readonly address: string;
@@ -21,7 +21,7 @@ export interface TransactionSignature {
   readonly extensionData?: string;
 }
 
-/** What is signed as the payload of a Flow transaction. */
+/** The payload of a Flow transaction, which proposer and authorizers sign. */
 export interface TransactionPayload {
   readonly script: string;
   /** Arguments in JSON-Cadence, each the exact text that goes on chain. */
@@ -79,10 +79,10 @@ function signatureItems(tx: TransactionPayload, signatures: readonly Transaction
     });
 }
 
-/** What proposer and authorizers sign: tag and RLP of the payload. */
+/** Returns the bytes that proposer and authorizers sign: tag and RLP of the payload. */
 export const payloadMessage = (tx: TransactionPayload): Uint8Array => encodeRlp(payloadItem(tx), TRANSACTION_TAG);
 
-/** What the payer signs: tag and RLP of payload and payload signatures. */
+/** Returns the bytes that the payer signs: tag and RLP of payload and payload signatures. */
 export const envelopeMessage = (tx: TransactionPayload & Pick<FlowTransaction, "payloadSignatures">): Uint8Array =>
   encodeRlp([payloadItem(tx), signatureItems(tx, tx.payloadSignatures)], TRANSACTION_TAG);
 

@@ -1,4 +1,4 @@
-/** Which contract is asked for an account's name, and maybe its picture. */
+/** The contract that is asked for an account's name, and for its picture where it has one. */
 export type NameServiceKind = "find" | "flow-domain-utils";
 
 const FIND = (contract: string): string => `import FIND from 0x${contract}

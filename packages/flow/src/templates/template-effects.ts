@@ -5,10 +5,10 @@ import type { HybridCustodyNetwork } from "./hybrid-custody-scripts.ts";
 import { type KeyChange, type KeyTemplateName, readKeyChange } from "./key-templates.ts";
 import { type ParentLinkChange, type ParentLinkTemplateName, readParentLinkChange } from "./parent-links.ts";
 
-/** What a template of ours does, whichever it is. */
+/** The change that one of the templates makes. */
 export type TemplateChange = KeyChange | ParentLinkChange | HybridCustodyChange;
 
-/** What a template leaves behind in the core's own events of the account that authorizes it. */
+/** The core's own events that a template causes for the account that authorizes it. */
 export interface TemplateEffects {
   /** The role of the one key that it adds: `flow.AccountKeyAdded`. */
   readonly adds?: keyof typeof KEY_ROLES;

@@ -19,7 +19,7 @@ export interface TemplateParameter {
   readonly name: string;
   /** A Cadence type: String, Bool or Address. */
   readonly type: string;
-  /** What the argument must be on this network; "" where the sender chooses. */
+  /** The required value of the argument on this network; "" where the sender chooses. */
   readonly value: string;
 }
 

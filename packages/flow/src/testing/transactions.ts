@@ -20,7 +20,7 @@ const cadenceArguments = fc
   )
   .map((value) => JSON.stringify(value));
 
-/** What a transaction is made of: signers are counted, not named, so that roles coincide and several sign. */
+/** Parts of a transaction: signers are counted, not named, so that roles coincide and several sign. */
 const parts = fc.record({
   script: fc.oneof(
     fc.string({ unit: "grapheme", maxLength: 200 }),

@@ -32,7 +32,7 @@ const cose = (key: string): Uint8Array<ArrayBuffer> =>
     ...[0x22, 0x58, 0x20, ...hexToBytes(key.slice(64))],
   ]);
 
-/** What another implementation of WebAuthn says. */
+/** Returns the verdict of another implementation of WebAuthn. */
 async function otherwiseVerified({ clientDataJSON, authenticatorData, signature }: Assertion): Promise<boolean> {
   const id = bytesToBase64url(Buffer.from("synthetic"));
   const response: AuthenticationResponseJSON = {

@@ -42,7 +42,7 @@ describe("an assertion", () => {
   });
 
   it.each<[string, Said]>([
-    ["what newer clients write besides", { client: { other_keys_can_be_added_here: "do not compare" } }],
+    ["unknown members of newer clients", { client: { other_keys_can_be_added_here: "do not compare" } }],
     ["members of other names inside of others", { client: { tokenBinding: { status: "supported", type: "x" } } }],
     ["an Android app", { client: { origin: TEST_RELYING_PARTY.origins[1], androidPackageName: "com.example" } }],
     ["no crossOrigin, as on phones", { client: { crossOrigin: undefined } }],
@@ -166,11 +166,11 @@ describe("a login and a transaction", () => {
     // A login requested with a transaction's digest: an attacker wants a transaction signed.
     expect(() => challengeOf({ login: sha256(message) })).toThrow(TypeError);
     expect(() => verify(passkey.assert(sha256(message)), { login: sha256(message) })).toThrow(TypeError);
-    // What signed a transaction answers no login, also where the challenge is a part of the digest.
+    // A transaction's signature answers no login, also where the challenge is a part of the digest.
     const ofTransaction = passkey.assert(sha256(message));
     expect(problemOf(ofTransaction, login)).toBe("challenge");
     expect(problemOf(ofTransaction, { login: sha256(message).subarray(0, 16) })).toBe("challenge");
-    // What answered a login signs no transaction: not of any message, and not of the challenge itself.
+    // A login's answer signs no transaction: not of any message, and not of the challenge itself.
     const ofLogin = passkey.assert(challenge);
     for (const transaction of [message, challenge, sha256(challenge), new Uint8Array()]) {
       expect(problemOf(ofLogin, { transaction })).toBe("challenge");

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 
 export type Condition = "service_started" | "service_healthy" | "service_completed_successfully";
 
-/** What we use of a service in docker-compose.yml. */
+/** The fields of a service in docker-compose.yml that are used here. */
 export interface ComposeService {
   image: string;
   build?: { context: string; dockerfile: string; target: string };

@@ -15,7 +15,7 @@ const copies = file.stages.flatMap((stage) =>
 const packages = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages as Record<string, unknown>;
 const workspaces = Object.keys(packages).filter((path) => path && !path.includes("node_modules"));
 
-/** What stages hold that is made there: by npm, by the generator, by Go. */
+/** Paths that the stages make themselves: by npm, by the generator, by Go. */
 const made =
   /^(\/app|\/build\/(bin|node_modules)|\/usr\/local\/bin\/node|\/app\/proto\/gen|\/app\/services\/\w+\/src\/store\/generated|\/app\/services\/signer\/cadence-parser\/dist)$/;
 

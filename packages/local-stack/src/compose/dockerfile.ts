@@ -5,7 +5,7 @@ import { filesBelow, root } from "@countersign/build/paths.ts";
 export interface Instruction {
   /** Upper case. */
   name: string;
-  /** What follows, continuation lines joined. */
+  /** The rest of the instruction, continuation lines joined. */
   text: string;
 }
 

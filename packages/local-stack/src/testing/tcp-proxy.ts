@@ -99,7 +99,7 @@ class Lane {
     }
     const permitted = this.#permit(chunk.length);
     if (permitted < chunk.length) {
-      // What was permitted arrives, and then the connection breaks in the middle of a message.
+      // The permitted bytes arrive, and then the connection breaks in the middle of a message.
       this.#over = true;
       this.#to.write(chunk.subarray(0, permitted), this.#cut);
       return false;
