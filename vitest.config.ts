@@ -47,7 +47,7 @@ export default defineConfig({
         },
       },
       {
-        // What the gateways of the e2e project answered, compared with what is documented.
+        // Compares the answers of the e2e project's gateways with the documented ones.
         test: {
           name: "answers",
           include: ["tests/answers/*.test.ts"],

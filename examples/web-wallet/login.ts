@@ -7,7 +7,7 @@ export interface LoginConfig {
   clientId: string;
 }
 
-/** What a login is for, and how it is asked for. */
+/** A login to start: its purpose and the passkey that it is for. */
 export interface LoginRequest {
   action: "sign-up" | "sign-in";
   /** The passkey that it is for. */
@@ -18,7 +18,7 @@ export interface LoginRequest {
   prompt?: "login";
 }
 
-/** What is remembered while the browser is at the provider. */
+/** The login that is kept while the browser is at the provider. */
 interface Pending extends LoginRequest {
   state: string;
   codeVerifier: string;
@@ -54,7 +54,7 @@ export async function goToLogin({ issuer, clientId }: LoginConfig, request: Logi
   location.assign(url);
 }
 
-/** What the login is for from which the browser has just come back, if it has. */
+/** Returns the login from which the browser has just come back, if it has. */
 export function returnedFrom(): Partial<Pending> | undefined {
   const answer = new URLSearchParams(location.search);
   if (!answer.has("code") && !answer.has("error")) return undefined;

@@ -1,7 +1,7 @@
 import { type BrowserPasskey, browserPasskey, createBrowserPasskey } from "@countersign/client";
 
 /**
- * What the page remembers of a passkey; the browser keeps its private half. Entries are never overwritten by
+ * The page's record of a passkey; the browser keeps its private half. Entries are never overwritten by
  * another passkey or removed: once a sign-up was sent with it, the passkey may be the only key of an account.
  */
 export interface KnownPasskey {

@@ -12,7 +12,7 @@ import {
   passkeyForSignUp,
 } from "./passkeys.ts";
 
-/** What the server of this page gives it; see packages/local-stack/src/web-wallet.ts. */
+/** The configuration that this page's server sends; see packages/local-stack/src/web-wallet.ts. */
 interface Config extends LoginConfig {
   gateway: string;
   network: ClientNetwork;
@@ -37,7 +37,7 @@ const clientOf = (passkey: KnownPasskey) =>
 let client: CountersignClient | undefined;
 let isBusy = false;
 
-/** Which buttons can be pressed: none while a step is under way. */
+/** Enables the buttons that can be pressed: none while a step is under way. */
 function refreshButtons(): void {
   const known = accounts();
   button("sign-up").disabled = isBusy;

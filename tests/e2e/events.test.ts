@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { chainName, logIn, newPhone, secondPhone, signUpPerson, stack } from "../support/person.ts";
 import { call } from "../support/raw-request.ts";
 
-/** What a client sees of its events, with the moment of each. */
+/** Records the events that a client receives, with the moment of each. */
 function listen(client: CountersignClient, lastEventId?: string) {
   const abort = new AbortController();
   const seen: (AccountEvent & { at: number })[] = [];
@@ -146,7 +146,7 @@ describe("the account's events", () => {
     await client.signIn({ login, chainName });
     await expect.poll(() => own!.ended, { timeout: 2_000, interval: 20 }).toBe(true);
     expect(own!.text).toContain(`"sessionId":"${id}","cause":"replaced"`);
-    // What happens later has reached the other one: nothing was on its way.
+    // A later event has reached the other one: nothing was on its way.
     await client.updateDevice({ name: "Renamed" });
     await expect.poll(() => others!.text, { timeout: 2_000 }).toContain("device.updated");
     expect(others!.text).not.toContain("session.ended");

@@ -7,12 +7,12 @@ import { beforeAll, expect, it } from "vitest";
 import { chain, chainName, logIn, newEmail, signUpPerson, stack } from "../support/person.ts";
 import { call } from "../support/raw-request.ts";
 
-/** What fcl asks a signing function to sign. */
+/** The message that fcl asks a signing function to sign. */
 interface Signable {
   message: string;
 }
 
-/** What a signing function answers; a passkey's with its extension data (FLIP 264). */
+/** The answer of a signing function; a passkey's has extension data (FLIP 264). */
 interface Signature {
   signature: string;
   extensionData?: string;

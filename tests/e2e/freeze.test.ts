@@ -102,7 +102,7 @@ describe("a freeze", () => {
     await expect.poll(() => sequenceOf(person), { timeout: 20_000, interval: 100 }).toBe(before + 2n);
     for (const template of templates) expect(await outcomeOf(template)).toContain("1007");
     expect(await access.accountKeys(person.address)).toHaveLength(2);
-    // What nothing was signed for stays: the account goes on from there.
+    // Sequence numbers without a signature stay usable: the account goes on from there.
     expect(await sequenceOf(person)).toBe(before + 2n);
     expect(await problemOf(kept(person, adding(), 0n))).toMatchObject({ error: "AccountFrozen" });
   });

@@ -6,7 +6,7 @@ import { type Person, stack } from "../support/person.ts";
 
 const env = { AUTH_DATABASE_URL: stack.databases.auth! };
 
-/** What `auth accounts holds` prints for a person. */
+/** Returns the lines that `auth accounts holds` prints for a person. */
 export async function holdsOf({ signedUp }: Person): Promise<string[]> {
   const lines: string[] = [];
   await accountsHolds.run({ args: [signedUp.account.id], env, print: (line) => void lines.push(line) });

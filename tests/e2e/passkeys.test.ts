@@ -124,7 +124,7 @@ describe("signing in and signing transactions", () => {
       });
     }
 
-    // What signs somebody in signs no transaction: neither the paymaster nor the chain takes it.
+    // The answer to a login signs no transaction: neither the paymaster nor the chain takes it.
     const ofLogin = await ada.passkey.assert(hexToBytes(data));
     const own = { address: ada.address, keyId: 1 };
     const forged = { ...payload, payloadSignatures: [{ ...own, ...passkeySignature(ofLogin) }] };

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { query } from "./books.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { createPerson, type Person, persist, settle, settledPerson, signUp } from "./person.ts";
+import { completePerson, createPerson, type Person, persist, signUp, untilComplete } from "./person.ts";
 
 const SCRIPT = "transaction { prepare(account: &Account) {} }";
 /** The emulator's price of a transaction: less than the policy's price of an inclusion is not believed. */
@@ -47,7 +47,7 @@ beforeAll(async () => {
   writePolicy("some-accounts", 10);
   const settings = { SIGNER_POLICY_FILE: policyFile, ACCOUNT_REFUSED_RETRY_MS: String(REFUSED_RETRY_MS) };
   stack = await startFaultStack(settings);
-  person = await settledPerson(stack.stack, 0, { idempotent: true });
+  person = await completePerson(stack.stack, 0, { idempotent: true });
 }, 240_000);
 
 afterAll(async () => {

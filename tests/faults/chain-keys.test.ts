@@ -7,7 +7,7 @@ import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
 import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
-import { type Person, persist, settledPerson } from "./person.ts";
+import { completePerson, type Person, persist } from "./person.ts";
 
 /** NATS redelivers the unacknowledged messages of a killed process after half a minute. */
 const REDELIVERED_MS = 45_000;
@@ -53,7 +53,7 @@ const rightSoon = (person: Person, expected: Awaited<ReturnType<typeof shown>>) 
   expect.poll(() => shown(person).catch(() => []), { timeout: RIGHT_WITHIN_MS, interval: 100 }).toEqual(expected);
 
 it("the chain is changed while nobody looks: the list is right within five seconds of being back", async () => {
-  const person = await settledPerson(stack.stack);
+  const person = await completePerson(stack.stack);
   const [stays, goes] = [generateDeviceKey(), generateDeviceKey()];
   const transactions = await signed(person, [
     { template: "add-user-key", newKey: newKey(stays) },
@@ -82,7 +82,7 @@ interface Household {
 }
 
 async function newHousehold(): Promise<Household> {
-  const host = await settledPerson(stack.stack);
+  const host = await completePerson(stack.stack);
   const second = createNewDevice(host, "enrollmentBySignature", 0);
   await enroll(second);
   return { host, second, unregistered: generateDeviceKey(), heightBefore: 0n };

@@ -13,7 +13,7 @@ export function chainReader(accessNode: string) {
     height,
     /** All transactions after block `after`. */
     transactions: (after: bigint) => transactionsAfter(accessNode, access, after),
-    /** What transactions after block `after` added to accounts, by public key. */
+    /** Returns the keys that transactions after block `after` added to accounts, by public key. */
     async keysAdded(after: bigint): Promise<Map<string, AddedKey[]>> {
       const last = await height();
       const byKey = new Map<string, AddedKey[]>();

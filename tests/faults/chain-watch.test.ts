@@ -5,7 +5,7 @@ import { runByHand } from "../e2e/by-hand.ts";
 import { query } from "./books.ts";
 import { faultPointsOf } from "./fault-points.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { type Person, settledPerson, transact } from "./person.ts";
+import { completePerson, type Person, transact } from "./person.ts";
 
 const ADD_CONTRACT = (name: string) =>
   `transaction { prepare(a: auth(AddContract) &Account) { a.contracts.add(name: "${name}", code: "access(all) contract ${name} {}".utf8) } }`;
@@ -17,7 +17,7 @@ let contracts = 0;
 
 beforeAll(async () => {
   stack = await startFaultStack();
-  person = await settledPerson(stack.stack);
+  person = await completePerson(stack.stack);
 }, 180_000);
 afterAll(() => stack?.stop(), 60_000);
 

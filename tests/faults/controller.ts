@@ -11,7 +11,7 @@ export type Judge = (reached: { point: string; pid: number }) => Promise<void> |
 export interface Controller {
   /** For CS_FAULT_POINTS. */
   path: string;
-  /** Who decides what happens; without one everybody goes on. */
+  /** Decides what happens at a fault point; without a judge every process continues. */
   judge: Judge | undefined;
   close(): void;
 }

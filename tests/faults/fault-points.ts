@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** What happens while a process is killed. */
+/** The flow during which a process is killed. */
 export type Way = keyof typeof WAYS;
 export type EnrollmentWay = "enrollmentBySignature" | "enrollmentByTransaction";
 
@@ -57,7 +57,7 @@ export const PLACES: Readonly<Record<string, string | readonly string[]>> = {
   "account/addition committed": "account/SubmitKeyAddition: additions.commit after",
   "account/addition submitted": "account/SubmitKeyAddition: chain.submit after",
   "account/addition decided": "account/*: additions.finish before",
-  "account/addition settled": "account/*: additions.finish after",
+  "account/addition finished": "account/*: additions.finish after",
   "account/addition verified": "account/VerifyKeyAddition ends",
   "account/events read": "account/*: keyWatch.advance(*changes*) before",
   "account/change before commit": "account/*: keyWatch.advance(*changes*) before commit",
@@ -165,7 +165,7 @@ const WAYS = {
   enrollmentBySignature: [
     ...enrolled,
     ...of("account", "addition co-signed", "addition sponsored", "addition committed", "addition submitted"),
-    ...of("account", "addition decided", "addition settled"),
+    ...of("account", "addition decided", "addition finished"),
     ...of("device", "attempt committed", "attempt submitted", "outcome known", "seal committed"),
   ],
   /** A new device is enrolled by a transaction that the approver has sent. */

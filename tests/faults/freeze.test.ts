@@ -5,7 +5,7 @@ import { faultPointsOf, isSettlement, placesAmong, placesOf, unknownOn } from ".
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
-import { type Person, persist, settledPerson } from "./person.ts";
+import { completePerson, type Person, persist } from "./person.ts";
 
 let stack: FaultStack;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ interface Robbed {
 }
 
 async function newRobbed(): Promise<Robbed> {
-  const person = await settledPerson(stack.stack);
+  const person = await completePerson(stack.stack);
   const signed = (after: bigint) => {
     const { publicKey, algorithm } = generateDeviceKey();
     const newKey = { publicKey, algorithm };

@@ -26,7 +26,7 @@ import {
   showFactoryAndFilter,
   TAKE_ACCOUNT,
 } from "./hybrid-custody/contracts.ts";
-import { type Person, settledPerson, transact } from "./person.ts";
+import { completePerson, type Person, transact } from "./person.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "countersign-hybrid-custody-"));
 let running: RunningStack;
@@ -78,7 +78,7 @@ afterAll(async () => {
   removeState(stateDir);
 }, 60_000);
 
-const newPerson = () => settledPerson(running.stack);
+const newPerson = () => completePerson(running.stack);
 
 const offer = (child: Person, parent: string) => offerToParent(child.client, { network: network(), parent });
 const accept = (parent: Person, child: Person) =>
@@ -106,7 +106,7 @@ it("a filter without a list is refused by the chain: it would give a hostile fac
   await expect(offerToParent(child.client, options)).rejects.toEqual(failing("no filter with a list there"));
   expect(await linksLeft(child)).not.toContain(ACCOUNT_RIGHT);
   await configure(ours, ours);
-  // What was right before the configuration changed is so no more.
+  // Arguments that were right before the configuration changed are refused now.
   const refused = expect.objectContaining({ status: 403, reason: "BadTemplateArguments" });
   await expect(offerToParent(child.client, options)).rejects.toEqual(refused);
 }, 120_000);

@@ -99,7 +99,7 @@ async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, af
 }
 export type Books = Awaited<ReturnType<typeof readBooks>>;
 
-/** What does not hold about an account, seen from the person that signed up. */
+/** Returns the invariants that an account violates, seen from the person that signed up. */
 function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Person, enrolledDevices: number): string[] {
   const found: string[] = [];
   const { publicKey } = deviceKey;

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createKeystoreVault, readKeystore } from "../../services/signer/src/vault/index.ts";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
-import { createPerson, type Person, persist, settle, signUp } from "./person.ts";
+import { createPerson, type Person, persist, signUp, untilComplete } from "./person.ts";
 
 /**
  * Rotates the keys of paymaster and creator while people sign up and send transactions. No request may be
@@ -105,7 +105,7 @@ async function newPerson(n: number): Promise<Person> {
   const person = createPerson(stack.stack, n);
   everybody.push(person);
   await signUp(person, { idempotent: true });
-  await settle(person);
+  await untilComplete(person);
   return person;
 }
 

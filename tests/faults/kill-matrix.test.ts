@@ -6,7 +6,7 @@ import { type FaultStack, type Program, programs, startFaultStack } from "./faul
 import { broken, quiet } from "./invariants.ts";
 import { type Cell, createKillScheduler } from "./kill-scheduler.ts";
 import { createNewDevice, enroll, type NewDevice } from "./new-device.ts";
-import { createPerson, type Person, recordLine, settle, signUp } from "./person.ts";
+import { createPerson, type Person, recordLine, signUp, untilComplete } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
 /** The smallest crowd, until every cell has been tried. */
@@ -20,7 +20,7 @@ interface Part {
   name: string;
   /** Persons at the same time; fewer when only a few cells are left. */
   crowd: number;
-  /** What the persons of this part do, each one of these. */
+  /** The flows of this part; each person runs one of them. */
   ways: readonly WithKills[];
   /** Programs that have something to publish then. */
   publishers: readonly Program[];
@@ -75,7 +75,7 @@ async function signUpAndSettle(): Promise<void> {
   persons.push(person);
   await goWay(person, async () => {
     await signUp(person, { idempotent: random.next() < 0.5 });
-    await settle(person);
+    await untilComplete(person);
     hosts.push(person);
   });
 }

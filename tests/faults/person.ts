@@ -22,7 +22,7 @@ export interface Person extends Phone {
   readonly signed: string[];
   /** The path and the status, or the error, of every request. */
   readonly answers: string[];
-  /** What happened and when, for the message of a failure. */
+  /** The steps taken and when, for the message of a failure. */
   readonly story: string[];
 }
 
@@ -158,7 +158,7 @@ export async function deployed(person: Person): Promise<void> {
 }
 
 /** Waits until the person has both addresses, one device and one key. */
-export async function settle(person: Person): Promise<void> {
+export async function untilComplete(person: Person): Promise<void> {
   const { client } = person;
   await deployed(person);
   expect(await persist(person, "devices", () => client.devices())).toHaveLength(1);
@@ -166,14 +166,14 @@ export async function settle(person: Person): Promise<void> {
 }
 
 /** Signs a new person up and waits until everything about the account is there. */
-export async function settledPerson(
+export async function completePerson(
   stack: Stack,
   firstGateway = 0,
   options: Parameters<typeof signUp>[1] = {},
 ): Promise<Person> {
   const person = createPerson(stack, firstGateway);
   await signUp(person, options);
-  await settle(person);
+  await untilComplete(person);
   return person;
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, programs, replicasOf, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
-import { createPerson, type Person, recordLine, settle, signIn, signUp, transact } from "./person.ts";
+import { createPerson, type Person, recordLine, signIn, signUp, transact, untilComplete } from "./person.ts";
 import { seededRandom } from "./seed.ts";
 
 const PERSONS = 20;
@@ -79,7 +79,7 @@ async function faults(until: number): Promise<number> {
 async function live(person: Person, until: number): Promise<void> {
   await sleep(random.below(FAULTS_MS / 2));
   await signUp(person, { idempotent: random.next() < 0.5 });
-  await settle(person);
+  await untilComplete(person);
   const { accountId } = person;
   for (let last = false; ; ) {
     await signIn(person);

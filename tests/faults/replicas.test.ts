@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { chainReader } from "./chain-reader.ts";
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { broken, quiet } from "./invariants.ts";
-import { createPerson, loginOf, type Person, settle, signUp } from "./person.ts";
+import { createPerson, loginOf, type Person, signUp, untilComplete } from "./person.ts";
 
 /** Two healthy replicas of every program: limits, grants and ends of one must hold at the other. */
 const CHALLENGES_PER_MINUTE = 40;
@@ -48,7 +48,7 @@ async function newPerson() {
   const person = createPerson(stack.stack, persons.length);
   persons.push(person);
   await signUp(person);
-  await settle(person);
+  await untilComplete(person);
   return { person, login: await loginOf(person) };
 }
 
@@ -68,7 +68,7 @@ it("the same sign-up at both gateways at once is one account", async () => {
   expect(new Set(accounts).size).toBe(1);
   person.accountId = accounts[0]!;
   await person.client.signIn({ login, chainName: chainName() });
-  await settle(person);
+  await untilComplete(person);
 });
 
 it("people who come at once to both gateways share creations, and each gets one account", async () => {

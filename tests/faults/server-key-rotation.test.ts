@@ -23,13 +23,13 @@ import { serverKeys } from "./server-keys.ts";
 /**
  * Rotates accounts' server keys while they sign: with two replicas of every program and no refusals, and with
  * account and signer killed at every fault point.
- * What the chain refuses because the rotation overtook it, the client sends again.
+ * The client sends again what the chain refuses because the rotation overtook it.
  */
 const TOGETHER = 4;
 const CROWD = process.env.FAULT_ALL === undefined ? 12 : 24;
 let stack: FaultStack;
 let tools: ReturnType<typeof serverKeys>;
-/** Who rotates in the second test: a new account would have the wanted version from the beginning. */
+/** The persons of the second test: a new account would have the wanted version from the beginning. */
 const crowd: Person[] = [];
 beforeAll(async () => {
   stack = await startFaultStack();
@@ -170,7 +170,7 @@ it("a server key changes while its account signs: nobody is refused, and recover
 
   await expectBindingRepaired(person, version);
 
-  // Who comes now has the new version from the beginning.
+  // A new account has the new version from the beginning.
   const latest = await newPerson(2);
   expect(await serverKeysOf(latest)).toMatchObject([{ publicKey: await derived(latest, version), revoked: false }]);
   expect(await latest.client.serverKeyRotations()).toEqual([]);

@@ -9,11 +9,11 @@ import { bytesToHex } from "@countersign/keys";
 import { expect } from "vitest";
 import { createKeystoreVault, readKeystore, type Vault } from "../../services/signer/src/vault/index.ts";
 import { type FaultStack, type Program, replicasOf } from "./fault-stack.ts";
-import { AGAIN_MS, type Person, persist, RETRY_TIMEOUT_MS, settledPerson } from "./person.ts";
+import { AGAIN_MS, completePerson, type Person, persist, RETRY_TIMEOUT_MS } from "./person.ts";
 
 const NOTHING = "transaction { prepare(account: &Account) {} }";
 
-/** What operators and clients do when an account's server key changes, on this stack. */
+/** The steps of operators and clients when an account's server key changes, on this stack. */
 export function serverKeys(stack: FaultStack) {
   const [chain] = stack.stack.chains;
   const { chainName, accessNode, paymaster } = chain!;
@@ -52,7 +52,7 @@ export function serverKeys(stack: FaultStack) {
     return version;
   }
 
-  const newPerson = (n: number) => settledPerson(stack.stack, n, { idempotent: true });
+  const newPerson = (n: number) => completePerson(stack.stack, n, { idempotent: true });
 
   /** The server keys of an account on chain, by index. */
   const serverKeysOf = async ({ address }: Person) =>

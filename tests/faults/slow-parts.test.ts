@@ -74,7 +74,7 @@ async function frozen<T>(name: string, ms: number, work: () => Promise<T>): Prom
   return running;
 }
 
-/** What needs no event: sign-up, sign-in and sign-out. */
+/** Signs up, in and out: the flows that need no event. */
 async function comeAndGo(person: Person): Promise<void> {
   await signUp(person);
   await deployed(person);

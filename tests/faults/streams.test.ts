@@ -1,6 +1,6 @@
 import { testMatrix } from "./proxy/test-matrix.ts";
 
-// What breaks a stream takes everything with it that is on it, also what other people wait for.
+// A break of a stream fails every call on it, also those of other clients.
 testMatrix(
   {
     "the stream breaks before the request": { fault: { kind: "lose-request", as: "reset" } },

@@ -7,7 +7,7 @@ import { faultPointsOf, isSettlement, placesAmong, placesOf, unknownOn } from ".
 import { type FaultStack, startFaultStack } from "./fault-stack.ts";
 import { quiet } from "./invariants.ts";
 import { signedKeyChange } from "./key-change.ts";
-import { type Person, persist, settledPerson } from "./person.ts";
+import { completePerson, type Person, persist } from "./person.ts";
 
 let stack: FaultStack;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ interface Requester {
 }
 
 async function newRequester(): Promise<Requester> {
-  const person = await settledPerson(stack.stack);
+  const person = await completePerson(stack.stack);
   const access = createAccessApi({ baseUrl: stack.stack.chains[0]!.accessNode });
   const { publicKey: serverKey } = await access.accountKey(person.address, 0);
   const { publicKey, algorithm } = generateDeviceKey();

@@ -28,7 +28,7 @@ export interface AccountState {
   readonly closed: boolean;
 }
 
-/** Who acts: a device by its number, or the recovery key. */
+/** The device that acts, by its number, or the recovery key. */
 export type Actor = number | "recovery";
 
 /** The rules of the services that keep an account reachable; a test takes one out to show what it is for. */
@@ -70,7 +70,7 @@ const registration = (accountKey: PublicKey, change: Partial<Registration>): Reg
   ...change,
 });
 
-/** What the key service has of an account that looks so. */
+/** Returns the registrations that the key service has of such an account. */
 function registrationsOf({ devices, recovery }: AccountState): Registration[] {
   const users = devices.flatMap(({ place, key }, index) => {
     if (key === "none") return [];
@@ -206,7 +206,7 @@ export function next(
 
 export interface Reached {
   readonly state: AccountState;
-  /** What was done to come there. */
+  /** The actions that led to this state. */
   readonly way: readonly string[];
 }
 

@@ -134,7 +134,7 @@ describe.each(HOSTILE_ROUTES.map((route) => [route.operationId, route] as const)
     for (const body of bodies) expectSampleAnswer(route, await attack(route, { sample, body }));
   });
 
-  bodyTest("what is no JSON document of its kind is 400", async () => {
+  bodyTest("a body that is no JSON document of its kind is 400", async () => {
     const json = JSON.stringify(route.sample(victim).body);
     const bodies: (string | Buffer)[] = [
       "{",

@@ -103,8 +103,8 @@ export const problem = http.Problem.extend({
 });
 
 /**
- * What of a JSON value a schema does not allow: wrong members, and members that it does not have, at any
- * depth.
+ * Returns the parts of a JSON value that a schema does not allow: wrong members, and members that it does not
+ * have, at any depth.
  */
 export function undocumented(schema: z.ZodType, value: unknown): unknown[] {
   const { data, error } = schema.safeParse(value);

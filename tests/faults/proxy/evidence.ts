@@ -66,7 +66,7 @@ export function signedMessages(transaction: FlowTransaction): string[] {
   ];
 }
 
-/** Which of these messages (hash, hex) have no record of having been signed. */
+/** Returns those of these messages (hash, hex) that have no record of having been signed. */
 export async function withoutRecord({ query }: ProxiedStack, hashes: readonly string[]): Promise<string[]> {
   const sql = "SELECT DISTINCT message_hash FROM audit_record WHERE verdict = 'signed' AND message_hash = ANY($1)";
   const rows = await query<{ message_hash: string }>("signer", sql, [[...new Set(hashes)]]);

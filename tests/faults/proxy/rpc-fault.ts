@@ -1,7 +1,7 @@
 /** How a caller learns that no answer will come: by a load balancer's error, or by its stream's reset. */
 export type LossKind = "unavailable" | "reset";
 
-/** What happens to one call on its way. */
+/** The fault of one call on its way. */
 export type RpcFault =
   /** The callee does the work, and the caller never receives the answer. */
   | { kind: "lose-answer"; as: LossKind }
@@ -45,7 +45,7 @@ export interface FaultRule {
   fault: RpcFault;
   /** How many calls it strikes. Default 1. */
   times?: number;
-  /** Which calls it strikes. Default all. */
+  /** Selects the calls that it affects. Default all. */
   matches?: (call: ProxiedCall) => boolean;
 }
 

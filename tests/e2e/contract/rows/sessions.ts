@@ -28,7 +28,7 @@ async function newSession() {
 const refresh = (refreshToken: string, proof?: string) =>
   exchange("refreshToken", { body: { refreshToken, ...(proof !== undefined && { proof }) } });
 
-/** What a refresh token's proof signs, as hex. */
+/** Returns the bytes that a refresh token's proof signs, as hex. */
 const proofMessage = (refreshToken: string): string =>
   Buffer.from(`countersign-token-refresh\n${refreshToken}`).toString("hex");
 

@@ -33,7 +33,7 @@ async function payloadOf({ address }: Person): Promise<TransactionPayload> {
   };
 }
 
-/** What each operation signs: the payload, or the envelope once the user has signed that. */
+/** Builds the message of each operation: the payload, or the envelope once the user has signed that. */
 const messageOf = {
   signTransaction: async (person: Person) => payloadMessage(await payloadOf(person)),
   signPaymaster: async (person: Person) => {

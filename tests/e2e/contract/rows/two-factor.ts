@@ -294,7 +294,7 @@ export const twoFactor: Rows = {
       UnsupportedKey: unprovoked("an account key on Flow is never of Ed25519"),
       TooManyDevices: APPROVING,
       TooManyKeys: APPROVING,
-      AccountNotReady: unprovoked("who has a request to approve has an account on chain"),
+      AccountNotReady: unprovoked("a person with a request to approve has an account on chain"),
       SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       TimeLockRequired: RECOVERY,
       TimeLockCancelled: RECOVERY,
