@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   checkFile,
   cleanEntries,
+  findHiddenSubjects,
   findLongLines,
   findRetiredWords,
   readWordList,
@@ -46,6 +47,31 @@ test("a message says where the word is, what to use and why", () => {
   expect(words("docs/a.md", "Fine.\nIt is built anew.")).toEqual([
     'docs/a.md:2: "anew" is retired, use again (the usual word)',
   ]);
+});
+
+test.each([
+  ["a.ts", "/** What a proof is made from. */"],
+  ["a.ts", "  // Waits for it. Who comes later waits too."],
+  ["a.ts", " * Whatever was issued before\n * is revoked."],
+  ["a.proto", "// Which account."],
+  ["a.md", "What counts is the time of the login."],
+  ["a.md", "- **What the client learns**, for every kind of end:"],
+  ["a.test.ts", 'it("what one replica knows the others know", () => {});'],
+  ["a.test.ts", '  ["what nobody knows", 1],'],
+])("%s: %s has a sentence with a hidden subject", (path, text) => {
+  expect(findHiddenSubjects(path, text)).toEqual([expect.stringMatching(/:1: a sentence starts with/)]);
+});
+
+test.each([
+  ["a.ts", "/** Returns what a proof is made from, and which key signed it. */"],
+  ["a.ts", 'const title = "What changed";'],
+  ["a.md", "## What is counted"],
+  ["a.md", "What ends a session? A sign-out\ndoes."],
+  ["a.md", "| What | Where |"],
+  ["a.md", "```\nWhat is this\n```"],
+  ["a.test.ts", 'it("knows what one replica knows", () => {});'],
+])("%s: %s has none", (path, text) => {
+  expect(findHiddenSubjects(path, text)).toEqual([]);
 });
 
 const long = "x".repeat(55);

@@ -19,7 +19,7 @@ interface Exception {
 /** The content of dev/words.json. */
 export interface WordList {
   words: RetiredWord[];
-  /** Files in which every word is allowed. */
+  /** Files in which every word and every sentence is allowed. */
   exceptions: Exception[];
   /** Files in which comment lines may be longer. */
   longLines: Exception[];
@@ -95,7 +95,35 @@ function findInLine(line: string, next: string, words: RetiredWord[]): string[] 
   );
 }
 
-/** Finds comment lines and lines of Markdown prose that are longer than 110 columns. A URL may stand out. */
+/** A sentence, to its end, whose subject is a question word. Upper case: the start of a sentence. */
+const HIDDEN_SUBJECT = /(?<=^|[.!?] )\**(What|Who|Whose|Which|Whatever|Whoever)\b[^.!?]*[.!?]?/g;
+/** A test title or a row of a table of tests that starts with a question word. */
+const HIDDEN_SUBJECT_IN_TITLE = /[([](["'`])(what|who|whatever|whoever) [^"'`?]*\1/g;
+
+/**
+ * Finds sentences in comments and Markdown prose that start with a question word as their subject. Questions,
+ * headings and tables are left out; test titles are searched too.
+ */
+export function findHiddenSubjects(path: string, text: string): string[] {
+  const lines = isMarkdown(path) ? withoutCodeBlocks(text.split("\n")).map(prose) : text.split("\n");
+  const comment = commentStart.get(extname(path));
+  const sentences = lines.map((line) => {
+    if (isMarkdown(path)) return /^\s*(\||#)/.test(line) ? "" : line.replace(/^\s*([-*>]|\d+\.)?\s*/, "");
+    return comment?.test(line) ? line.replace(/^\s*(\/\/+|\/\*+|\*|#+|--)\s*/, "").replace(/\s*\*\/$/, "") : "";
+  });
+  return lines.flatMap((line, index) => {
+    const sentence = sentences[index] ?? "";
+    const found = [...`${sentence} ${sentences[index + 1] ?? ""}`.matchAll(HIDDEN_SUBJECT)]
+      .filter((match) => match.index < sentence.length && !match[0].endsWith("?"))
+      .map((match) => match[1]);
+    const titles = path.endsWith(".test.ts") ? [...line.matchAll(HIDDEN_SUBJECT_IN_TITLE)] : [];
+    return [...found, ...titles.map((match) => match[2])].map(
+      (word) => `${path}:${index + 1}: a sentence starts with "${word}"; name its subject`,
+    );
+  });
+}
+
+/** Finds comment lines and lines of Markdown prose that are longer than 110 columns. A URL may be longer. */
 export function findLongLines(path: string, text: string): string[] {
   const lines = isMarkdown(path) ? withoutCodeBlocks(text.split("\n")) : text.split("\n");
   const comment = commentStart.get(extname(path));
@@ -162,13 +190,16 @@ export function cleanEntries(files: File[], list: WordList): string[] {
 const isBelow = (path: string, entry: string): boolean =>
   path === entry || (!isMarkdown(path) && path.startsWith(`${entry}/`));
 
-/** Returns each retired word and each too long line of one file, as far as its folder is clean. */
+/** Returns each retired word, hidden subject and too long line of one file, as far as its folder is clean. */
 export function checkFile(path: string, text: string, list: WordList): string[] {
   const isIn = (entries: string[]) => entries.some((entry) => isBelow(path, entry));
   const isExcepted = (exceptions: Exception[]) => exceptions.some((each) => each.path === path);
   const words = !isExcepted(list.exceptions) && !isIn(list.notYetClean.words);
   const longLines = !isExcepted(list.longLines) && !isIn(list.notYetClean.longLines);
-  return [...(words ? findRetiredWords(path, text, list.words) : []), ...(longLines ? findLongLines(path, text) : [])];
+  return [
+    ...(words ? [...findRetiredWords(path, text, list.words), ...findHiddenSubjects(path, text)] : []),
+    ...(longLines ? findLongLines(path, text) : []),
+  ];
 }
 
 /** Returns the text of a file; undefined for a file that was deleted or is not text. */
