@@ -52,7 +52,7 @@ test("a message says where the word is, what to use and why", () => {
 test.each([
   ["a.ts", "/** What a proof is made from. */"],
   ["a.ts", "  // Waits for it. Who comes later waits too."],
-  ["a.ts", " * Whatever was issued before\n * is revoked."],
+  ["a.ts", " * Whose key it is\n * decides."],
   ["a.proto", "// Which account."],
   ["a.md", "What counts is the time of the login."],
   ["a.md", "- **What the client learns**, for every kind of end:"],

@@ -95,10 +95,10 @@ function findInLine(line: string, next: string, words: RetiredWord[]): string[] 
   );
 }
 
-/** A sentence, to its end, whose subject is a question word. Upper case: the start of a sentence. */
-const HIDDEN_SUBJECT = /(?<=^|[.!?] )\**(What|Who|Whose|Which|Whatever|Whoever)\b[^.!?]*[.!?]?/g;
+/** A sentence whose subject is a question word, to its end or to the end of the text. */
+const HIDDEN_SUBJECT = /(?<=^|[.!?] )\**(What|Who|Whose|Which)\b[^.!?]*[.!?]?/g;
 /** A test title or a row of a table of tests that starts with a question word. */
-const HIDDEN_SUBJECT_IN_TITLE = /[([](["'`])(what|who|whatever|whoever) [^"'`?]*\1/g;
+const HIDDEN_SUBJECT_IN_TITLE = /[([](["'`])(what|who) [^"'`?]*\1/g;
 
 /**
  * Finds sentences in comments and Markdown prose that start with a question word as their subject. Questions,

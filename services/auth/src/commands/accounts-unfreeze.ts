@@ -3,9 +3,9 @@ import { command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
 /**
- * `auth accounts unfreeze`: lifts the freeze of the chain watch, after somebody has looked: up to the alert
- * that was seen, so that what came while somebody looked goes on holding. Who, when and why stay in auth's
- * table account_hold. Exit code 1 where nothing was lifted.
+ * `auth accounts unfreeze`: lifts the freeze of the chain watch up to the alert that the operator has looked
+ * at; later alerts keep the account frozen. The table account_hold keeps the operator, time and reason. Exit
+ * code 1 where nothing was lifted.
  */
 export const accountsUnfreeze = command({
   usage: "accounts unfreeze <account id> --seen <newest alert looked at> --by <operator> --reason <text>",
