@@ -129,7 +129,7 @@ it("accounts are created until their budget is used up; later sign-ups wait for 
   expect((await creationVerdicts()).signed).toBe(1);
   writePolicy("accounts-again", 10);
   await coming;
-  for (const one of [other, third]) await settle(one);
+  for (const one of [other, third]) await untilComplete(one);
   const [usage] = await query<{ count: string }>(
     stack.stack,
     "signer",
@@ -169,7 +169,7 @@ it("while creation is switched off, sign-ups wait and are retried; once it is on
   expect((await creationVerdicts()).signed).toBe(signedBefore);
 
   writePolicy("switched-on", 10);
-  for (const one of people) await settle(one);
+  for (const one of people) await untilComplete(one);
   expect(await places()).toEqual(waiting.map((place) => ({ ...place, state: "deployed" })));
   expect((await creationVerdicts()).signed).toBe(signedBefore! + creations);
 }, 240_000);

@@ -16,7 +16,7 @@ export const waitForRotation =
     while (!ending.aborted) {
       const state = await reconcile(rotation, ending).catch((err: unknown) => {
         if (!ending.aborted)
-          logger.warn({ err, transactionId: rotation.transactionId }, "a rotation could not be reconciled; trying again");
+          logger.warn({ err, transactionId: rotation.transactionId }, "a rotation is not reconciled yet");
         return "submitted" as const;
       });
       if (state !== "submitted") return state === "sealed";

@@ -56,7 +56,7 @@ describe("names of the language", () => {
     "fun f(a: Int) {}",
     "let f = fun (Foo: Int) {}",
     "if let a = Foo.maybe() {}",
-  ])("names of prepare's parameters and imports are declared once: %s", (body) => refused(script(body), "ScriptNotUnderstood"));
+  ])("prepare and imports declare each name once: %s", (body) => refused(script(body), "ScriptNotUnderstood"));
 });
 
 describe("types", () => {
