@@ -79,6 +79,6 @@ export function checkLinks(root: string): string[] {
   return missing;
 }
 
-/** Whether git ignores the path: it is generated, and may not be there yet. */
+/** Returns whether git ignores the path: it is generated, and may not be there yet. */
 const isIgnored = (root: string, path: string) =>
   spawnSync("git", ["check-ignore", "--quiet", path], { cwd: root }).status === 0;

@@ -85,7 +85,7 @@ export function findRetiredWords(path: string, text: string, words: RetiredWord[
 const anyOf = (words: RetiredWord[]) => new RegExp(words.map(pattern).join("|") || "(?!)");
 const pattern = ({ retired }: RetiredWord) => `\\b(?:${retired})(?!\\w)`;
 
-/** The retired words that begin in a line; `next` is the line after it. */
+/** Returns the retired words that begin in a line; `next` is the line after it. */
 function findInLine(line: string, next: string, words: RetiredWord[]): string[] {
   const both = `${line} ${next}`;
   return words.flatMap((word) =>
@@ -186,7 +186,7 @@ export function cleanEntries(files: File[], list: WordList): string[] {
   );
 }
 
-/** Whether an entry of `notYetClean` is about a file: Markdown files are listed one by one. */
+/** Returns whether an entry of `notYetClean` is about a file: Markdown files are listed one by one. */
 const isBelow = (path: string, entry: string): boolean =>
   path === entry || (!isMarkdown(path) && path.startsWith(`${entry}/`));
 

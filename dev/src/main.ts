@@ -3,7 +3,7 @@ import { type Command, command, runCommand } from "@countersign/runtime/command.
 
 const stateDir = { "state-dir": { type: "string" } } as const;
 
-/** A command that passes its arguments on to the program that it runs. */
+/** Returns a command that passes its arguments on to the program that it runs. */
 const passingOn = (usage: string, about: string, run: (args: string[]) => Promise<number>): Command => ({
   usage,
   about,

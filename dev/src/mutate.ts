@@ -68,7 +68,7 @@ export default defineConfig({ test: {
 } });
 `;
 
-/** One line for each mutant that no test noticed. */
+/** Returns one line for each mutant that no test noticed. */
 function survivorsOf(report: string): string[] {
   const { files } = JSON.parse(readFileSync(report, "utf8")) as {
     files: Record<

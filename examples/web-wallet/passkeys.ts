@@ -17,7 +17,7 @@ export interface KnownPasskey {
 const PREFIX = "passkey:";
 const LAST = "last-login";
 
-/** Each passkey has an entry of its own: two open pages cannot overwrite each other's. */
+/** Stores a passkey under an entry of its own: two open pages cannot overwrite each other's. */
 export const keep = (passkey: KnownPasskey): void =>
   localStorage.setItem(PREFIX + passkey.publicKey, JSON.stringify(passkey));
 
@@ -30,7 +30,7 @@ export function knownPasskeys(): KnownPasskey[] {
 export const knownPasskey = (publicKey: string): KnownPasskey | undefined =>
   knownPasskeys().find((passkey) => passkey.publicKey === publicKey);
 
-/** Those to sign in with, the one of the last login first. */
+/** Returns the passkeys to sign in with, the one of the last login first. */
 export function accounts(): KnownPasskey[] {
   const last = localStorage.getItem(LAST);
   return knownPasskeys()
@@ -42,12 +42,15 @@ export function accounts(): KnownPasskey[] {
 export const loginBegins = ({ publicKey }: KnownPasskey): void => localStorage.setItem(LAST, publicKey);
 
 /**
- * Whether the last login, finished or not, was for this passkey: the identity provider may know that person
- * still.
+ * Returns whether the last login, finished or not, was for this passkey: the identity provider may know that
+ * person still.
  */
 export const isLast = ({ publicKey }: KnownPasskey): boolean => localStorage.getItem(LAST) === publicKey;
 
-/** A passkey that no sign-up was sent with yet: one that an aborted login left, or one that is made now. */
+/**
+ * Returns a passkey that no sign-up was sent with yet: one that an aborted login left, or one that is made
+ * now.
+ */
 export async function passkeyForSignUp(): Promise<KnownPasskey> {
   const unused = knownPasskeys().find(({ state }) => state === "new");
   if (unused) return unused;

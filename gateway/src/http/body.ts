@@ -74,7 +74,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** A reviver: null means absent, so that no schema has to allow it. Elements of arrays stay. */
+/** Removes members that are null (a reviver), so that no schema has to allow it. Elements of arrays stay. */
 function withoutNull(this: unknown, _key: string, value: unknown): unknown {
   return value === null && !Array.isArray(this) ? undefined : value;
 }

@@ -1,7 +1,7 @@
 import { requiredText } from "@countersign/http-api/requests.ts";
 import { z } from "zod";
 
-/** Hex of 1 to `maxBytes` bytes, in either case, with or without 0x; returns the bytes. */
+/** Accepts hex of 1 to `maxBytes` bytes, in either case, with or without 0x; returns the bytes. */
 export const hexBytes = (maxBytes: number) =>
   z
     .string()
@@ -13,7 +13,7 @@ export const hexBytes = (maxBytes: number) =>
       return bytes;
     });
 
-/** Base64 or base64url of at most `maxLength` characters; returns the bytes. */
+/** Accepts base64 or base64url of at most `maxLength` characters; returns the bytes. */
 export const base64Bytes = (maxLength: number) =>
   z
     .string()
@@ -23,32 +23,32 @@ export const base64Bytes = (maxLength: number) =>
     .transform((value) => Buffer.from(value.replaceAll("-", "+").replaceAll("_", "/"), "base64"));
 
 /**
- * A passkey's clientDataJSON as JSON text or base64(url); returns the bytes of the JSON. JSON begins with
- * a character that base64 does not have, and Node decodes both alphabets.
+ * Accepts a passkey's clientDataJSON as JSON text or base64(url); returns the bytes of the JSON. JSON begins
+ * with a character that base64 does not have, and Node decodes both alphabets.
  */
 export const clientDataJson = () =>
   requiredText(8_192).transform((value) =>
     value.trimStart().startsWith("{") ? Buffer.from(value) : Buffer.from(value, "base64"),
   );
 
-/** A UUID of any version; returns it in lower case. */
+/** Accepts a UUID of any version; returns it in lower case. */
 export const uuid = () => z.uuid().transform((value) => value.toLowerCase());
 
-/** A transaction's id: 64 hex digits, in either case, with or without 0x; returns them in lower case. */
+/** Accepts a transaction's id: 64 hex digits, in any case, with or without 0x; returns lower case. */
 export const transactionId = () =>
   z
     .string()
     .regex(/^(?:0[xX])?[0-9a-fA-F]{64}$/, "Expected 64 hex digits")
     .transform((value) => value.replace(/^0x/i, "").toLowerCase());
 
-/** A Cadence address: 16 hex digits, in either case, with or without 0x; returns the bytes. */
+/** Accepts a Cadence address: 16 hex digits, in either case, with or without 0x; returns the bytes. */
 export const cadenceAddress = () =>
   z
     .string()
     .regex(/^(?:0[xX])?[0-9a-fA-F]{16}$/, "Expected 16 hex digits")
     .transform((value) => Buffer.from(value.slice(-16), "hex"));
 
-/** A query parameter that is "true", "false", "1" or "0"; absent is false. */
+/** Accepts a query parameter that is "true", "false", "1" or "0"; absent is false. */
 export const queryFlag = () =>
   z
     .enum(["true", "false", "1", "0"])

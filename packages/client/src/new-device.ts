@@ -47,7 +47,7 @@ export const finishTwoFactor = (
     signal,
   });
 
-/** Whether fetch failed without an answer, or our own timeout ended it. */
+/** Returns whether fetch failed without an answer, or our own timeout ended it. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
 

@@ -57,22 +57,22 @@ const accept = step("redeem-hybrid-custody", "claim-parent-link");
 const remove = step("remove-hybrid-custody", "remove-parent-link");
 
 /**
- * The child's first step: offers this account to a parent, who has to accept it. Errors: as
+ * Offers this account to a parent, who has to accept it: the child's first step. Errors: as
  * `sendTransaction`.
  */
 export const offerToParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
   offer(client, parent, options);
 
 /**
- * The parent's step, where the parent is an account of the service. The child reports the link with
+ * Accepts a child's offer, for a parent that is an account of the service. The child reports the link with
  * `client.linkParent()` afterwards. Errors: as `sendTransaction`.
  */
 export const acceptChild = (client: CountersignClient, { child, ...options }: ChildOptions) =>
   accept(client, child, options);
 
 /**
- * The child's way out, accepted or not; report it with `client.linkParent()`. Where a parent's manager makes
- * it fail on chain, `end-hybrid-custody` of `sendHybridCustody` ends all links without asking anybody.
+ * Removes a parent that has accepted or not; report it with `client.linkParent()`. Where a parent's manager
+ * makes it fail on chain, `end-hybrid-custody` of `sendHybridCustody` ends all links without calling one.
  * Errors: as `sendTransaction`.
  */
 export const removeParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>

@@ -174,8 +174,8 @@ interface Attempt {
 }
 
 /**
- * Whether a try ended because the server key was rotated: the signer says so, or the key that had signed is
- * revoked.
+ * Returns whether a try ended because the server key was rotated: the signer says so, or the key that had
+ * signed is revoked.
  */
 async function wasRotated(
   error: unknown,
@@ -267,8 +267,8 @@ function wrongSequenceNumber({ errorMessage }: TransactionResult): { expected: b
 }
 
 /**
- * The id under which the chain has run this very transaction with the payer's signature in its other form, if
- * it has.
+ * Returns the id under which the chain has run this very transaction with the payer's signature in its other
+ * form, if it has.
  */
 async function executedTwin(
   access: AccessApi,

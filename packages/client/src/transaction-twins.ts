@@ -7,8 +7,9 @@ const ORDERS = [
 ];
 
 /**
- * The ids that a transaction has when somebody without any key turns its payer's signature (r, s) into (r, n
- * − s), which the chain accepts too. Payload signatures have no such twin: the payer has signed their bytes.
+ * Returns the ids that a transaction has when somebody without any key turns its payer's signature (r, s)
+ * into (r, n − s), which the chain accepts too. Payload signatures have no such twin: the payer has signed
+ * their bytes.
  */
 export function twinIds(transaction: FlowTransaction): string[] {
   return ORDERS.flatMap((order) => {

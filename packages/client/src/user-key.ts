@@ -43,8 +43,8 @@ export async function approvalOf(key: UserKey, message: Uint8Array): Promise<obj
 }
 
 /**
- * The key's signature over a transaction's message (tag and RLP), as it goes on chain: a passkey's with its
- * extension data.
+ * Returns the key's signature over a transaction's message (tag and RLP), as it goes on chain: a passkey's
+ * with its extension data.
  */
 export async function signMessageWith(
   key: UserKey,

@@ -42,7 +42,7 @@ export class AppError extends Error {
   }
 }
 
-/** Whether `error` is an AppError, optionally of one of these reasons. */
+/** Returns whether `error` is an AppError, optionally of one of these reasons. */
 export function isAppError(error: unknown, ...reasons: Reason[]): error is AppError {
   return error instanceof AppError && (reasons.length === 0 || reasons.includes(error.reason));
 }

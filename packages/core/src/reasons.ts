@@ -129,5 +129,5 @@ export const GRPC_CODES = {
 } as const;
 export type GrpcCodeName = keyof typeof GRPC_CODES;
 
-/** Whether a string from the wire is one of the reasons. */
+/** Returns whether a string from the wire is one of the reasons. */
 export const isReason = (name: string): name is Reason => Object.hasOwn(REASONS, name);

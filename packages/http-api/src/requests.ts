@@ -9,8 +9,8 @@ import { DEVICE_TYPES } from "./resources.ts";
  */
 
 /**
- * A string of at most `max` UTF-16 units. NUL and lone surrogates are rejected, because neither protobuf nor
- * Postgres stores them unchanged.
+ * Accepts a string of at most `max` UTF-16 units. NUL and lone surrogates are rejected, because neither
+ * protobuf nor Postgres stores them unchanged.
  */
 export const text = (max = 256, tooLong?: string) =>
   z
@@ -18,10 +18,10 @@ export const text = (max = 256, tooLong?: string) =>
     .max(max, tooLong)
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "Contains NUL or half of a surrogate pair");
 
-/** As `text`, but not empty. */
+/** Accepts the same as `text`, but not "". */
 export const requiredText = (max = 256) => text(max).min(1);
 
-/** A string that may be absent; absent is "". */
+/** Accepts a string that may be absent; absent is "". */
 export const optionalText = (max = 256) => text(max).default("");
 
 /** A public key as hex, in any of the accepted lengths; the gateway's `fromPublicKey` parses it. */

@@ -12,7 +12,7 @@ export interface KeyPair {
   readonly privateKey: KeyObject;
 }
 
-/** The canonical public key of a private (or public) node:crypto key. */
+/** Returns the canonical public key of a private (or public) node:crypto key. */
 export function publicKeyOf(key: KeyObject): PublicKey {
   const jwk = (key.type === "private" ? createPublicKey(key) : key).export({ format: "jwk" });
   const hex = (part: string | undefined) => Buffer.from(part ?? "", "base64url").toString("hex");
@@ -21,7 +21,7 @@ export function publicKeyOf(key: KeyObject): PublicKey {
   return parsePublicKey(hex(jwk.x) + hex(jwk.y), algorithm);
 }
 
-/** A new key of a device, as phones' secure hardware would make it. */
+/** Creates a device's key, as phones' secure hardware would make it. */
 export function generateKeyPair(algorithm: KeyAlgorithm = "ES256"): KeyPair {
   const { privateKey } =
     algorithm === "EdDSA"
@@ -30,14 +30,14 @@ export function generateKeyPair(algorithm: KeyAlgorithm = "ES256"): KeyPair {
   return { privateKey, publicKey: publicKeyOf(privateKey) };
 }
 
-/** A raw 64-byte signature over `message`. */
+/** Returns a raw 64-byte signature over `message`. */
 export function signMessage(privateKey: KeyObject, message: Uint8Array, hash: SignatureHash = "sha256"): Uint8Array {
   if (privateKey.asymmetricKeyType === "ed25519") return sign(null, message, privateKey);
   // As in verifySignature: the option that asks for r||s costs more than the signature.
   return signatureFromDer(sign(hash, message, privateKey));
 }
 
-/** The same on a thread of libuv's pool, so that others are served meanwhile. */
+/** Signs on a thread of libuv's pool, so that others are served meanwhile. */
 export function signMessageInPool(
   privateKey: KeyObject,
   message: Uint8Array,

@@ -86,11 +86,11 @@ export function parsePublicKey(text: string, algorithm: KeyAlgorithm = "ES256"):
   return { algorithm, publicKey: canonicalPoint(bytes, algorithm) };
 }
 
-/** Whether two canonical keys are the same key. */
+/** Returns whether two canonical keys are the same key. */
 export const samePublicKey = (a: PublicKey, b: PublicKey): boolean =>
   a.algorithm === b.algorithm && a.publicKey === b.publicKey;
 
-/** The canonical bytes: 64 (ECDSA) or 32 (Ed25519). */
+/** Returns the canonical bytes: 64 (ECDSA) or 32 (Ed25519). */
 export const publicKeyBytes = (key: PublicKey): Uint8Array => hexToBytes(key.publicKey);
 
 /** base64url(SHA-256(canonical bytes)): the nonce that binds an OpenID login to a key. */

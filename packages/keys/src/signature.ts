@@ -3,7 +3,7 @@ export class SignatureError extends Error {
   override readonly name = "SignatureError";
 }
 
-/** One DER INTEGER at `offset`: minimal, positive, at most 32 bytes of value. */
+/** Returns one DER INTEGER at `offset`: minimal, positive, at most 32 bytes of value. */
 function derInteger(bytes: Uint8Array, offset: number): { value: Uint8Array; next: number } {
   const length = bytes[offset + 1];
   if (bytes[offset] !== 0x02 || length === undefined || length === 0 || length > 33)
@@ -18,7 +18,7 @@ function derInteger(bytes: Uint8Array, offset: number): { value: Uint8Array; nex
   return { value: padded, next: offset + 2 + length };
 }
 
-/** The raw 64 bytes r||s of strict DER (X.690). Throws SignatureError. */
+/** Returns the raw 64 bytes r||s of strict DER (X.690). Throws SignatureError. */
 export function signatureFromDer(bytes: Uint8Array): Uint8Array {
   if (bytes.length < 8 || bytes.length > 72 || bytes[0] !== 0x30 || bytes[1] !== bytes.length - 2) {
     throw new SignatureError("a signature is 64 bytes r||s or DER");
@@ -33,8 +33,8 @@ export function signatureFromDer(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER (X.690). Throws
- * SignatureError. Sixty-four bytes are always taken as raw.
+ * Returns the raw 64 bytes (r||s, or Ed25519's R||S) of a signature that is raw already or strict DER
+ * (X.690). Throws SignatureError. Sixty-four bytes are always taken as raw.
  */
 export const parseSignature = (bytes: Uint8Array): Uint8Array =>
   bytes.length === 64 ? bytes : signatureFromDer(bytes);
@@ -50,7 +50,7 @@ function writeDerInteger(target: Uint8Array, offset: number, value: Uint8Array):
 }
 
 /**
- * The DER of a raw ECDSA signature (X.690), as node:crypto takes it without an option; the inverse of
+ * Returns the DER of a raw ECDSA signature (X.690), as node:crypto takes it without an option; the inverse of
  * `signatureFromDer`.
  */
 export function signatureToDer(raw: Uint8Array): Uint8Array {

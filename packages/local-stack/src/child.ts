@@ -32,7 +32,7 @@ export interface Child {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** The last lines of a log, for the message about a dead part. */
+/** Returns the last lines of a log, for the message about a dead part. */
 export function logTail(logFile: string, lines = 5): string {
   if (!existsSync(logFile)) return "";
   return readFileSync(logFile, "utf8").trim().split("\n").slice(-lines).join("\n");

@@ -15,7 +15,9 @@ function executable(path: string): boolean {
   }
 }
 
-/** A Chromium that is there: named by the variable, or on PATH. Failure where the variable names none. */
+/**
+ * Returns an installed Chromium: named by the variable, or on PATH. Failure where the variable names none.
+ */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const named = env[VARIABLE];
   if (named) {

@@ -10,8 +10,8 @@ export interface DatabaseUrls {
 }
 
 /**
- * The users and databases of the server at `address` (host:port). Every role's password derives from the
- * superuser's.
+ * Returns the users and databases of the server at `address` (host:port). Every role's password derives from
+ * the superuser's.
  */
 export function databaseUrls(password: string, address: string): DatabaseUrls {
   return {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { run } from "@countersign/build/run.ts";
 
-/** The prefix that runs a command as root without a password; undefined where there is none. */
+/** Returns the prefix that runs a command as root without a password; undefined where there is none. */
 function rootPrefix(): string[] | undefined {
   if (process.getuid?.() === 0) return [];
   return spawnSync("sudo", ["-n", "true"], { stdio: "ignore", timeout: 5000 }).status === 0
@@ -9,7 +9,7 @@ function rootPrefix(): string[] | undefined {
     : undefined;
 }
 
-/** Whether this process may install Debian's packages. */
+/** Returns whether this process may install Debian's packages. */
 const canInstall = (): boolean =>
   spawnSync("apt-get", ["--version"], { stdio: "ignore" }).status === 0 && rootPrefix() !== undefined;
 

@@ -10,7 +10,7 @@ import { waitFor } from "./wait.ts";
 /** The emulator's service account, the funder of everybody else. */
 export const serviceAddress = "f8d6e0586b0a20c7";
 
-/** The service account's private key (P-256 scalar, 64 hex characters), made at the first start. */
+/** Returns the service account's private key (P-256 scalar, 64 hex characters), made at the first start. */
 export function ensureServiceKey(stateDir: string): string {
   const path = join(stateDir, "keys", "flow-service.key");
   if (!existsSync(path)) {
@@ -28,7 +28,7 @@ export function ensureServiceKey(stateDir: string): string {
 
 type FlowPorts = Pick<Ports, "flowRest" | "flowGrpc" | "flowAdmin" | "flowDebugger">;
 
-/** The emulator's arguments: state below `dir`, fees as on the real network. */
+/** Returns the emulator's arguments: state below `dir`, fees as on the real network. */
 export function emulatorArguments(options: {
   host: string;
   ports: FlowPorts;

@@ -30,8 +30,8 @@ export const FOREIGN_CLIENT = { clientId: "foreign-app", redirectUri: "http://lo
 export const WEB_WALLET_CLIENT = "web-wallet";
 
 /**
- * The apps that the development provider knows; auth is configured with the same. `webWallet`: the example
- * page's address, where it is served.
+ * Returns the apps that the development provider knows; auth is configured with the same. `webWallet`: the
+ * example page's address, where it is served.
  */
 export function developmentClients(gateway: string, webWallet?: string): DevelopmentClient[] {
   const demo: DevelopmentClient = {

@@ -1,4 +1,4 @@
-/** Whether there is a process of this number, ours to signal. */
+/** Returns whether there is a process of this number, ours to signal. */
 export function isRunning(pid: number): boolean {
   try {
     // 0 would be our own group.

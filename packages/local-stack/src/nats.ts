@@ -8,7 +8,7 @@ import { setUpNats } from "@countersign/events/set-up.ts";
 import { readTls, tlsFiles } from "./certificates.ts";
 import { type Child, logTail, type StartChild, startChild } from "./child.ts";
 
-/** Whether the server greets: it speaks first. */
+/** Returns whether the server greets: it speaks first. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connectTcp({ port, host: "127.0.0.1" });

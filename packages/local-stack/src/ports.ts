@@ -49,15 +49,15 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** One of {@link freePorts}. */
+/** Returns one of {@link freePorts}. */
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
   return port as number;
 }
 
 /**
- * Whether a program could listen on this port now; an address of ::1 counts too, since browsers try it for
- * localhost.
+ * Returns whether a program could listen on this port now; an address of ::1 counts too, since browsers try
+ * it for localhost.
  */
 export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A file with 32 random bytes in hex, mode 0600, made at the first use. Gives its path. */
+/** Creates a file with 32 random bytes in hex, mode 0600, unless it exists. Returns its path. */
 export function ensureSecret(path: string): string {
   if (!existsSync(path)) writePrivate(path, randomBytes(32).toString("hex"));
   return path;

@@ -14,7 +14,7 @@ import { serviceAddress } from "./emulator.ts";
 const computeLimit = 9999n;
 const sealWithinMs = 30_000;
 
-/** A P-256 private key from its scalar (64 hex characters). */
+/** Returns a P-256 private key from its scalar (64 hex characters). */
 function privateKeyOf(scalar: string): KeyObject {
   const ecdh = createECDH("prime256v1");
   ecdh.setPrivateKey(scalar, "hex");

@@ -26,7 +26,7 @@ export interface EnvironmentInput {
 /** Both names are those of stack.json's processes; auth's public keys are "auth-http". */
 export type AddressOf = (caller: string, callee: string, address: string) => string | Promise<string>;
 
-/** The process name of a replica: "auth", "auth-2", … */
+/** Returns the process name of a replica: "auth", "auth-2", … */
 export const processName = (name: ProgramName, replica: number): string =>
   replica === 0 ? name : `${name}-${replica + 1}`;
 
@@ -46,19 +46,19 @@ export function stateFiles(stateDir: string) {
   };
 }
 
-/** A developer's own policy file; the default policy where there is none. */
+/** Returns a developer's own policy file; the default policy where there is none. */
 function ownPolicy(): Record<string, string> {
   const file = process.env.SIGNER_POLICY_FILE;
   return file ? { SIGNER_POLICY_FILE: resolve(file) } : {};
 }
 
-/** The stack's own origins and those of the developer's environment. */
+/** Returns the stack's own origins and those of the developer's environment. */
 function allowedOrigins(own: readonly string[] = []): Record<string, string> {
   const origins = [...own, process.env.GATEWAY_ALLOWED_ORIGINS].filter(Boolean);
   return origins.length > 0 ? { GATEWAY_ALLOWED_ORIGINS: origins.join(",") } : {};
 }
 
-/** The settings of one process only. */
+/** Returns the settings of one process only. */
 function ownSettings(name: ProgramName, process: string, stateDir: string, ports: Ports): Record<string, string> {
   const files = stateFiles(stateDir);
   if (name === "auth") {
@@ -91,7 +91,7 @@ function ownSettings(name: ProgramName, process: string, stateDir: string, ports
   return {};
 }
 
-/** The little of our own environment that every child needs; nothing else leaks into a service. */
+/** Returns the part of our own environment that every child needs; nothing else leaks into a service. */
 export function baseEnvironment(): NodeJS.ProcessEnv {
   const passed = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "CS_LOG_LEVEL", "CS_TRACE", "NODE_OPTIONS"];
   const ours = Object.fromEntries(passed.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
@@ -121,7 +121,7 @@ async function networksFileFor(process: string, input: EnvironmentInput): Promis
   return file;
 }
 
-/** The whole environment of a process: the same settings as in the cluster, with local values. */
+/** Returns the whole environment of a process: the same settings as in the cluster, with local values. */
 export async function serviceEnvironment(
   name: ProgramName,
   replica: number,

@@ -56,8 +56,8 @@ function configuredPorts(env: NodeJS.ProcessEnv): Ports {
 }
 
 /**
- * The ports of each replica: the second and later ones take free ones. Failure with a line for each busy
- * port.
+ * Returns the ports of each replica: the second and later ones take free ones. Failure with a line for each
+ * busy port.
  */
 export async function choosePorts(options: {
   free: boolean;

@@ -23,13 +23,13 @@ export interface Parts {
   supervisor: Supervisor;
 }
 
-/** A path as stack.json names it: relative to the checkout where it lies in it. */
+/** Returns a path as stack.json names it: relative to the checkout where it lies in it. */
 function shown(path: string): string {
   const inside = relative(root, path);
   return inside.startsWith("..") ? path : inside;
 }
 
-/** The content of stack.json for what runs. */
+/** Returns the content of stack.json for the running stack. */
 export function describe(parts: Parts): Stack {
   const { replicas, stateDir } = parts;
   const programs = new Map(

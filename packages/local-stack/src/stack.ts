@@ -119,7 +119,7 @@ function entryPoint(name: ProgramName): string {
   return name === "gateway" ? join(root, "gateway/src/main.ts") : join(root, "services", name, "src/main.ts");
 }
 
-/** The signer leaves no core dump, which would hold its keys. */
+/** Returns the command of a process. The signer's leaves no core dump, which would contain its keys. */
 function commandOf(name: ProgramName): { command: string; args: string[] } {
   const args = [...NODE_FLAGS[name], entryPoint(name)];
   if (name !== "signer") return { command: process.execPath, args };

@@ -9,7 +9,7 @@ const SOFT_HSM_MODULES = ["/usr/lib/softhsm/libsofthsm2.so", "/usr/lib/x86_64-li
 export const findSoftHsm = (): string | undefined =>
   spawnSync("softhsm2-util", ["--version"]).status === 0 ? SOFT_HSM_MODULES.find(existsSync) : undefined;
 
-/** Whether there is a Python that can make virtual environments with pip. */
+/** Returns whether there is a Python that can make virtual environments with pip. */
 export const hasPython = (): boolean =>
   spawnSync("python3", ["-c", "import venv, ensurepip, sys; sys.exit(sys.version_info < (3, 10))"]).status === 0;
 

@@ -82,21 +82,21 @@ function onPath(tool: Tool): string | undefined {
   return undefined;
 }
 
-/** Whether a Go that can build the tools is on PATH. */
+/** Returns whether a Go that can build the tools is on PATH. */
 function goIsThere(): boolean {
   const { status, stdout } = spawnSync("go", ["version"], { encoding: "utf8" });
   const [, major, minor] = /go(\d+)\.(\d+)/.exec(stdout ?? "") ?? [];
   return status === 0 && (Number(major) > 1 || Number(minor) >= 26);
 }
 
-/** Whether the C compiler that Go would run is there: the emulator contains C code. */
+/** Returns whether the C compiler that Go would run is there: the emulator contains C code. */
 function cCompilerIsThere(): boolean {
   const { stdout } = spawnSync("go", ["env", "CC"], { encoding: "utf8" });
   const [compiler = ""] = (stdout ?? "").trim().split(" ");
   return compiler !== "" && spawnSync(compiler, ["--version"], { stdio: "ignore" }).status === 0;
 }
 
-/** Where a tool is, without building: by variable, on PATH, in the cache. */
+/** Returns where a tool is, without building: by variable, on PATH, in the cache. */
 function find(tool: Tool): string | undefined {
   const named = process.env[tool.variable];
   if (named) {
@@ -121,9 +121,9 @@ function threeWays(missing: Tool[]): Failure {
 }
 
 /**
- * The emulator's debugger listens on all interfaces, and ignores --host. We build it from a copy of the
- * module in which that line says loopback, and fail if the line is missing. Returns the arguments for `go
- * build`.
+ * Returns the arguments for `go build` of the emulator. Its debugger listens on all interfaces, and ignores
+ * --host. We build it from a copy of the module in which that line says loopback, and fail if the line is
+ * missing.
  */
 function loopbackEmulator(scratch: string): string[] {
   const module = "github.com/onflow/flow-emulator";

@@ -80,7 +80,7 @@ const file = z.strictObject({
     .refine((all) => new Set(all.map(({ chainName }) => chainName)).size === all.length, "chainName must be unique"),
 });
 
-/** The networks of the file that CS_NETWORKS_FILE names, by chain name. Errors: ConfigError. */
+/** Returns the networks of the file that CS_NETWORKS_FILE names, by chain name. Errors: ConfigError. */
 export function loadNetworks(path: string): Map<string, Network> {
   return new Map(readJsonFile(path, file).networks.map((each) => [each.chainName, each]));
 }

@@ -46,7 +46,7 @@ const schema = sharedEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
 });
 
-/** The account service's settings. Errors: ConfigError. */
+/** Returns the account service's settings. Errors: ConfigError. */
 export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "ACCOUNT_" });
   return {

@@ -45,7 +45,7 @@ export interface Config {
   secrets: { databaseUrl: string };
 }
 
-/** The device service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
+/** Returns the device service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
 export function loadConfig(env: Env): Config {
   const settings = loadEnv(schema, env, { prefix: "DEVICE_" });
   return {

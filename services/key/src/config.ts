@@ -34,7 +34,7 @@ export interface Config {
   secrets: { databaseUrl: string };
 }
 
-/** The key service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
+/** Returns the key service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
 export function loadConfig(env: Env): Config {
   const settings = loadEnv(schema, env, { prefix: "KEY_" });
   return {

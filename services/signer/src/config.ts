@@ -67,7 +67,7 @@ const schema = sharedEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
 });
 
-/** The signer's settings; the passphrase stands apart. Errors: ConfigError. */
+/** Returns the signer's settings; the passphrase stands apart. Errors: ConfigError. */
 export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "SIGNER_" });
   const chains = new Map<string, ChainPolicy>();

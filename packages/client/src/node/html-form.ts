@@ -10,8 +10,8 @@ export interface HtmlForm {
 const NAMED_ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /**
- * The first form of a page; undefined without one. Enough HTML for the development provider's own pages, no
- * more.
+ * Returns the first form of a page; undefined without one. Enough HTML for the development provider's own
+ * pages, no more.
  */
 export function parseForm(html: string): HtmlForm | undefined {
   const match = /<form\b([^>]*)>([\s\S]*?)<\/form>/i.exec(html);

@@ -72,7 +72,7 @@ function write(target: Uint8Array, offset: number, item: RlpItem): number {
   return at;
 }
 
-/** The canonical encoding of an item, behind `prefix`. */
+/** Returns the canonical encoding of an item, behind `prefix`. */
 export function encodeRlp(item: RlpItem, prefix?: Uint8Array): Uint8Array {
   const start = prefix?.length ?? 0;
   const bytes = new Uint8Array(start + encodedLength(item));

@@ -86,7 +86,7 @@ export const payloadMessage = (tx: TransactionPayload): Uint8Array => encodeRlp(
 export const envelopeMessage = (tx: TransactionPayload & Pick<FlowTransaction, "payloadSignatures">): Uint8Array =>
   encodeRlp([payloadItem(tx), signatureItems(tx, tx.payloadSignatures)], TRANSACTION_TAG);
 
-/** The transaction's id, 64 hex digits: SHA3-256 of payload and both lists of signatures. */
+/** Returns the transaction's id, 64 hex digits: SHA3-256 of payload and both lists of signatures. */
 export const transactionId = (tx: FlowTransaction): string =>
   bytesToHex(
     sha3_256(

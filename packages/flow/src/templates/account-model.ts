@@ -27,6 +27,6 @@ export const MAX_COMPUTATION = 9999n;
 export const FLOW_KEY_ALGORITHMS = ["ES256", "ES256K"] as const satisfies readonly KeyAlgorithm[];
 export type FlowKeyAlgorithm = (typeof FLOW_KEY_ALGORITHMS)[number];
 
-/** Whether Flow can carry keys of this algorithm. */
+/** Returns whether Flow can carry keys of this algorithm. */
 export const isFlowKeyAlgorithm = (algorithm: KeyAlgorithm): algorithm is FlowKeyAlgorithm =>
   (FLOW_KEY_ALGORITHMS as readonly string[]).includes(algorithm);

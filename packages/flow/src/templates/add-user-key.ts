@@ -29,7 +29,7 @@ transaction(userKey: String, isSecp256k1: Bool) {
 }
 `;
 
-/** The exact arguments of the transaction that adds `userKey`. */
+/** Returns the exact arguments of the transaction that adds `userKey`. */
 export const addUserKeyArguments = (userKey: PublicKey): string[] =>
   [cadenceString(userKey.publicKey), cadenceBool(userKey.algorithm === "ES256K")].map(encodeCadence);
 
@@ -38,7 +38,7 @@ export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
-/** A payload of the template; who proposes and pays is the caller's to say. */
+/** Returns a payload of the template; the caller names proposer and payer. */
 export const addUserKeyPayload = (
   userKey: PublicKey,
   chosen: Pick<TransactionPayload, "referenceBlockId" | "proposalKey" | "payer"> & { account: string },

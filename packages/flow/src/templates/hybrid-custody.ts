@@ -38,7 +38,7 @@ export const HYBRID_CUSTODY_TEMPLATE_NAMES = Object.keys(SCRIPTS) as HybridCusto
 export const hybridCustodyScript = (name: HybridCustodyTemplateName, network: HybridCustodyNetwork): string =>
   SCRIPTS[name](network);
 
-/** The exact arguments, as values: factory and filter are the network's. */
+/** Returns the exact arguments, as values: factory and filter are the network's. */
 export function hybridCustodyArguments(change: HybridCustodyChange, network: HybridCustodyNetwork): CadenceValue[] {
   if (change.template === "end-hybrid-custody") return [];
   const given = change.template === "set-up-hybrid-custody" ? [network.factory, network.filter] : [];

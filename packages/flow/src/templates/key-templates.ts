@@ -46,7 +46,7 @@ export const KEY_TEMPLATE_NAMES = Object.keys(TEMPLATES) as KeyTemplateName[];
 
 export const keyTemplateScript = (name: KeyTemplateName): string => TEMPLATES[name].script;
 
-/** The exact arguments of a change, as values. */
+/** Returns the exact arguments of a change, as values. */
 export function keyChangeArguments(change: KeyChange): CadenceValue[] {
   const { fields } = TEMPLATES[change.template];
   return fields.flatMap((field) => {

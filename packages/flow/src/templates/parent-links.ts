@@ -80,10 +80,13 @@ const SCRIPTS: Readonly<Record<ParentLinkTemplateName, string>> = {
 
 export const PARENT_LINK_TEMPLATE_NAMES = Object.keys(SCRIPTS) as ParentLinkTemplateName[];
 
-/** The text of a template; a parent that is no account of the service runs the claim with its own wallet. */
+/**
+ * Returns the text of a template; a parent that is no account of the service runs the claim with its own
+ * wallet.
+ */
 export const parentLinkScript = (name: ParentLinkTemplateName): string => SCRIPTS[name];
 
-/** The exact arguments, as values. */
+/** Returns the exact arguments, as values. */
 export const parentLinkArguments = ({ other }: ParentLinkChange): CadenceValue[] => [cadenceAddress(other)];
 
 const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;

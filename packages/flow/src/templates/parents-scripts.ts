@@ -23,8 +23,8 @@ export const INBOX_PARENTS_SCRIPT = `access(all) fun main(child: Address): [Addr
 `;
 
 /**
- * A script `(child: Address): [Address]`: the parents that HybridCustody's OwnedAccount calls redeemed and
- * whose manager lists the account. `contract`: 16 hex digits.
+ * Returns a script `(child: Address): [Address]`: the parents that HybridCustody's OwnedAccount calls
+ * redeemed and whose manager lists the account. `contract`: 16 hex digits.
  */
 export const hybridCustodyParentsScript = (contract: string): string => `import HybridCustody from 0x${contract}
 

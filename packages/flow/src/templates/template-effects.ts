@@ -44,7 +44,7 @@ const EFFECTS: Readonly<Record<TemplateName, TemplateEffects>> = {
 
 export const templateEffects = ({ template }: TemplateChange): TemplateEffects => EFFECTS[template];
 
-/** The bytes of the key that a change adds, 128 hex digits; undefined where it adds none. */
+/** Returns the bytes of the key that a change adds, 128 hex digits; undefined where it adds none. */
 export function addsKeyOf(change: TemplateChange): string | undefined {
   if ("newKey" in change) return change.newKey.publicKey;
   const { newServerKey } = change as { newServerKey?: string };

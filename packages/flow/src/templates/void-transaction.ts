@@ -11,7 +11,7 @@ export interface VoidPlace {
   readonly payer: string;
 }
 
-/** The transaction that only uses up a sequence number: nobody authorizes it, and it does nothing. */
+/** Returns the transaction that only uses up a sequence number: nobody authorizes it, and it does nothing. */
 export const voidPayload = ({ referenceBlockId, proposalKey, payer }: VoidPlace): TransactionPayload => ({
   script: VOID_SCRIPT,
   arguments: [],

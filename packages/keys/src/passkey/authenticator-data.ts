@@ -21,7 +21,7 @@ function refuse(what: string): never {
   throw new PasskeyError("malformed", what);
 }
 
-/** Where the CBOR item at `at` ends (RFC 8949, definite lengths as CTAP2 requires). */
+/** Returns where the CBOR item at `at` ends (RFC 8949, definite lengths as CTAP2 requires). */
 function cborEnd(bytes: Uint8Array, at: number, depth: number): number {
   const head = bytes[at];
   if (head === undefined || depth > MAX_DEPTH) return refuse("extensions are no CBOR");

@@ -20,8 +20,8 @@ function refuse(what: string): never {
 }
 
 /**
- * The names of a JSON object's own members, each as often as it is written: JSON.parse keeps the last of two.
- * `json` must be valid already.
+ * Returns the names of a JSON object's own members, each as often as it is written: JSON.parse keeps the last
+ * of two. `json` must be valid already.
  */
 function memberNames(json: string): string[] {
   const names: string[] = [];

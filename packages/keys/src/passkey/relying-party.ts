@@ -27,15 +27,15 @@ const WEB_VIEWS: readonly string[] = [
   "https://tauri.localhost",
 ];
 
-/** Whether a text is, letter for letter, the origin of an app's web view. */
+/** Returns whether a text is, letter for letter, the origin of an app's web view. */
 export const isWebViewOrigin = (text: string): boolean => WEB_VIEWS.includes(text);
 
-/** Whether a text can be a relying party's id: a domain in lower case, never an address. */
+/** Returns whether a text can be a relying party's id: a domain in lower case, never an address. */
 export const isRpId = (text: string): boolean => DOMAIN.test(text) && !/^[\d.]+$/.test(text);
 
 /**
- * Whether a text can be an origin of `rpId`: `https` (plain `http` for localhost only) of that domain or one
- * below it, or a form of apps, which names no domain.
+ * Returns whether a text can be an origin of `rpId`: `https` (plain `http` for localhost only) of that domain
+ * or one below it, or a form of apps, which names no domain.
  */
 export function isOrigin(text: string, rpId: string): boolean {
   if (ANDROID.test(text) || IOS.test(text) || isWebViewOrigin(text)) return true;

@@ -5,8 +5,8 @@ import { baseEnvironment } from "@countersign/local-stack/service-environment.ts
 import { placeOf, required } from "./settings.ts";
 
 /**
- * A step of docker-compose.yml: the signer's keystore, creator and paymaster on the chain, and the networks
- * file.
+ * Creates the signer's keystore, creator and paymaster on the chain, and the networks file: a step of
+ * docker-compose.yml.
  */
 async function setUpChain(): Promise<void> {
   const network = await setUpNetwork({

@@ -5,7 +5,7 @@ import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { migrate } from "@countersign/migrations/migrate.ts";
 import { placeOf, required } from "./settings.ts";
 
-/** A step of docker-compose.yml: roles, databases and migrations of all services, where they are missing. */
+/** Creates missing roles and databases of all services, and migrates them: a step of docker-compose.yml. */
 async function setUpDatabases(): Promise<void> {
   const urls = databaseUrls(readTrimmed(placeOf("postgres", "password")), required("CS_POSTGRES_ADDRESS"));
   await createDatabases(urls);

@@ -63,7 +63,8 @@ export function copyOf(text: string): Copy {
 const ignoreRules = (): string => readFileSync(join(root, ".dockerignore"), "utf8");
 
 /**
- * Whether .dockerignore keeps a path (relative to the root) from the builder. The last matching rule decides.
+ * Returns whether .dockerignore keeps a path (relative to the root) from the builder. The last matching rule
+ * decides.
  */
 export function ignored(path: string, rules = ignoreRules()): boolean {
   let out = false;
@@ -88,7 +89,7 @@ export function ignored(path: string, rules = ignoreRules()): boolean {
   return out;
 }
 
-/** The files of the context that a COPY source brings, relative to the root. */
+/** Returns the files of the context that a COPY source brings, relative to the root. */
 export function contextFiles(source: string): string[] {
   const rules = ignoreRules();
   const path = join(root, source);

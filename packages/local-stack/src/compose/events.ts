@@ -4,8 +4,8 @@ import { readTls } from "@countersign/local-stack/certificates.ts";
 import { placeOf, required } from "./settings.ts";
 
 /**
- * A step of docker-compose.yml: creates the event stream and each service's consumers; no service has the
- * right to.
+ * Creates the event stream and each service's consumers, which no service has the right to: a step of
+ * docker-compose.yml.
  */
 async function setUp(): Promise<void> {
   const tls = {

@@ -5,7 +5,9 @@ import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { portTable } from "@countersign/local-stack/settings.ts";
 import { placeOf, required, requiredAddress } from "./settings.ts";
 
-/** A port of the emulator that is used inside its container only: on loopback, with any configuration. */
+/**
+ * Returns a port of the emulator that is used inside its container only: on loopback, with any configuration.
+ */
 const port = (name: "flowGrpc" | "flowAdmin" | "flowDebugger"): number =>
   Number(process.env[portTable[name].variable] ?? portTable[name].port);
 

@@ -30,9 +30,8 @@ function handCertificate(own: string, name: string, party: string): void {
 }
 
 /**
- * The first step of docker-compose.yml: makes certificates, keys and passwords where they are missing, in a
- * place of its own, and hands each process what is for it alone. Done again it changes nothing but
- * certificates close to their end.
+ * Makes missing certificates, keys and passwords in a volume of its own, and gives each process its own: the
+ * first step of docker-compose.yml. Done again it renews only certificates close to their end.
  */
 async function prepare(): Promise<void> {
   const own = placeOf("set-up");

@@ -1,19 +1,19 @@
 import { join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 
-/** A variable that a step of docker-compose.yml must be given. */
+/** Returns a variable that a step of docker-compose.yml must be given. */
 export function required(name: string): string {
   const value = process.env[name];
   if (!value) throw new Failure(`${name} is missing: docker-compose.yml sets it.`);
   return value;
 }
 
-/** A variable with host:port. */
+/** Returns a variable with host:port. */
 export function requiredAddress(name: string): { host: string; port: number } {
   const [, host, port] = /^(.+):(\d+)$/.exec(required(name)) ?? [];
   if (!host) throw new Failure(`${name} is not host:port.`);
   return { host, port: Number(port) };
 }
 
-/** Where a process finds what was made for it: each has a volume of its own below one directory. */
+/** Returns the path of a process's own files: each has a volume of its own below one directory. */
 export const placeOf = (party: string, file = ""): string => join(required("CS_STATE_DIR"), party, file);

@@ -9,7 +9,7 @@ export interface ProviderKeys {
   cookieKeys: string[];
 }
 
-/** The provider's keys, made once and kept: tokens of before a restart stay good. */
+/** Returns the provider's keys, made once and kept: tokens of before a restart stay good. */
 export function ensureProviderKeys(stateDir: string): ProviderKeys {
   const path = join(stateDir, "keys.json");
   if (existsSync(path)) return JSON.parse(readFileSync(path, "utf8")) as ProviderKeys;

@@ -28,7 +28,7 @@ ${body}
 `;
 }
 
-/** The form that asks for an e-mail address; `error` says why the last one was refused. */
+/** Returns the form that asks for an e-mail address; `error` says why the last one was refused. */
 export function loginPage(uid: string, appName: string, error?: string): string {
   return page(
     "Log in (development)",
@@ -43,7 +43,7 @@ ${error ? `<p class="error" role="alert">${text(error)}</p>` : ""}
   );
 }
 
-/** The form that asks whether the app may know who this is. */
+/** Returns the form that asks whether the app may know who this is. */
 export function consentPage(uid: string, appName: string, email: string): string {
   return page(
     "Allow access (development)",
@@ -60,7 +60,7 @@ export function errorPage(message: string): string {
   return page("Error", `<h1>That did not work</h1><p class="error">${text(message)}</p>`);
 }
 
-/** A picture for a name: its first letter on a colour of its own. */
+/** Returns a picture for a name: its first letter on a colour of its own. */
 export function picture(name: string, sub: string): string {
   const hue = [...sub].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 360, 7);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" fill="hsl(${hue} 55% 45%)"/>\

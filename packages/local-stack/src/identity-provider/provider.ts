@@ -5,7 +5,7 @@ import { Accounts } from "./accounts.ts";
 import type { ProviderClient, ProviderConfig } from "./config.ts";
 import { ensureProviderKeys } from "./keys.ts";
 
-/** How a client proves to the token endpoint that it is the one. */
+/** Returns a client's way to authenticate at the token endpoint. */
 const authentication = ({ clientSecretFile }: ProviderClient) =>
   clientSecretFile === undefined
     ? { token_endpoint_auth_method: "none" as const }

@@ -21,7 +21,7 @@ const FOLDERS: readonly [path: string, folder: string][] = [
   ["/", "examples/web-wallet"],
 ];
 
-/** The file behind a path, or undefined: links and dots lead nowhere else. */
+/** Returns the file behind a path, or undefined: links and dots lead nowhere else. */
 export function fileOf(path: string): string | undefined {
   const found = FOLDERS.find(([prefix]) => path.startsWith(prefix));
   if (!found || !(extname(path) in TYPES)) return undefined;

@@ -31,7 +31,7 @@ const toWire = (key: AccountKey) => ({
   revoked: key.revoked,
 });
 
-/** account.v1.AccountKeys */
+/** Handles account.v1.AccountKeys. */
 export function accountKeysHandlers(options: VerifyKeyRevocationOptions): Handlers<AccountKeysService> {
   const list = listAccountKeys(options);
   const verify = verifyKeyRevocation(options);

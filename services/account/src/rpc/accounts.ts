@@ -20,7 +20,7 @@ export interface AccountsOptions {
   transactionUrl(chainName: string, id: string): string;
 }
 
-/** account.v1.Accounts */
+/** Handles account.v1.Accounts. */
 export function accountsHandlers(options: AccountsOptions): Handlers<AccountsService> {
   const { deploy, get, link, profiles, transactionUrl } = options;
   return {

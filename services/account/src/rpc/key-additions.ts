@@ -27,7 +27,7 @@ export interface KeyAdditionsOptions
   transactionUrl(chainName: string, id: string): string;
 }
 
-/** account.v1.KeyAdditions */
+/** Handles account.v1.KeyAdditions. */
 export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<KeyAdditionsService> {
   const { transactionUrl } = options;
   const prepare = prepareKeyAddition(options);

@@ -28,7 +28,7 @@ const CHANGES: Readonly<Record<MessageTemplate, (request: PrepareMessageRequest)
 
 const isTemplate = (name: string): name is MessageTemplate => Object.hasOwn(CHANGES, name);
 
-/** The templates that a chain has. */
+/** Returns the templates that a chain has. */
 const templatesOf = ({ hybridCustody }: Pick<MessageChain, "hybridCustody">): string[] =>
   Object.keys(CHANGES).filter((name) => hybridCustody !== undefined || !name.endsWith("-hybrid-custody"));
 
@@ -42,7 +42,7 @@ function addressOf({ address }: PrepareMessageRequest): string {
   return Buffer.from(address).toString("hex");
 }
 
-/** account.v1.Messages: for the token's own account. */
+/** Handles account.v1.Messages: for the token's own account. */
 export const messagesHandlers = (
   prepare: ReturnType<typeof prepareMessage>,
   count: (accountId: string) => void,

@@ -2,7 +2,7 @@ import type { NetworksService } from "@countersign/proto/account/v1/networks.ts"
 import type { Handlers } from "@countersign/rpc";
 import type { Network } from "@countersign/settings";
 
-/** account.v1.Networks: what clients may know of the configured networks. */
+/** Handles account.v1.Networks: what clients may know of the configured networks. */
 export function networksHandlers(networks: ReadonlyMap<string, Network>): Handlers<NetworksService> {
   const described = [...networks.values()]
     .sort((a, b) => (a.chainName < b.chainName ? -1 : 1))

@@ -10,7 +10,7 @@ export interface ServerKeysOptions extends ListRotationsOptions, RotateServerKey
   transactionUrl(chainName: string, id: string): string;
 }
 
-/** account.v1.ServerKeys: for the token's own account, with the token's own key. */
+/** Handles account.v1.ServerKeys: for the token's own account, with the token's own key. */
 export function serverKeysHandlers(options: ServerKeysOptions): Handlers<ServerKeysService> {
   const { transactionUrl } = options;
   const list = listServerKeyRotations(options);

@@ -11,7 +11,8 @@ export interface RememberedAccounts {
 }
 
 /**
- * The store for changing parents: this process reads the change at once, before the database's notification.
+ * Returns the store for changing parents: this process reads the change at once, before the database's
+ * notification.
  */
 export const writingParents = (
   { find, setParents }: Pick<AccountStore, "find" | "setParents">,

@@ -1,13 +1,13 @@
 import type { FlowTransaction } from "@countersign/flow";
 
-/** A transaction as JSON: its integers as text. */
+/** Returns a transaction as JSON: its integers as text. */
 export const transactionToJson = (tx: FlowTransaction): object => ({
   ...tx,
   gasLimit: String(tx.gasLimit),
   proposalKey: { ...tx.proposalKey, sequenceNumber: String(tx.proposalKey.sequenceNumber) },
 });
 
-/** The transaction that transactionToJson wrote. */
+/** Returns the transaction that transactionToJson wrote. */
 export function transactionFromJson(json: unknown): FlowTransaction {
   const tx = json as Omit<FlowTransaction, "gasLimit" | "proposalKey"> & {
     gasLimit: string;

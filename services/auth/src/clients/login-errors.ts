@@ -1,23 +1,26 @@
 import { AppError } from "@countersign/core";
 import { decodeJwt, errors as jose } from "jose";
 
-/** A login that is not believed. `detail` goes to the client and holds no secret. */
+/** Returns the error for a login that is not accepted. `detail` goes to the client and holds no secret. */
 export const invalidLogin = (detail: string, cause?: unknown): AppError =>
   new AppError("InvalidLoginToken", { detail, cause });
 
-/** A value of a request or token, cut to a length that a text can carry, and nowhere half of a character. */
+/**
+ * Returns a value of a request or token, cut to a length that a text can carry, and nowhere half of a
+ * character.
+ */
 export const quoted = (value: unknown): string => {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length <= 120 ? text : `${text.slice(0, 120).toWellFormed()}…`;
 };
 
-/** A NumericDate as ISO 8601. */
+/** Returns a NumericDate as ISO 8601. */
 const timeOf = (seconds: unknown): string => {
   const time = new Date(typeof seconds === "number" ? seconds * 1000 : Number.NaN);
   return Number.isNaN(time.getTime()) ? quoted(seconds) : time.toISOString();
 };
 
-/** The unverified `iss` of a JWT: it chooses a provider or explains a refusal, and proves nothing. */
+/** Returns the unverified `iss` of a JWT: it chooses a provider or explains a refusal, and proves nothing. */
 export function issuerOf(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;

@@ -50,9 +50,9 @@ export interface ExchangedCode {
 type Credentials = Pick<ProviderClient, "clientId" | "clientSecret">;
 
 /**
- * When the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does not say
- * it: a provider issues tokens for logins of last month. Providers must send it only where `max_age` asks for
- * it.
+ * Returns when the person logged in, by the token's `auth_time` (OpenID Connect Core, section 2). `iat` does
+ * not say it: a provider issues tokens for logins of last month. Providers must send it only where `max_age`
+ * asks for it.
  */
 function authTimeOf({ auth_time: claimed, iat }: JWTPayload, now: Date): Date | undefined {
   const isTime = typeof claimed === "number" && Number.isInteger(claimed) && claimed >= 0 && claimed <= iat!;
@@ -60,7 +60,7 @@ function authTimeOf({ auth_time: claimed, iat }: JWTPayload, now: Date): Date | 
   return isTime ? new Date(Math.min(claimed * 1000, now.getTime())) : undefined;
 }
 
-/** The registered client that an ID token was issued to (OpenID Connect Core, section 3.1.3.7). */
+/** Returns the registered client that an ID token was issued to (OpenID Connect Core, section 3.1.3.7). */
 function clientOf({ aud, azp }: JWTPayload, { name, clients }: ProviderConfig): ProviderClient {
   const audiences = Array.isArray(aud) ? aud : [aud];
   const party = audiences.length > 1 ? azp : audiences[0];
@@ -167,9 +167,9 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   }
 
   /**
-   * The registered client that an access token was issued to. A token for another resource server is refused:
-   * that server could log in with it. So is one that is bound to a key (`cnf`), which nothing here checks.
-   * Introspection may name no audience; a JWT must. Errors: InvalidLoginToken.
+   * Returns the registered client that an access token was issued to. A token for another resource server is
+   * refused: that server could log in with it. So is one that is bound to a key (`cnf`), which nothing here
+   * checks. Introspection may name no audience; a JWT must. Errors: InvalidLoginToken.
    */
   function clientOfAccessToken({ client_id, azp, aud, cnf }: JWTPayload, isJwt: boolean): ProviderClient {
     const party = client_id ?? azp;

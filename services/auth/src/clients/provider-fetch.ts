@@ -9,7 +9,10 @@ export class ProviderAnswerError extends Error {
   override readonly name = "ProviderAnswerError";
 }
 
-/** The provider was not reached, or its answer concerns neither the token nor the code. */
+/**
+ * Returns the error where the provider was not reached, or its answer concerns neither the token nor the
+ * code.
+ */
 export const unavailable = (cause: unknown): AppError => new AppError("IdentityProviderUnavailable", { cause });
 
 /** Returns the HTTP status of a refusal; undefined where there was none, or the answer itself was wrong. */

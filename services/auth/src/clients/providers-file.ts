@@ -43,7 +43,7 @@ export type ProviderConfig = Omit<z.output<typeof provider>, "clients" | "intros
 
 const file = z.strictObject({ providers: z.array(provider).min(1) });
 
-/** The identity providers that are believed, and our clients there. Errors: ConfigError. */
+/** Returns the accepted identity providers, and our clients there. Errors: ConfigError. */
 export function loadProviders(path: string): ProviderConfig[] {
   const secretIn = (file: string) => readFileSync(file, "utf8").trim();
   return readJsonFile(path, file).providers.map(({ introspection, ...each }) => ({

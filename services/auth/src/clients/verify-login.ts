@@ -20,7 +20,10 @@ const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.
 const badLogin = (detail: string, ...fields: { pointer: string; detail: string }[]) =>
   new AppError("InvalidRequest", { detail, fields });
 
-/** The missing redirect URI, and the code verifier where it may be what was forgotten. */
+/**
+ * Returns the error that names the missing redirect URI, and the code verifier where it may be what was
+ * forgotten.
+ */
 function badOrigin(detail: string, { codeVerifier }: Login): AppError {
   const redirectUri = { pointer: "/login/redirectUri", detail };
   if (codeVerifier !== "") return badLogin(detail, redirectUri);
@@ -29,15 +32,15 @@ function badOrigin(detail: string, { codeVerifier }: Login): AppError {
 }
 
 /**
- * The redirect URI that a client's code came back to where the request does not say; undefined: it could be
- * several.
+ * Returns the redirect URI that a client's code came back to where the request does not say; undefined: it
+ * could be several.
  */
 const defaultRedirectUri = ({ defaultRedirectUri, redirectUris }: ProviderClient): string | undefined =>
   defaultRedirectUri ?? (redirectUris.length === 1 ? redirectUris[0] : undefined);
 
 /**
- * The client whose code this is: the one of the redirect URI. A request without one implies the only client,
- * or the only one that takes codes without a verifier where none comes along, or the only one with a
+ * Returns the client whose code this is: the one of the redirect URI. A request without one implies the only
+ * client, or the only one that takes codes without a verifier where none comes along, or the only one with a
  * configured default. Errors: InvalidLoginToken, InvalidRequest.
  */
 function originOf({ config }: OpenIdProvider, login: Login): CodeOrigin {

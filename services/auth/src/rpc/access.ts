@@ -5,7 +5,7 @@ import { type CallContext, type Handlers, publicKeyToProto, requireToken } from 
 import { type RemoveDeviceOptions, removeDevice } from "../domain/access/remove-device.ts";
 import { freezeAccount, type UnfreezeOptions, unfreezeAccount } from "../domain/freeze/freeze-account.ts";
 
-/** auth.v1.Access */
+/** Handles auth.v1.Access. */
 export function accessHandlers(
   options: UnfreezeOptions & RemoveDeviceOptions<CallContext, AccountAccess>,
 ): Handlers<AccessService> {

@@ -28,7 +28,7 @@ export function networksOf(clientIp: string | undefined): CountedNetworks {
   return { own: `${groups.slice(0, 4).join(":")}::/64`, wide: `${groups.slice(0, 3).join(":")}::/48` };
 }
 
-/** The eight groups of an IPv6 address in lower case without leading zeros. */
+/** Returns the eight groups of an IPv6 address in lower case without leading zeros. */
 function groupsOf(address: string): string[] {
   // The URL parser writes every spelling in one way: with "::" at most once, and without dotted decimals.
   const [head = "", tail = ""] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
@@ -36,7 +36,7 @@ function groupsOf(address: string): string[] {
   return [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];
 }
 
-/** The dotted decimals in the last two groups. */
+/** Returns the dotted decimals in the last two groups. */
 const ipv4Of = (groups: readonly string[]): string =>
   groups
     .slice(6)

@@ -3,7 +3,7 @@ import type { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import type { Handlers } from "@countersign/rpc";
 import type { ContactStore } from "../domain/login.ts";
 
-/** auth.v1.Contacts */
+/** Handles auth.v1.Contacts. */
 export const contactsHandlers = (contacts: ContactStore): Handlers<ContactsService> => ({
   async getContact({ accountId }) {
     if (!isUuid(accountId)) {

@@ -16,7 +16,7 @@ export interface SessionsOptions extends RefreshTokenOptions {
   readonly refreshLimit: Limit;
 }
 
-/** auth.v1.Sessions */
+/** Handles auth.v1.Sessions. */
 export function sessionsHandlers(options: SessionsOptions): Handlers<SessionsService> {
   const { sessions, clock, refreshLimit } = options;
   const refresh = refreshToken(options);

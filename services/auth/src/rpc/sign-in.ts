@@ -31,7 +31,7 @@ export interface SignInOptions
   readonly limits: { readonly challenge: Limit; readonly respond: Limit; readonly twoFactor: Limit };
 }
 
-/** auth.v1.SignIn */
+/** Handles auth.v1.SignIn. */
 export function signInHandlers(options: SignInOptions): Handlers<SignInService> {
   const { accounts, limits, signIns } = options;
   const issue = issueChallenge(options);

@@ -9,7 +9,7 @@ import { loginFrom, nameFrom, userKeyFrom } from "./messages.ts";
 /** A deployment with the answer of the account service, which the client gets. */
 type Deployment = Deployed & { readonly answer: DeployAccountResponse };
 
-/** auth.v1.SignUp. `limit` is by client address. */
+/** Handles auth.v1.SignUp. `limit` is by client address. */
 export function signUpHandlers(options: SignUpOptions<Deployment>, limit: Limit): Handlers<SignUpService> {
   const command = signUp(options);
   return {

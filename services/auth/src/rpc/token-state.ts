@@ -8,7 +8,7 @@ interface TokenStateFeed {
   watch(cursor: Parameters<Watch>[0]["cursor"], signal: AbortSignal): ReturnType<Watch>;
 }
 
-/** auth.v1.TokenState. A stream ends with its call, and when the process stops (`signal`). */
+/** Handles auth.v1.TokenState. A stream ends with its call, and when the process stops (`signal`). */
 export const tokenStateHandlers = (feed: TokenStateFeed, signal: AbortSignal): Handlers<TokenStateService> => ({
   watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
 });

@@ -24,11 +24,11 @@ async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof
   await tx.outbox.create({ data: eventRow(...event) });
 }
 
-/** The outbox row of a sign-up's end, for the statement that writes it. */
+/** Returns the outbox row of a sign-up's end, for the statement that writes it. */
 export const signUpCompletedRow = ({ accountId, chainName, app }: SignUpSaga, now: Date) =>
   eventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 
-/** The outbox row of a session's beginning, for the statement that writes the session. */
+/** Returns the outbox row of a session's beginning, for the statement that writes the session. */
 export const sessionCreatedRow = (session: Session, requestId: string) => {
   const { id: sessionId, accountId, app, createdAt: now } = session;
   const deviceKey = publicKeyToProto(session.deviceKey);
@@ -41,8 +41,9 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
 const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
 
 /**
- * The outbox row of the end of the session that `session` replaces. Only the statement that writes it knows
- * the replaced session's id, so the payload comes in two parts, with the id's 36 characters between them.
+ * Returns the outbox row of the end of the session that `session` replaces. Only the statement that writes it
+ * knows the replaced session's id, so the payload comes in two parts, with the id's 36 characters between
+ * them.
  */
 export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, requestId: string) => {
   const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };
@@ -88,7 +89,7 @@ export const publishAccountFrozen = (
 /** The operation that events name where a freeze is to be lifted. */
 const UNFREEZE = "unfreeze";
 
-/** A party has asked for the freeze of an account to be lifted, which happens after a time lock. */
+/** Publishes a party's request to lift an account's freeze, which happens after a time lock. */
 export const publishUnfreezeAsked = (
   tx: Prisma.TransactionClient,
   context: { accountId: string; requestId: string; now: Date },

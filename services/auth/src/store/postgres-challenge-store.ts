@@ -30,8 +30,8 @@ const toChallenge = (data: string, row: Row): Challenge => ({
 });
 
 /**
- * The statement decides between two at once. A counter that has not grown is of a copy, or of an answer that
- * was overtaken.
+ * Advances a passkey's counter; the statement decides between two answers at once. A counter that has not
+ * grown is of a copy, or of an answer that was overtaken.
  */
 async function advance(tx: Queries, accountId: string, { key, signCount }: PasskeyCounter, now: Date): Promise<void> {
   const advanced = await tx.execute(sql`

@@ -26,18 +26,18 @@ export async function notifyServices(tx: Prisma.TransactionClient, accountId: st
   await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
 }
 
-/** Whether anything keeps an account from being signed for, but for its having left. */
+/** Returns whether a freeze or a hold stops signing for an account; leaving is not counted. */
 export async function isFrozen(tx: Prisma.TransactionClient, accountId: string): Promise<boolean> {
   return (await tx.frozenAccount.findUnique({ where: { accountId } })) !== null || (await isHeld(tx, accountId));
 }
 
-/** Whether an operator has to look at the account first. */
+/** Returns whether the chain watch holds the account until an operator lifts it. */
 export const isHeld = async (tx: Prisma.TransactionClient, accountId: string): Promise<boolean> =>
   (await tx.accountHold.findFirst({ where: { accountId, liftedAt: null } })) !== null;
 
 type Tx = Prisma.TransactionClient;
 
-/** Those of the parties that were removed from the account: their keys are blocked. */
+/** Returns those of the parties that were removed from the account: their keys are blocked. */
 async function removedOf(tx: Tx, accountId: string, parties: readonly Party[], now: Date): Promise<Party[]> {
   const subjects = new Map(parties.map((party) => [`${accountId}/${party}`, party]));
   const blocked = await tx.tokenStateEntry.findMany({

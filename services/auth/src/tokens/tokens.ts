@@ -10,7 +10,7 @@ import type { TokenKeys } from "./token-keys.ts";
 
 const REFRESH_TOKEN_AUDIENCE = "countersign-refresh";
 
-/** Whether a token, unverified, says that it is an access token. */
+/** Returns whether a token, unverified, says that it is an access token. */
 function looksLikeAccessToken(token: string): boolean {
   try {
     return decodeProtectedHeader(token).typ === ACCESS_TOKEN_TYPE;

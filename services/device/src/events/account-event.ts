@@ -79,7 +79,7 @@ const MAPPINGS: Readonly<Record<string, (event: Event) => Seen | undefined>> = {
 
 const SUBJECT = /^cs\.v1\.([a-z0-9-]+)\.([a-z0-9-]+)\.([a-z0-9-]+)$/;
 
-/** The parts of a subject cs.v1.<service>.<account id>.<event>; undefined for any other. */
+/** Returns the parts of a subject cs.v1.<service>.<account id>.<event>; undefined for any other. */
 export function subjectParts(subject: string): { accountId: string; name: string } | undefined {
   const [, service, accountId, event] = SUBJECT.exec(subject) ?? [];
   return accountId === undefined ? undefined : { accountId, name: `${service}.${event}` };
@@ -107,7 +107,7 @@ export function isAccountEventSubject(subject: string): boolean {
   return Object.hasOwn(MAPPINGS, subjectParts(subject)?.name ?? "");
 }
 
-/** The JSON that clients receive as `data`. */
+/** Returns the JSON that clients receive as `data`. */
 export function accountEventJson({ data, occurredAt }: AccountEvent): string {
   return JSON.stringify({ ...data, occurredAt: occurredAt.toISOString() });
 }

@@ -17,7 +17,9 @@ export interface PushConfig {
   apns?: { keyFile: string; keyId: string; teamId: string; topic: string; url: string } | undefined;
 }
 
-/** The adapters that the configuration asks for. Errors: ConfigError for files that cannot be read. */
+/**
+ * Returns the adapters that the configuration asks for. Errors: ConfigError for files that cannot be read.
+ */
 export function loadPushAdapters(
   config: PushConfig,
   { clock, logger }: { clock: Clock; logger: Logger },

@@ -2,7 +2,9 @@ import type { AccountEventsService } from "@countersign/proto/device/v1/account_
 import { type Handlers, requireToken } from "@countersign/rpc";
 import { type WatchAccountOptions, watchAccount } from "../events/watch-account.ts";
 
-/** device.v1.AccountEvents. The server checks the session every second and ends the stream with it. */
+/**
+ * Handles device.v1.AccountEvents. The server checks the session every second and ends the stream with it.
+ */
 export function accountEventsHandlers(options: WatchAccountOptions): Handlers<AccountEventsService> {
   const watch = watchAccount(options);
   return {

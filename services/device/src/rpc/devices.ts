@@ -30,7 +30,7 @@ const updateShape = deviceAttributes
 
 const removeShape = z.object({ publicKey: identityKey });
 
-/** device.v1.Devices */
+/** Handles device.v1.Devices. */
 export function devicesHandlers(options: RegisterDeviceOptions): Handlers<DevicesService> {
   const register = registerDevice(options);
   const list = listDevices(options);

@@ -15,7 +15,7 @@ export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
 
 export const uuid = z.string().refine(isUuid, "is not a UUID in lower case");
 
-/** A client's text about a device: at most `max` UTF-16 units, none of them a control character. */
+/** Accepts a client's text about a device: at most `max` UTF-16 units, none of them a control character. */
 export const text = (max = 256) =>
   z
     .string()

@@ -4,7 +4,7 @@ import { type Handlers, requireToken } from "@countersign/rpc";
 import type { DeviceStore } from "../domain/devices/device-store.ts";
 import { cancelTimeLock, type TimeLocks } from "../domain/time-locks/cancel-time-lock.ts";
 
-/** device.v1.TimeLocks */
+/** Handles device.v1.TimeLocks. */
 export function timeLocksHandlers(options: {
   store: Pick<DeviceStore, "listLive">;
   timeLocks: TimeLocks;

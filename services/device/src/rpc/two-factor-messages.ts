@@ -117,13 +117,13 @@ export const toWireUserKey = ({ type, accountKey, deviceKey, device }: Enrolling
   device: { ...device },
 });
 
-/** Each side sees both devices, but only its own push token. */
+/** Replaces a device's push token: each side sees only its own. */
 const withPushToken = <T extends { attributes: WireAttributes | undefined }>(device: T, pushToken: string): T => ({
   ...device,
   attributes: device.attributes && { ...device.attributes, pushToken },
 });
 
-/** The new device as it will be once it is registered. */
+/** Returns the new device as it will be once it is registered. */
 const sourceDevice = ({ srcDeviceId, accountId, userKey, requestedAt }: TwoFactor) => ({
   id: srcDeviceId,
   publicKey: publicKeyToProto(userKey.deviceKey),

@@ -22,7 +22,7 @@ import {
   twoFactorShape,
 } from "./two-factor-messages.ts";
 
-/** device.v1.TwoFactor */
+/** Handles device.v1.TwoFactor. */
 export function twoFactorHandlers(options: OpenTwoFactorOptions & ApprovePorts): Handlers<TwoFactorService> {
   const open = openTwoFactor(options);
   const get = getTwoFactor(options);

@@ -14,7 +14,7 @@ const payloads = {
   }),
 };
 
-/** The outbox row of an event: subject cs.v1.device.<account id>.<type>. */
+/** Returns the outbox row of an event: subject cs.v1.device.<account id>.<type>. */
 export function deviceEventRow(event: DeviceEvent): OutboxRow {
   const { type, device, occurredAt, requestId } = event;
   const { accountId } = device;

@@ -88,7 +88,7 @@ export function changesOf({ result, message, ...set }: Step["set"]): Prisma.TwoF
   };
 }
 
-/** The outbox row of a request's new status: subject cs.v1.device.<account id>.two-factor-changed. */
+/** Returns the outbox row of a request's new status: subject cs.v1.device.<account id>.two-factor-changed. */
 export function twoFactorEventRow(
   { id, accountId }: Pick<TwoFactor, "id" | "accountId">,
   status: TwoFactorEventStatus,

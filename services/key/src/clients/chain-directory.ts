@@ -31,7 +31,7 @@ const toChainKeys = ({ chainName, height, keys }: WireChainKeys): ChainKeys => (
     })),
 });
 
-/** The methods of account.v1.AccountKeys that key calls. `listMs`: the longest read of the chain. */
+/** Returns the methods of account.v1.AccountKeys that key calls. `listMs`: the longest read of the chain. */
 export function chainDirectory(
   client: RpcClient<AccountKeysService>,
   listMs: number = LIST_TIMEOUT_MS,

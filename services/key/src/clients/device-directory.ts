@@ -3,7 +3,7 @@ import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type CallContext, publicKeyFromProto, type RpcClient } from "@countersign/rpc";
 import type { DeviceDirectory } from "../domain/ports.ts";
 
-/** The device service's list, read with the token of the call that is answered. */
+/** Returns the device service's list, read with the token of the call that is answered. */
 export function deviceDirectory(
   client: Pick<RpcClient<DevicesService>, "listDevices">,
 ): DeviceDirectory<CallContext, Device> {

@@ -62,7 +62,7 @@ const revocationShape = z.object({
   txId: z.string().regex(/^[0-9a-f]{64}$/, "is not 64 hex digits in lower case"),
 });
 
-/** A registration as auth needs it to open a session. */
+/** Returns a registration as auth needs it to open a session. */
 const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): FindSignInKeyResponse => ({
   type: toWireType(type),
   accountKey: publicKeyToProto(accountKey),
@@ -73,7 +73,7 @@ const toSignInKey = ({ type, accountKey, deviceKey, origin }: Registration): Fin
 const toWireKeys = (keys: ListedKey<Device>[]) =>
   keys.map(({ registration, device }) => toWireKey(registration, device));
 
-/** key.v1.Keys */
+/** Handles key.v1.Keys. */
 export function keysHandlers(options: KeysOptions): Handlers<KeysService> {
   const register = registerKey(options);
   const find = findSignInKey(options);

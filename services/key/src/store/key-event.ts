@@ -16,7 +16,7 @@ function payloadOf(event: KeyEvent | AccountLeft): Payload {
   return { keyRevoked: { ...key, deviceKey: device, lastOfDevice: event.lastOfDevice ?? false } };
 }
 
-/** The outbox row of an event: subject cs.v1.key.<account id>.<type>. */
+/** Returns the outbox row of an event: subject cs.v1.key.<account id>.<type>. */
 export function keyEventRow(event: KeyEvent | AccountLeft): OutboxRow {
   const { type, occurredAt } = event;
   const accountId = event.type === "account-left" ? event.accountId : event.registration.accountId;

@@ -10,7 +10,7 @@ export interface SignedText {
   readonly signature: string;
 }
 
-/** Whether the audit key of that version has signed the text. */
+/** Returns whether the audit key of that version has signed the text. */
 export function verifyAuditSignature({ text, signature }: SignedText, version: number, keys: AuditPublicKeys): boolean {
   const key = keys.get(version);
   return key !== undefined && verifySignature(key, Buffer.from(text), Buffer.from(signature, "hex"), "sha256");

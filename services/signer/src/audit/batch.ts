@@ -20,8 +20,8 @@ const CERTIFICATE_FORMAT = "countersign-audit-writer-1";
 const BATCH_FORMAT = "countersign-audit-batch-1";
 
 /**
- * A JSON array of format, writer id, start (ISO 8601), the audit key's version, and the writer's public key
- * (x||y in hex).
+ * Returns a JSON array of format, writer id, start (ISO 8601), the audit key's version, and the writer's
+ * public key (x||y in hex).
  */
 export const certificateText = ({ writerId, startedAt, keyVersion, publicKey }: WriterCertificate): string =>
   JSON.stringify([CERTIFICATE_FORMAT, writerId, startedAt.toISOString(), keyVersion, publicKey.publicKey]);
@@ -65,7 +65,7 @@ export const batchText = ({ chainId, first, last, previousHash }: BatchPlace, re
     JSON.stringify([BATCH_FORMAT, chainId, String(first), String(last), previousHash, hash("sha256", recordHashes)]),
   );
 
-/** Whether the writer has signed these records, by their hashes, for this place. */
+/** Returns whether the writer has signed these records, by their hashes, for this place. */
 export const verifyBatch = (
   writer: WriterCertificate,
   place: BatchPlace,
@@ -73,7 +73,7 @@ export const verifyBatch = (
   signature: Uint8Array,
 ): boolean => verifySignature(writer.publicKey, batchText(place, recordHashes), signature, "sha256");
 
-/** The same on a thread of libuv's pool. */
+/** Does the same on a thread of libuv's pool. */
 export const verifyBatchInPool = (
   writer: WriterCertificate,
   place: BatchPlace,

@@ -22,7 +22,7 @@ export class CheckpointForkError extends Error {
 const line = z.object({ text: z.string(), signature: z.string() });
 export const checkpointLine = ({ text, signature }: SignedCheckpoint): string => JSON.stringify({ text, signature });
 
-/** One line of a file; undefined where it is none. */
+/** Returns one line of a file; undefined where it is none. */
 export function parseSignedLine(source: string): SignedCheckpoint | undefined {
   try {
     return line.parse(JSON.parse(source));
@@ -34,7 +34,7 @@ export function parseSignedLine(source: string): SignedCheckpoint | undefined {
 const READ_CHUNK_BYTES = 65_536;
 const NEWLINE_BYTE = 10;
 
-/** The last whole line, and where it ends: a crash may have left part of another behind it. */
+/** Returns the last whole line, and where it ends: a crash may have left part of another behind it. */
 function lastLine(descriptor: number): { text: string; end: number } {
   const { size } = fstatSync(descriptor);
   let tail = Buffer.alloc(0);

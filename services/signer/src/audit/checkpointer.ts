@@ -198,7 +198,7 @@ export function startCheckpointer(options: CheckpointerOptions) {
     return { head: { chainId, size, hash, root }, ...more };
   }
 
-  /** Whether the last checkpoint is signed, and covers of each chain what the database says. */
+  /** Returns whether the last checkpoint is signed, and covers of each chain what the database says. */
   function isSignedState({ last, chains }: CheckpointBasis): boolean {
     const covered = chains.flatMap((chain) => (chain.covered ? { chainId: chain.chainId, ...chain.covered } : []));
     if (!last) return covered.length === 0;
@@ -238,8 +238,8 @@ export function startCheckpointer(options: CheckpointerOptions) {
   }
 
   /**
-   * The file takes what the database has beyond it, also what other processes signed, if it continues what
-   * the file has: up to the last one that the audit key has signed, which names all before by its hash.
+   * Appends the database's further checkpoints to the file, also those of other processes, if they continue
+   * it: up to the last one that the audit key has signed, which names all before by its hash.
    */
   async function fillFile(): Promise<void> {
     if (!file) return;

@@ -67,7 +67,7 @@ export const recordText = (record: Omit<AuditRecord, "text" | "hash">): string =
     record.previousHash,
   ]);
 
-/** The hash of the record before, by a record's text. */
+/** Returns the hash of the record before, by a record's text. */
 export const previousHashOf = (text: string): string => JSON.parse(text).at(-1);
 
 /** Puts entries behind the head of a chain. */

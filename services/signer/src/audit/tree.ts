@@ -5,7 +5,7 @@ import { hash } from "node:crypto";
 const LEAF = Buffer.of(0);
 const PAIR = Buffer.of(1);
 
-/** The node of one record hash. */
+/** Returns the node of one record hash. */
 export const leafNode = (recordHash: Uint8Array): Buffer => hash("sha256", Buffer.concat([LEAF, recordHash]), "buffer");
 
 const parentNode = (left: Uint8Array, right: Uint8Array): Buffer =>
@@ -24,7 +24,10 @@ export interface Tree {
 }
 export const EMPTY_TREE: Tree = { size: 0, frontier: [] };
 
-/** Whether the tree has the form of one of `size` leaves: as many perfect subtrees as the size has ones. */
+/**
+ * Returns whether the tree has the form of one of `size` leaves: as many perfect subtrees as the size has
+ * ones.
+ */
 export function isTree({ size, frontier }: Tree, leaves: number): boolean {
   const ones = [...leaves.toString(2)].filter((digit) => digit === "1").length;
   return size === leaves && frontier.length === ones;
@@ -36,7 +39,7 @@ export interface Block {
   readonly root: Buffer;
 }
 
-/** The tree with these record hashes behind its last one, and the blocks that became full. */
+/** Returns the tree with these record hashes behind its last one, and the blocks that became full. */
 export function growTree(tree: Tree, recordHashes: readonly Uint8Array[]): { tree: Tree; blocks: Block[] } {
   const frontier = [...tree.frontier];
   const blocks: Block[] = [];
@@ -72,7 +75,7 @@ function rootOf(nodes: readonly Buffer[]): Buffer {
   return parentNode(rootOf(nodes.slice(0, split)), rootOf(nodes.slice(split)));
 }
 
-/** The nodes beside the way from node `index` to the root over `nodes`, the lowest first. */
+/** Returns the nodes beside the way from node `index` to the root over `nodes`, the lowest first. */
 function pathOf(nodes: readonly Buffer[], index: number): Buffer[] {
   if (nodes.length === 1) return [];
   const split = splitOf(nodes.length);
@@ -88,7 +91,7 @@ export interface TreeSource {
   recordHashes(from: number, to: number): Promise<Buffer[]>;
 }
 
-/** The inclusion path of leaf `index` in the tree of the first `size` leaves. */
+/** Returns the inclusion path of leaf `index` in the tree of the first `size` leaves. */
 export async function inclusionPath(source: TreeSource, index: number, size: number): Promise<Buffer[]> {
   const fullBlocks = Math.floor(size / BLOCK_LEAVES);
   const own = Math.floor(index / BLOCK_LEAVES);

@@ -199,7 +199,7 @@ function growBy(passing: Passing): void {
 const FIRST_TIME = new Date(0).toISOString();
 const LAST_TIME = "9999-12-31T23:59:59.999Z";
 
-/** The times of records that `head` covers first, or that no checkpoint covers yet. */
+/** Returns the permitted times of records that `head` covers first, or that no checkpoint covers yet. */
 function timesOf(
   { startedAt }: WriterCertificate,
   head: CoveredHead | undefined,
@@ -211,7 +211,7 @@ function timesOf(
   return [from, head ? new Date(head.time.getTime() + RECORD_TIME_TOLERANCE_MS).toISOString() : LAST_TIME];
 }
 
-/** The records since the batch before, against the signature over them. */
+/** Compares the records since the batch before with the signature over them. */
 function endBatch(passing: Passing, [, last, time, signature]: RegExpExecArray): string {
   const { chainId, sequence, previousHash, batch, writer } = passing;
   const records = `records ${batch.first} to ${sequence}`;
@@ -258,7 +258,7 @@ function takeRecord(passing: Passing, line: Buffer, lastCheckpoint: Date | undef
   return "";
 }
 
-/** The records so far against the checkpoint that names this very place. */
+/** Compares the records so far with the checkpoint that names this place. */
 function meetHead(passing: Passing, head: SignedHead): string {
   passing.nextHead += 1;
   growBy(passing);

@@ -61,7 +61,7 @@ export interface BudgetPolicy {
   pricesOf(chainName: string): FeePrices;
 }
 
-/** The windows of a scope's budgets at this time. */
+/** Returns the windows of a scope's budgets at this time. */
 export function windowsAt(
   scope: BudgetScope,
   whose: string,
@@ -78,7 +78,7 @@ export function windowsAt(
   });
 }
 
-/** The parts of a window's id. */
+/** Returns the parts of a window's id. */
 export function readWindowId(id: string): { scope: string; whose: string; windowSeconds: number } {
   const parts = id.split("/");
   return { scope: parts[0]!, whose: parts.slice(1, -2).join("/"), windowSeconds: Number(parts.at(-2)) };
@@ -87,7 +87,7 @@ export function readWindowId(id: string): { scope: string; whose: string; window
 export const proposalOf = (key: { address: string; keyId: number; sequenceNumber: bigint }): string =>
   `${key.address}/${key.keyId}/${key.sequenceNumber}`;
 
-/** Where a reservation stands, over all chains. */
+/** Returns the id of a reservation, unique over all chains. */
 export const reservationId = ({ chainName, proposal }: Pick<Reservation, "chainName" | "proposal">): string =>
   `${chainName} ${proposal}`;
 

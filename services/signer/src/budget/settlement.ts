@@ -56,7 +56,7 @@ export function settle(
   return { settled, returned, underestimated };
 }
 
-/** All of their computation and fees. That they were signed stays counted. */
+/** Returns all of their computation and fees to the windows. Their count stays. */
 export function release(open: readonly OpenReservation[]): Returned {
   const returned: Returned = new Map();
   for (const { windowIds, computation, fees } of open) addReturned(returned, windowIds, computation, fees);

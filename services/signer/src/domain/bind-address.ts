@@ -35,7 +35,9 @@ export const bindAddress =
       throw refusal("BindingConflict", "account or address is bound already, with other values");
   };
 
-/** The binding as the creation made it: an account that was rotated since is still the same binding. */
+/**
+ * Returns the binding as the creation made it: an account that was rotated since is still the same binding.
+ */
 const asCreated = ({ retired: [first] = [], ...now }: Binding): Binding =>
   first ? { ...now, serverKeyIndex: first.index, serverKeyVersion: first.version } : now;
 

@@ -4,7 +4,7 @@ import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import type { EffectStore } from "./ports.ts";
 
-/** The error for an effect whose limit or condition the database refused. */
+/** Returns the error for an effect whose limit or condition the database refused. */
 function refusalOf(effect: Effect) {
   switch (effect.kind) {
     case "not-revoked":

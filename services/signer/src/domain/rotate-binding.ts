@@ -16,13 +16,13 @@ const MAX_KEY_INDEX = 9_999;
 
 const conflict = (detail: string) => refusal("BindingConflict", detail);
 
-/** The chain counts on: a key that was added later stands behind all others. */
+/** Rejects an index that is not above the one before: the chain adds keys at its end. */
 function checkIndex(index: number, before: ServerKeyPlace): void {
   if (index <= before.index) throw conflict("the index is not above that of the key before");
   if (index > MAX_KEY_INDEX) throw conflict("the index is above the largest possible one");
 }
 
-/** All server keys of an account as they were reported, the oldest first. */
+/** Returns all server keys of an account as they were reported, the oldest first. */
 const placesOf = ({ retired = [], serverKeyIndex: index, serverKeyVersion: version }: Binding): ServerKeyPlace[] => [
   ...retired,
   { index, version },

@@ -24,7 +24,7 @@ export interface Binding {
   readonly boundAt?: Date;
 }
 
-/** The vault's key of an account. */
+/** Returns the vault's key of an account. */
 export const serverKeyOf = ({ chainName, accountId, serverKeyVersion: version }: Binding) => ({
   role: "server" as const,
   chainName,
@@ -32,7 +32,7 @@ export const serverKeyOf = ({ chainName, accountId, serverKeyVersion: version }:
   version,
 });
 
-/** Whether a server key is at this index of the account, or was before a rotation. */
+/** Returns whether a server key is at this index of the account, or was before a rotation. */
 export const isServerKeyIndex = ({ serverKeyIndex, retired = [] }: Binding, keyId: number): boolean =>
   keyId === serverKeyIndex || retired.some(({ index }) => index === keyId);
 

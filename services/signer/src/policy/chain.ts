@@ -35,13 +35,13 @@ export const chainFinder =
     return chain;
   };
 
-/** The version of server keys that a chain's accounts are rotated to. */
+/** Returns the version of server keys that a chain's accounts are rotated to. */
 export const wantedServerKeyVersion = ({ serverKeyVersion }: ChainPolicy): number => serverKeyVersion ?? 1;
 
-/** The version of the paymaster's key at its index. */
+/** Returns the version of the paymaster's key at its index. */
 export const paymasterVersion = ({ paymaster }: ChainPolicy): number => paymaster.keyVersion ?? 1;
 
-/** The version of the creator's key at an index. */
+/** Returns the version of the creator's key at an index. */
 export const creatorVersion = ({ creator }: ChainPolicy, keyId: number): number =>
   creator.keyVersions?.findLast(({ firstKeyId }) => firstKeyId <= keyId)?.version ?? 1;
 

@@ -34,7 +34,7 @@ export interface CreationFacts {
 
 const bad = (detail: string): AppError => refusal("BadCreation", detail);
 
-/** The values of a JSON-Cadence array; undefined for everything else. */
+/** Returns the values of a JSON-Cadence array; undefined for everything else. */
 function listOf(argument: string | undefined): unknown[] | undefined {
   try {
     const { value } = JSON.parse(argument ?? "") as { value?: unknown };

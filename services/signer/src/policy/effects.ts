@@ -82,7 +82,7 @@ function keyEffects({ template }: RequestFacts): Effect[] {
   ];
 }
 
-/** An ephemeral token's session is the two-factor request that it was issued for. */
+/** Returns the use of an ephemeral token, whose session is the two-factor request that it was issued for. */
 const ephemeralUse = ({ token }: RequestFacts, operation: "transaction" | "paymaster"): Effect[] =>
   token.scope === "sign"
     ? [{ kind: "ephemeral-use", sessionId: token.sessionId, operation, limit: MAX_EPHEMERAL_USES }]

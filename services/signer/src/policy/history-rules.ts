@@ -33,7 +33,7 @@ interface SessionAndTemplate {
   readonly token: Pick<VerifiedToken, "accountKey">;
 }
 
-/** The time lock before a template is signed; undefined: none. */
+/** Returns the time lock before a template is signed; undefined: none. */
 export const timeLockOfTemplate = ({
   template,
   token,
@@ -49,7 +49,7 @@ export const timeLockOfTemplate = ({
 };
 
 /**
- * A session does not revoke the key that it signs with: another device of the account does. So a revocation
+ * Rejects the revocation of the session's own key: another device of the account revokes it. So a revocation
  * never takes the last key that the service accepts; the chain counts the keys of removed devices too.
  */
 export const sessionKeepsItsKey = ({ template: { change }, token: { accountKey } }: SessionAndTemplate) =>
@@ -69,7 +69,7 @@ export const noLaterNumberIsOpen: Rule<HistoryFacts> = ({ laterNumberOpenUntil, 
   return refusal("LaterNumberOpen", detail, { retryAfterSeconds });
 };
 
-/** Signed now and kept, the addition of a session's own key would bring it back after its revocation. */
+/** Rejects the addition of the session's own key: kept, it would bring the key back after its revocation. */
 export const newKeyIsNotTheSessions: Rule<HistoryFacts> = ({ template, token }) => {
   const added = addedUserKey(template);
   return added && token.scope !== "sign" && sameHolder(token.accountKey.publicKey, added.publicKey)
@@ -80,12 +80,13 @@ export const newKeyIsNotTheSessions: Rule<HistoryFacts> = ({ template, token }) 
 export const keyWasRevoked = () => refusal("BadTemplateArguments", "the key was revoked");
 
 /**
- * The chain accepts a key again that was revoked there. The effect `not-revoked` checks it once more, against
- * revocations that were signed after the facts were loaded.
+ * Rejects the addition of a revoked key, which the chain would accept. The effect `not-revoked` checks it
+ * once more, against revocations that were signed after the facts were loaded.
  */
 export const newKeyWasNotRevoked: Rule<HistoryFacts> = ({ newKeyWasRevoked }) =>
   newKeyWasRevoked ? keyWasRevoked() : undefined;
 
+/** Rejects a change of the recovery key without a fresh login. */
 export const loginIsFresh: Rule<HistoryFacts> = (facts) =>
   timeLockOfTemplate(facts)?.needsFreshLogin
     ? staleLogin(facts.token.authTime, facts.now, facts.timeLockPolicy)

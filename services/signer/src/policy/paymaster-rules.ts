@@ -63,7 +63,10 @@ export const serverKeySignedForEphemeralToken: Rule<RequestFacts> = ({ token, me
   return isValid ? undefined : refusal("UserSignatureInvalid", "the server key's signature is not valid");
 };
 
-/** The payload's signatures that are not the server key's, nor that of one which a rotation has replaced. */
+/**
+ * Returns the payload's signatures that are not the server key's, nor that of one which a rotation has
+ * replaced.
+ */
 export const deviceSignatures = (
   { payloadSignatures }: Pick<DecodedMessage, "payloadSignatures">,
   account: Binding,

@@ -33,7 +33,7 @@ export type RefusalReason =
   | "BindingConflict"
   | "NotFrozen";
 
-/** The error that refuses a signature: 403 SigningRefused with the rule as `reason`. */
+/** Returns the error that refuses a signature: 403 SigningRefused with the rule as `reason`. */
 export const refusal = (
   reason: RefusalReason,
   detail: string,

@@ -43,17 +43,19 @@ export function readTemplate(
   }
 }
 
-/** The user key that a template adds; undefined for every other template. */
+/** Returns the user key that a template adds; undefined for every other template. */
 export const addedUserKey = (template: Template | undefined): PublicKey | undefined =>
   template?.change.template === "add-user-key" ? template.change.newKey : undefined;
 
-/** The recovery key that a template puts on the account; undefined for every other template. */
+/** Returns the recovery key that a template puts on the account; undefined for every other template. */
 export const addedRecoveryKey = ({ change }: Template): PublicKey | undefined =>
   change.template === "add-recovery-key" || change.template === "replace-recovery-key" ? change.newKey : undefined;
 
-/** Whether a template revokes a user key that is not the session's own. */
+/** Returns whether a template revokes a user key that is not the session's own. */
 export const revokesAnotherKey = ({ change }: Template, accountKey: PublicKey): boolean =>
   change.template === "revoke-user-key" && !sameHolder(change.oldKey, accountKey.publicKey);
 
-/** Whether x is equal: the same key, or its negation, which has the same holder. Both 128 hex digits. */
+/**
+ * Returns whether x is equal: the same key, or its negation, which has the same holder. Both 128 hex digits.
+ */
 export const sameHolder = (a: string, b: string): boolean => a.slice(0, 64) === b.slice(0, 64);

@@ -114,14 +114,17 @@ export interface TimeLock {
   readonly contestedSince: Date;
 }
 
-/** A cancelled request stays refused for as long as it would have waited. */
+/** Returns the end of the time for which a cancelled request stays refused: as long as its time lock. */
 export const refusedUntil = ({ startedAt, availableAt, cancelledAt }: TimeLock): Date | undefined =>
   cancelledAt === null ? undefined : new Date(cancelledAt.getTime() + (availableAt.getTime() - startedAt.getTime()));
 
 /** A request continues the series of the one before when it follows that one's end within this time. */
 const CONTEST_GAP_MS = 7 * 24 * 3_600_000;
 
-/** The requested lock as it replaces the known one: it inherits the beginning of an uninterrupted series. */
+/**
+ * Returns the requested lock as it replaces the known one: it inherits the beginning of an uninterrupted
+ * series.
+ */
 export function succeeding(known: TimeLock | null | undefined, requested: TimeLock): TimeLock {
   if (!known) return requested;
   const end = refusedUntil(known) ?? known.lapsesAt;
@@ -129,5 +132,5 @@ export function succeeding(known: TimeLock | null | undefined, requested: TimeLo
   return isOfSeries ? { ...requested, contestedSince: known.contestedSince } : requested;
 }
 
-/** Whether a lock still decides about the same request. */
+/** Returns whether a lock still decides about the same request. */
 export const isInEffect = (lock: TimeLock, now: Date): boolean => now < (refusedUntil(lock) ?? lock.lapsesAt);

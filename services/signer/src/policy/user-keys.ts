@@ -18,7 +18,7 @@ export interface AddedKey {
   readonly revoked: boolean;
 }
 
-/** The row of a key, or of its negation. */
+/** Returns the row of a key, or of its negation. */
 export const findAdded = (keys: readonly AddedKey[], publicKey: string): AddedKey | undefined =>
   keys.find(({ key }) => sameHolder(key.publicKey, publicKey));
 

@@ -18,7 +18,7 @@ function executedFromProto({ proposer, keyId, sequenceNumber, computation, fees 
   };
 }
 
-/** signer.v1.Budgets */
+/** Handles signer.v1.Budgets. */
 export const budgetRpcs = ({
   beginSettlement,
   settleReservations,

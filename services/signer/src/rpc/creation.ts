@@ -6,7 +6,7 @@ import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
 import { requireAccountIds, requireLength, signedToProto } from "./messages.ts";
 
-/** signer.v1.Creation */
+/** Handles signer.v1.Creation. */
 export const creationRpcs = ({
   deriveServerKeys,
   signCreation,

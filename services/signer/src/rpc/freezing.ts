@@ -4,7 +4,7 @@ import type { Handlers } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
 import { requireAccountIds, requireLength, signedToProto } from "./messages.ts";
 
-/** signer.v1.Freezing */
+/** Handles signer.v1.Freezing. */
 export const freezingRpcs = ({ signVoid }: Pick<Commands, "signVoid">): Handlers<FreezingService> => ({
   async signVoid({ accountId, chainName, referenceBlockId: blockId, sequenceNumber }, { caller }) {
     requireAccountIds([accountId]);

@@ -11,7 +11,7 @@ const amountsToProto = ({ count, computation, fees }: Amounts) => ({
   fees: BigInt(fees),
 });
 
-/** signer.v1.Information */
+/** Handles signer.v1.Information. */
 export const informationRpcs = ({
   getPublicKeys,
   explain,

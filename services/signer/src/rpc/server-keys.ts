@@ -14,7 +14,7 @@ const keyToProto = ({ version, publicKey, index = 0 }: Omit<BoundServerKey, "ind
   keyIndex: index,
 });
 
-/** signer.v1.ServerKeys */
+/** Handles signer.v1.ServerKeys. */
 export const serverKeyRpcs = ({
   getServerKeyRotation,
   rotateBinding,

@@ -11,7 +11,7 @@ import { signedToProto } from "./messages.ts";
 
 type SigningCommands = Pick<Commands, "signTransaction" | "signPaymaster">;
 
-/** signer.v1.Signing */
+/** Handles signer.v1.Signing. */
 export const signingRpcs = (
   { signTransaction, signPaymaster }: SigningCommands,
   verifier: TokenVerifier,

@@ -20,7 +20,7 @@ const timeLockToProto = ({
   cancelledAt: cancelledAt ?? undefined,
 });
 
-/** signer.v1.TimeLocks */
+/** Handles signer.v1.TimeLocks. */
 export const timeLockRpcs = ({
   listTimeLocks,
   cancelTimeLock,

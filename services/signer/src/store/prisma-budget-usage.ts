@@ -12,7 +12,7 @@ export interface BudgetUse {
   readonly fees: number;
 }
 
-/** The use of all budgets but those of single accounts, which are too many to watch. */
+/** Returns the use of all budgets but those of single accounts, which are too many to watch. */
 export async function commonBudgetUse(prisma: PrismaClient, now: Date): Promise<BudgetUse[]> {
   const rows = await prisma.budgetUsage.findMany({
     where: { endsAt: { gt: now }, NOT: [{ budget: { startsWith: "account/" } }, { budget: { startsWith: "open/" } }] },

@@ -20,7 +20,7 @@ export function splitHashes(joined: Uint8Array): Buffer[] {
   );
 }
 
-/** The record hashes of a chain behind leaf `from`, up to leaf `to`. */
+/** Returns the record hashes of a chain behind leaf `from`, up to leaf `to`. */
 export async function readRecordHashes(
   client: Pick<Transaction, "auditBatch">,
   chainId: string,

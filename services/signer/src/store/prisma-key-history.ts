@@ -5,7 +5,7 @@ import type { KeyAddition } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
 import type { Prisma } from "./generated/client.ts";
 
-/** A key and its negation have one holder, and one x. */
+/** Returns the x of a key: a key and its negation have one holder, and one x. */
 const xOf = (publicKey: string): string => publicKey.slice(0, 64);
 
 interface Row {
@@ -17,7 +17,7 @@ interface Row {
   revoked: boolean;
 }
 
-/** The user keys of new accounts as rows; a key that is known already stays unchanged. */
+/** Returns the user keys of new accounts as rows; a key that is known already stays unchanged. */
 export const creationRows = (
   chainName: string,
   accounts: readonly { readonly accountId: string; readonly userKey: PublicKey }[],

@@ -15,13 +15,15 @@ export class KeyHolderError extends Error {
   override readonly name = "KeyHolderError";
 }
 
-/** The error for a holder that did not answer; its own message is logged and not sent. */
+/** Returns the error for a holder that did not answer; its own message is logged and not sent. */
 export const holderUnavailable = (cause: unknown): AppError =>
   new AppError("Unavailable", { retryAfterSeconds: 1, detail: "a vault did not answer", cause });
 
 const SPKI_P256 = Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex");
 
-/** The key in a SubjectPublicKeyInfo (RFC 5480), DER. Errors: KeyHolderError where it is not on P-256. */
+/**
+ * Returns the key in a SubjectPublicKeyInfo (RFC 5480), DER. Errors: KeyHolderError where it is not on P-256.
+ */
 export function p256FromSpki(der: Uint8Array): string {
   const bytes = Buffer.from(der);
   const point = bytes.subarray(SPKI_P256.length);

@@ -180,13 +180,13 @@ export function addServerRoot(file: string, passphrase: string): KeystoreContent
   });
 }
 
-/** The root secrets of server keys by version, the oldest first. */
+/** Returns the root secrets of server keys by version, the oldest first. */
 export const serverRoots = ({ rootSecret, laterRoots = [] }: KeystoreContent) => [
   { version: 1, secret: rootSecret },
   ...laterRoots,
 ];
 
-/** The same content under another passphrase. Errors: KeystoreError. */
+/** Writes the same content under another passphrase. Errors: KeystoreError. */
 export function reEncryptKeystore(file: string, passphrase: string, newPassphrase: string): void {
   withLock(file, () => {
     writeKeystore(file, newPassphrase, readKeystore(file, passphrase), false);

@@ -20,7 +20,7 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
   const roots = serverRoots(content);
   const cache = new LRUCache<string, KeyObject>({ max: MAX_CACHED_KEYS });
 
-  /** The key of the file, by version or the newest. */
+  /** Returns the key of the file, by version or the newest. */
   const stored = (key: AuditKeyReference | (KeyReference & { role: "creator" | "paymaster" })) => {
     const keys = key.role === "audit" ? (content.audit ?? []) : chainKeys(content, key.chainName)[key.role];
     const found = key.version === undefined ? keys.at(-1) : keys.find(({ version }) => version === key.version);

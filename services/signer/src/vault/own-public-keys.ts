@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Vault } from "./vault.ts";
 
-/** The audit key's public halves by version. */
+/** Returns the audit key's public halves by version. */
 export async function auditPublicKeys(vault: Vault): Promise<Map<number, PublicKey>> {
   const keys = vault
     .versions("audit")

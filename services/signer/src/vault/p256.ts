@@ -1,6 +1,6 @@
 import { createECDH, createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 
-/** The key of a scalar of 32 bytes. */
+/** Returns the key of a scalar of 32 bytes. */
 export function p256PrivateKey(scalar: Buffer): KeyObject {
   const ecdh = createECDH("prime256v1");
   ecdh.setPrivateKey(scalar);
@@ -12,7 +12,7 @@ export function p256PrivateKey(scalar: Buffer): KeyObject {
   });
 }
 
-/** A new random scalar, 32 bytes in hex. */
+/** Returns a new random scalar, 32 bytes in hex. */
 export function newScalar(): string {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   return Buffer.from(privateKey.export({ format: "jwk" }).d!, "base64url").toString("hex");

@@ -65,7 +65,7 @@ function load(module: string) {
   };
 }
 
-/** The name of the call that failed and its CKR code: nothing of what was given to it. */
+/** Throws an error with the failed call's name and its CKR code, and nothing of its arguments. */
 function check(name: string, code: number | bigint, ...accepted: readonly bigint[]): void {
   if (![CKR_OK, ...accepted].includes(BigInt(code))) throw new Error(`${name}: CKR 0x${BigInt(code).toString(16)}`);
 }
@@ -161,7 +161,7 @@ function openSession(api: ReturnType<typeof load>, tokenLabel: string): bigint {
   throw new KeyHolderError(`no token with the label ${tokenLabel}`);
 }
 
-/** An OCTET STRING around the uncompressed point. */
+/** Returns the key of an OCTET STRING around the uncompressed point. */
 function pointOf(value: Buffer): PublicKey {
   if (value.length !== 67 || value[0] !== 4 || value[1] !== 65 || value[2] !== 4)
     throw new KeyHolderError("the token's public key is not an uncompressed point");

@@ -6,7 +6,9 @@ import type { AccountStore } from "../ports.ts";
 
 const HASH_NAMES = { server: "SHA3_256", user: "SHA2_256" } as const;
 
-/** The account's Cadence address on a chain, 16 hex digits. Errors: AccountNotFound, AccountNotReady. */
+/**
+ * Returns the account's Cadence address on a chain, 16 hex digits. Errors: AccountNotFound, AccountNotReady.
+ */
 export async function cadenceAddressOf(
   accounts: Pick<AccountStore, "find">,
   accountId: string,
@@ -25,14 +27,16 @@ export async function cadenceAddressOf(
 export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined =>
   keys.find((key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server);
 
-/** The active server key. Errors: AccountNotReady where there is none. */
+/** Returns the active server key. Errors: AccountNotReady where there is none. */
 export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
   const found = findServerKey(keys);
   if (!found) throw new AppError("AccountNotReady", { detail: "The account has no server key on this chain" });
   return found;
 }
 
-/** The active user key with these bytes, if the account has it in the one form that a user key has. */
+/**
+ * Returns the active user key with these bytes, if the account has it in the one form that a user key has.
+ */
 export function userKeyOf(
   keys: readonly AccountKey[],
   { publicKey }: Pick<PublicKey, "publicKey">,
@@ -40,7 +44,7 @@ export function userKeyOf(
   return keys.find((key) => key.publicKey === publicKey && isUserKey(key));
 }
 
-/** The active recovery key with these bytes, if it is the account's. */
+/** Returns the active recovery key with these bytes, if it is the account's. */
 export function recoveryKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
   const { weight } = KEY_ROLES.recovery;
   return keys.find(
@@ -60,7 +64,7 @@ export function requireBelowKeyLimit(keys: readonly AccountKey[], maxUserKeys: n
   if (keys.filter(isUserKey).length >= maxUserKeys) throw new AppError("TooManyKeys");
 }
 
-/** The configured chain of a name. Errors: UnknownChain. */
+/** Returns the configured chain of a name. Errors: UnknownChain. */
 export function chainNamed<C extends Pick<KeyAdditionChain, "chainName">>(
   chains: ReadonlyMap<string, C>,
   chainName: string,

@@ -66,7 +66,7 @@ export function createProfiles(options: ProfilesOptions): Profiles {
     }
   }
 
-  /** The lookup to wait for, where nothing is known yet. */
+  /** Returns the lookup to wait for, where nothing is known yet. */
   function touch({ chainName, chainType, address }: AccountAddress): Promise<void> | undefined {
     const lookup = chainType === "cadence" ? lookups.get(chainName) : undefined;
     if (!lookup) return undefined;

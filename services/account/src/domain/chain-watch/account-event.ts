@@ -42,6 +42,6 @@ export interface AccountEvent {
 export const kindOf = ({ type }: Pick<AccountEvent, "type">): WatchedKind | undefined =>
   WATCHED_KINDS.find((kind) => WATCHED_EVENTS[kind].includes(type));
 
-/** The types to read from the chain; keys always, since the list of keys follows them. */
+/** Returns the types to read from the chain; keys always, since the list of keys follows them. */
 export const typesToRead = (actions: AlertActions): string[] =>
   WATCHED_KINDS.filter((kind) => kind === "keys" || actions[kind] !== "off").flatMap((kind) => WATCHED_EVENTS[kind]);

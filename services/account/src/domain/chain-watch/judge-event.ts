@@ -44,7 +44,7 @@ export async function isOurs(
   return proposer !== undefined && roleOf(proposer) === "server";
 }
 
-/** The first two keys, as the transaction's lists have them. The creator alone stands behind it. */
+/** Returns whether the event is one of the first two keys of a creation that the creator alone signed. */
 function isCreation({ addedKey }: AccountEvent, transaction: ChainTransaction, { creator }: OwnTransactions): boolean {
   const { authorizers, proposalKey, payer } = transaction;
   const byCreator =

@@ -41,8 +41,7 @@ export interface CreatedAccount {
 export type FailurePlan = { readonly requeueWithLimit: number } | { readonly failed: true };
 
 /**
- * A failed batch is halved: one bad key must not fail nine others. `retry`: the batch itself was not at
- * fault.
+ * Halves a failed batch: one bad key must not fail nine others. `retry`: the batch itself was not at fault.
  */
 export function planAfterFailure(size: number, retry: boolean): FailurePlan {
   if (retry) return { requeueWithLimit: size };

@@ -53,7 +53,7 @@ export interface PrepareMessageOptions {
   readonly chains: ReadonlyMap<string, MessageChain>;
 }
 
-/** The error of one member of the request, worded as the gateway's own. */
+/** Returns the error of one member of the request, worded as the gateway's own. */
 export const invalidField = (pointer: string, detail: string): AppError =>
   new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: [{ pointer, detail }] });
 

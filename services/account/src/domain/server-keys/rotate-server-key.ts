@@ -65,7 +65,7 @@ export const rotateServerKey = (options: RotateServerKeyOptions) => {
   };
 };
 
-/** The rotation where it is under way or done, and the one of this message. */
+/** Returns the rotation if it is under way or done and has this message. */
 const ifOf = (message: Uint8Array, rotation: ServerKeyRotation | undefined): ServerKeyRotation | undefined =>
   rotation && rotation.state !== "failed" && Buffer.from(payloadMessage(rotation.transaction)).equals(message)
     ? rotation

@@ -87,8 +87,8 @@ export interface RotationOptions {
 }
 
 /**
- * The payload of rotate-server-key, proposed by the old server key: it voids other templates of its sequence
- * number.
+ * Returns the payload of rotate-server-key, proposed by the old server key: it voids other templates of its
+ * sequence number.
  */
 export const rotationPayload = (
   { oldKey, newKey }: Pick<WantedRotation, "oldKey" | "newKey">,

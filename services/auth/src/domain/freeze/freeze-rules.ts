@@ -81,19 +81,22 @@ export const CONTEST_PAUSE_MS = 2 * 24 * 3_600_000;
 
 const isOpen = ({ lapsesAt }: UnfreezeRequest, now: Date): boolean => now < lapsesAt;
 
-/** The parties whose freeze this is. */
+/** Returns the parties whose freeze this is. */
 const freezersOf = ({ frozenBy, joinedBy }: Freeze): Party[] => [frozenBy, ...joinedBy];
 
 const requestsOf = ({ requests, removed }: Freeze, now: Date): UnfreezeRequest[] =>
   requests.filter((request) => isOpen(request, now) && !removed.includes(request.party));
 
-/** A device acts on a freeze only if it set it or was on the account before it: no honest one joins later. */
+/** Returns whether a device may act on a freeze: it set it, or was on the account before it. */
 function isOlder(by: Party, { frozenAt, frozenBy }: Freeze, memberSince: Date | undefined): boolean {
   if (memberSince === undefined) return false;
   return by === frozenBy || memberSince < frozenAt;
 }
 
-/** Whether devices may not freeze for now: a stolen one must not undo the recovery key's lifts for ever. */
+/**
+ * Returns whether devices may not freeze for now: a stolen one must not undo the recovery key's lifts for
+ * ever.
+ */
 const isContested = ({ recoveryLifts }: FreezeFacts, now: Date): boolean =>
   recoveryLifts !== undefined &&
   recoveryLifts.lastAt.getTime() - recoveryLifts.since.getTime() >= CONTEST_MS &&
@@ -117,10 +120,10 @@ export function decideFreeze(facts: FreezeFacts, by: Party, now: Date): FreezeDe
 }
 
 /**
- * Whether parties that agree lift a freeze at once: the recovery key with any device, or all parties that
- * froze, at least two in all. One party is never enough, and neither are devices that did not freeze: they
- * may all be one thief's. A device that froze and was removed since agrees no more, so that removing it opens
- * no way.
+ * Returns whether parties that agree lift a freeze at once: the recovery key with any device, or all parties
+ * that froze, at least two in all. One party is never enough, and neither are devices that did not freeze:
+ * they may all be one thief's. A device that froze and was removed since agrees no more, so that removing it
+ * opens no way.
  */
 export function agree(freeze: Freeze, parties: ReadonlySet<Party>): boolean {
   if (parties.size < 2) return false;
@@ -164,9 +167,9 @@ export function decideUnfreeze(
 }
 
 /**
- * Whether one device may remove another while the account is frozen: not the one that set the freeze, for as
- * long as a device waits to lift it. Otherwise a thief's phone would remove the owner's at once. A thief who
- * has set the freeze gains that time too, in which nothing is signed for anybody.
+ * Returns whether one device may remove another while the account is frozen: not the one that set the freeze,
+ * for as long as a device waits to lift it. Otherwise a thief's phone would remove the owner's at once. A
+ * thief who has set the freeze gains that time too, in which nothing is signed for anybody.
  */
 export function mayRemove(
   freeze: Freeze | undefined,

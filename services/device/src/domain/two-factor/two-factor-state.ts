@@ -54,7 +54,7 @@ const later = (now: Date, ms: number) => new Date(now.getTime() + ms);
 const open = (now: Date): Guard => ({ status: "pending", attemptId: null, liveAt: now });
 const endAttempt = { attemptId: null, attemptStartedAt: null, approverId: null, reconcileAt: null } as const;
 
-/** A new message with a new id, unless the message was renewed since it was read. */
+/** Sets a new message with a new id, unless the message was renewed since it was read. */
 export const renewing = (
   seen: TwoFactor,
   next: { messageId: string; message: Uint8Array; destDeviceId?: string },
@@ -110,7 +110,7 @@ export const markingApprovedAndSealed = (
   now: Date,
 ): Step => ({ when: open(now), set: { status: "approved", ...sealed, sealedAt: now }, emit: "approved" });
 
-/** The approved transaction is sealed and the key is on the account. */
+/** Records that the approved transaction is sealed and the key is on the account. */
 export const sealing = (attemptId: string, result: ChainTransaction, keyIndex: number, now: Date): Step => ({
   when: { status: "approved", attemptId, sealed: false },
   set: { result, keyIndex, sealedAt: now, reconcileAt: null },

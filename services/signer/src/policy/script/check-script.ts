@@ -38,7 +38,7 @@ export function violationOf(facts: ScriptFacts, context: ScriptContext): Violati
   return undefined;
 }
 
-/** Whether a script must be read: not where it is on the allow list. Errors: SigningRefused. */
+/** Returns whether a script must be read: not where it is on the allow list. Errors: SigningRefused. */
 function mustBeRead(scriptHash: string, { mode, scripts }: ScriptPolicy): boolean {
   if (scripts.denied.has(scriptHash)) throw refusal("DeniedScript", "the script is on the deny list");
   if (scripts.allowed.has(scriptHash)) return false;

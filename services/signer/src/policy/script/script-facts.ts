@@ -23,7 +23,7 @@ export interface ScriptFacts {
   readonly storageCalls: readonly StorageCall[];
 }
 
-/** The facts of what is no script, or takes too much to know it. */
+/** Returns the facts of a text that is no script, or that takes too much to be read. */
 export const notUnderstood = (problem: string): ScriptFacts => ({
   problem,
   declarations: [],

@@ -12,27 +12,27 @@ export interface SyntaxNode {
 export const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === "object" && value !== null && typeof (value as SyntaxNode).node === "string";
 
-/** A child node of one kind, or undefined. */
+/** Returns a child node of one kind, or undefined. */
 export function child(node: SyntaxNode | undefined, name: string, kind?: string): SyntaxNode | undefined {
   const value = node?.[name];
   return isNode(value) && (kind === undefined || value.node === kind) ? value : undefined;
 }
 
-/** The nodes of a list child. */
+/** Returns the nodes of a list child. */
 export function children(node: SyntaxNode | undefined, name: string): SyntaxNode[] {
   const value = node?.[name];
   return Array.isArray(value) ? value.filter(isNode) : [];
 }
 
-/** A text child: names are texts. */
+/** Returns a text child: names are texts. */
 export function text(node: SyntaxNode | undefined, name: string): string {
   const value = node?.[name];
   return typeof value === "string" ? value : "";
 }
 
 /**
- * Every node of the tree in the order of the source, each with its ancestors, the nearest last. The list of
- * ancestors is valid until the next step. Takes time in proportion to the number of nodes.
+ * Yields every node of the tree in the order of the source, each with its ancestors, the nearest last. The
+ * list of ancestors is valid until the next step. Takes time in proportion to the number of nodes.
  */
 export function* walk(root: SyntaxNode): Generator<[node: SyntaxNode, ancestors: readonly SyntaxNode[]]> {
   const ancestors: SyntaxNode[] = [];

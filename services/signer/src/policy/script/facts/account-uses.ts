@@ -22,11 +22,13 @@ const METHODS: Readonly<Record<string, ReadonlySet<string>>> = {
 
 const isFunction = ({ node }: SyntaxNode) => node === "FunctionExpression" || node === "FunctionDeclaration";
 
-/** Whether the account is inside a function of the script: a closure outlives its line. */
+/** Returns whether the account is inside a function of the script: a closure outlives its line. */
 const inClosure = (ancestors: readonly SyntaxNode[]) =>
   ancestors.some((node, i) => isFunction(node) && ancestors[i - 1]?.node !== "SpecialFunctionDeclaration");
 
-/** The members that are read off the account one after the other, and what stands around the last of them. */
+/**
+ * Returns the members that are read off the account one after the other, and the nodes around the last one.
+ */
 function memberChain(identifier: SyntaxNode, ancestors: readonly SyntaxNode[]) {
   const names: string[] = [];
   let inner = identifier;

@@ -8,25 +8,27 @@ const GETTERS = new Set(["getController", "getControllers"]);
 const TRANSPARENT = new Set(["ForceExpression", "IndexExpression"]);
 const CASTS = new Set(["OperationFailableCast", "OperationForceCast"]);
 
-/** `a ?? b`, which is a where there is one. */
+/** Returns whether the node is `a ?? b`. */
 const isCoalescing = (node: SyntaxNode) =>
   node.node === "BinaryExpression" && text(node, "Operation") === "OperationNilCoalesce";
 
-/** A call on an account's storage capabilities; rules on escaping accounts see that it is the account's. */
+/** Returns whether the node gets controllers; the rules on escaping accounts check whose they are. */
 function isGetter(node: SyntaxNode): boolean {
   const invoked =
     node.node === "InvocationExpression" ? child(node, "InvokedExpression", "MemberExpression") : undefined;
   return GETTERS.has(text(invoked, "Identifier"));
 }
 
-/** The expression inside of `!`, `[0]` and `??` whose value they pass on. */
+/** Returns the expression inside of `!`, `[0]` and `??` whose value they pass on. */
 function innerValue(node: SyntaxNode | undefined): SyntaxNode | undefined {
   if (node?.node === "ForceExpression") return innerValue(child(node, "Expression"));
   if (node?.node === "IndexExpression") return innerValue(child(node, "TargetExpression"));
   return node && isCoalescing(node) ? innerValue(child(node, "Left")) : node;
 }
 
-/** The names of the parameters of function literals that `forEachController` calls with controllers. */
+/**
+ * Returns the names of the parameters of function literals that `forEachController` calls with controllers.
+ */
 const parametersOf = (invocation: SyntaxNode): string[] =>
   children(invocation, "Arguments").flatMap((argument) => {
     const list = child(child(argument, "Expression", "FunctionExpression"), "ParameterList");
@@ -37,9 +39,9 @@ const callsForEachController = (node: SyntaxNode): boolean =>
   node.node === "InvocationExpression" && text(child(node, "InvokedExpression"), "Identifier") === "forEachController";
 
 /**
- * Names bound to controllers, or to lists of them, by `let`, `if let`, `for` and `forEachController`,
- * directly or by way of other names. Each declaration is looked at once: a script of names that are bound to
- * names must not take longer than others.
+ * Returns the names bound to controllers, or to lists of them, by `let`, `if let`, `for` and
+ * `forEachController`, directly or through other names. Each declaration is read once: a script of names that
+ * are bound to names must not take longer than others.
  */
 function controllerNames(program: SyntaxNode): Set<string> {
   const boundTo = new Map<string, string[]>();
@@ -66,8 +68,8 @@ function controllerNames(program: SyntaxNode): Set<string> {
 }
 
 /**
- * Whether the controller is used in place: a member of it is read or called, a list is counted through, or it
- * is bound to a name that is checked as well.
+ * Returns whether the controller is used in place: a member of it is read or called, a list is counted
+ * through, or it is bound to a name that is checked as well.
  */
 function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: readonly Imported[]): boolean {
   let inner = node;
@@ -87,9 +89,9 @@ function inPlace(node: SyntaxNode, ancestors: readonly SyntaxNode[], imports: re
 }
 
 /**
- * `controller.capability` may be any capability that was issued before: the script must cast it at once. A
- * cast to an interface is enough only with an entitlement: without one, a capability with more rights has
- * that type as well.
+ * Returns whether a script casts `controller.capability` at once: it may be any capability that was issued
+ * before. A cast to an interface is enough only with an entitlement: without one, a capability with more
+ * rights has that type as well.
  */
 function isNarrowed(member: SyntaxNode, outer: SyntaxNode | undefined, imports: readonly Imported[]): boolean {
   if (outer?.node !== "CastingExpression" || outer.Expression !== member) return false;

@@ -54,7 +54,7 @@ export function shadows(program: SyntaxNode, imports: readonly Imported[]): Shad
   return found;
 }
 
-/** The prepare parameters, in order. */
+/** Returns the prepare parameters, in order. */
 export function prepareNodes(program: SyntaxNode): SyntaxNode[] {
   for (const transaction of children(program, "Declarations")) {
     const prepare = transaction.Prepare as SyntaxNode | undefined;

@@ -86,7 +86,7 @@ const isOwnedAccount = (name: string) => /^HybridCustody\.(OwnedAccount|Owner\b)
 const isCadenceOwnedAccount = (name: string) => name === "EVM.CadenceOwnedAccount";
 const isOfEvm = (name: string) => name.startsWith("EVM.");
 
-/** Every mention of accounts in types, prepare's own parameters left out. */
+/** Returns every mention of accounts in types, prepare's own parameters left out. */
 export function typeUses(program: SyntaxNode, imports: readonly Imported[]): TypeUse[] {
   const found: TypeUse[] = [];
   const named = (node: SyntaxNode) => [...walk(node)].filter(([each]) => each.node === "NominalType");
