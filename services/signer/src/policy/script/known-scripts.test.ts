@@ -57,6 +57,20 @@ it("forgets no script of others for the new scripts of one account", async () =>
   expect(scripts.size).toBe(1 + 6);
 });
 
+it("replaces an account's least used scripts by its new ones, also in a full cache", async () => {
+  const reader = reading();
+  const scripts = createKnownScripts({ reader, clock: new FixedClock(), ownCapacity: 3, ownPerSender: 2 });
+  for (const hash of ["ada's", "cheap 0", "cheap 1"]) await scripts.learn(hash, hash, hash.split(" ")[0]!);
+  expect(scripts.size).toBe(3);
+  for (const hash of ["cheap 2", "cheap 1", "cheap 3"]) await scripts.learn(hash, hash, "cheap");
+  expect(scripts.known("ada's", "ada's")).toBe(fine);
+  expect(["cheap 1", "cheap 2", "cheap 3"].map((hash) => scripts.known(hash, "cheap"))).toEqual([
+    fine,
+    undefined,
+    fine,
+  ]);
+});
+
 it("reads once for all who ask at the same time", async () => {
   const reader = reading();
   const scripts = createKnownScripts({ reader, clock: new FixedClock() });

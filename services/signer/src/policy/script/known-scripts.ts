@@ -1,4 +1,5 @@
 import { AppError, type Clock } from "@countersign/core";
+import { LRUCache } from "lru-cache";
 import { notUnderstood, type ScriptFacts } from "./script-facts.ts";
 
 /** Reads scripts; see parser/parser-pool.ts. */
@@ -24,8 +25,8 @@ export interface KnownScripts {
   /** Returns the facts if they are known. Only the first signature of a script has to learn them. */
   known(scriptHash: string, sender: string): ScriptFacts | undefined;
   /**
-   * Reads the script, once for all who ask meanwhile. Errors: RateLimited when too many new scripts of the
-   * sender, or of everybody, wait.
+   * Reads the script, once for all callers that ask meanwhile. Errors: RateLimited when too many new scripts
+   * of the sender, or of all senders, wait.
    */
   learn(scriptHash: string, script: string, sender: string): Promise<ScriptFacts>;
   readonly size: number;
@@ -34,68 +35,33 @@ export interface KnownScripts {
 interface Entry {
   readonly facts: ScriptFacts;
   readonly until: number;
-  /** The only sender so far; undefined once there was another. */
-  owner: string | undefined;
+  /** The sender for which it was read. */
+  readonly sender: string;
 }
 
-/**
- * A script may have failed because of the signer itself, such as a killed worker: it is read again after
- * this.
- */
+/** A script may have failed because of the signer itself, such as a killed worker: then it is read again. */
 const RETRY_MS = 60_000;
-
-/** Moves a key to the end, where what was used last is. */
-function touch<K, V>(map: Map<K, V>, key: K, value: V): void {
-  map.delete(key);
-  map.set(key, value);
-}
 
 /**
  * Keeps the facts of syntax trees by SHA-256 of the script. Facts only: the rules decide each time.
  *
- * A script that a single sender has used is in a small part of its own, where each sender has a few
+ * Scripts that a single sender has used are in a small cache of their own, where each sender has a few
  * places: no number of new scripts that one account sends makes the signer forget what others use.
  */
 export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
   const { reader, clock, capacity = 768, ownCapacity = 256, ownPerSender = 8, perSender = 4 } = options;
-  const shared = new Map<string, Entry>();
-  const own = new Map<string, Entry>();
-  const ownOf = new Map<string, Set<string>>();
+  const shared = new LRUCache<string, Entry>({ max: capacity });
+  const own = new LRUCache<string, Entry>({ max: ownCapacity });
   const learning = new Map<string, Promise<ScriptFacts>>();
   const waiting = new Map<string, number>();
-
-  const forgetOwn = (hash: string) => {
-    const owner = own.get(hash)?.owner;
-    own.delete(hash);
-    if (owner === undefined) return;
-    const hashes = ownOf.get(owner);
-    hashes?.delete(hash);
-    if (hashes?.size === 0) ownOf.delete(owner);
-  };
-
-  const keepOwn = (hash: string, entry: Entry, owner: string) => {
-    forgetOwn(hash);
-    own.set(hash, entry);
-    const hashes = ownOf.get(owner) ?? new Set<string>();
-    ownOf.set(owner, hashes.add(hash));
-    const [oldestOfOwner = ""] = hashes;
-    if (hashes.size > ownPerSender) forgetOwn(oldestOfOwner);
-    const [oldest = ""] = own.keys();
-    if (own.size > ownCapacity) forgetOwn(oldest);
-  };
-
-  const share = (hash: string, entry: Entry) => {
-    forgetOwn(hash);
-    entry.owner = undefined;
-    touch(shared, hash, entry);
-    const [oldest = ""] = shared.keys();
-    if (shared.size > capacity) shared.delete(oldest);
-  };
 
   const read = async (from: ScriptReader, hash: string, script: string, sender: string) => {
     const facts = await from.facts(script, sender);
     const until = facts.problem === "" ? Number.POSITIVE_INFINITY : clock.now().getTime() + RETRY_MS;
-    keepOwn(hash, { facts, until, owner: sender }, sender);
+    // Before the new one is added: a full cache would drop the script of another sender for it.
+    const latestFirst = [...own.entries()].filter(([other, entry]) => entry.sender === sender && other !== hash);
+    for (const [other] of latestFirst.slice(ownPerSender - 1)) own.delete(other);
+    own.set(hash, { facts, until, sender });
     return facts;
   };
 
@@ -105,11 +71,13 @@ export function createKnownScripts(options: KnownScriptsOptions): KnownScripts {
       if (!entry) return undefined;
       if (entry.until <= clock.now().getTime()) {
         shared.delete(hash);
-        forgetOwn(hash);
+        own.delete(hash);
         return undefined;
       }
-      if (entry.owner === undefined || entry.owner !== sender) share(hash, entry);
-      else keepOwn(hash, entry, entry.owner);
+      if (entry.sender !== sender) {
+        shared.set(hash, entry);
+        own.delete(hash);
+      }
       return entry.facts;
     },
     async learn(hash, script, sender) {
