@@ -1,4 +1,4 @@
-import { asOperation, sleepUntil } from "@countersign/core";
+import { asOperation, limitPerMinute, sleepUntil } from "@countersign/core";
 import { AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import { KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
@@ -23,7 +23,6 @@ import { startChainJobs } from "./jobs/start-chain-jobs.ts";
 import { accountKeysHandlers } from "./rpc/account-keys.ts";
 import { accountsHandlers } from "./rpc/accounts.ts";
 import { keyAdditionsHandlers } from "./rpc/key-additions.ts";
-import { limitPerMinute } from "./rpc/limit-per-minute.ts";
 import { messagesHandlers } from "./rpc/messages.ts";
 import { networksHandlers } from "./rpc/networks.ts";
 import { serverKeysHandlers } from "./rpc/server-keys.ts";
@@ -89,7 +88,8 @@ async function start(service: ServiceProcess) {
   const link = linkParent({ store: writingParents(stored, accounts), chains, clock });
   const unknownTransaction = createUnknownTransactions();
   const adding = { accounts, chains, additions, signer: signer.keyAdditions, passkeys, maxUserKeys, clock, logger };
-  const limitMessages = limitPerMinute(config.messagesPerMinute, clock);
+  const limit = limitPerMinute(clock);
+  const limitMessages = (accountId: string) => limit(accountId, config.messagesPerMinute);
   const server = runtime
     .server({ tokenState, deadlines: DEADLINES })
     .add(

@@ -1,11 +1,11 @@
-import { AppError, type Clock, type Logger, uuidv7 } from "@countersign/core";
+import { AppError, type Clock, type Logger, minuteOf, uuidv7 } from "@countersign/core";
 import { type BudgetWindow, mergeReservations, type Reservation, reservationId } from "../budget/budget.ts";
 import { applyLimits, budgetExceeded, type Decision, limitIdOf } from "./apply-limits.ts";
 import type { SignedText } from "./audit-key.ts";
 import { type AuditHead, AuditHeadMovedError, type AuditStore, type SignedBatch } from "./audit-store.ts";
 import { batchText } from "./batch.ts";
 import { type AuditEntry, type AuditRecord, chainRecords, genesisHash } from "./record.ts";
-import { createSignatureLimit, minuteOf } from "./signature-limit.ts";
+import { createSignatureLimit } from "./signature-limit.ts";
 
 export interface AuditLogOptions {
   store: AuditStore;

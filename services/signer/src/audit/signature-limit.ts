@@ -1,9 +1,6 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, countPerMinute, minuteOf } from "@countersign/core";
 
 const MINUTE_MS = 60_000;
-
-/** Returns the beginning of the minute of a time. */
-export const minuteOf = (time: Date): Date => new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS);
 
 /**
  * Creates what this process knows about the limit of signatures per minute, by AuditEntry.limitId. It rejects
@@ -12,8 +9,7 @@ export const minuteOf = (time: Date): Date => new Date(Math.floor(time.getTime()
 export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) {
   /** The ids that are over the limit, and until when. */
   const overLimit = new Map<string, number>();
-  /** Refusals of this process in one minute. */
-  let refusals = { minute: 0, counts: new Map<string, number>() };
+  const countRefusals = countPerMinute();
 
   const rateLimited = (msLeft: number) =>
     new AppError("RateLimited", { retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)) });
@@ -40,11 +36,8 @@ export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) 
     /** Counts a refusal, whether it is recorded or not; "" counts nowhere. */
     noteRefusal(id: string): void {
       if (id === "") return;
-      const minute = minuteOf(clock.now());
-      if (refusals.minute !== minute.getTime()) refusals = { minute: minute.getTime(), counts: new Map() };
-      const count = (refusals.counts.get(id) ?? 0) + 1;
-      refusals.counts.set(id, count);
-      if (count >= signaturesPerMinute) reject(id, minute);
+      const now = clock.now();
+      if (countRefusals(id, now) >= signaturesPerMinute) reject(id, minuteOf(now));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { AppError, type Clock, isAppError, type VerifiedToken } from "@countersign/core";
+import { AppError, type Clock, countPerMinute, isAppError, type VerifiedToken } from "@countersign/core";
 import {
   type DecodedMessage,
   decodeMessage,
@@ -99,19 +99,11 @@ function decode(message: Uint8Array): DecodedMessage {
  */
 export function createDecide(options: DecideOptions) {
   const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;
-  let currentMinute = 0;
-  const refusals = new Map<string, number>();
+  const countRefusals = countPerMinute();
 
   /** Counts a refusal of the requester; returns whether it may still be recorded in this minute. */
-  const takeRefusalSlot = (requester: Requester): boolean => {
-    const minute = Math.floor(clock.now().getTime() / 60_000);
-    if (minute !== currentMinute) refusals.clear();
-    currentMinute = minute;
-    const id = `${requester.caller}/${requester.accountId}`;
-    const count = (refusals.get(id) ?? 0) + 1;
-    refusals.set(id, count);
-    return count <= recordedRefusalsPerMinute;
-  };
+  const takeRefusalSlot = ({ caller, accountId }: Requester): boolean =>
+    countRefusals(`${caller}/${accountId}`, clock.now()) <= recordedRefusalsPerMinute;
 
   return async function decide(
     operation: Operation,

@@ -1,9 +1,7 @@
-import { AppError, type Clock, type VerifiedToken } from "@countersign/core";
+import { type Clock, limitPerMinute, type VerifiedToken } from "@countersign/core";
 import { z } from "zod";
 import { type BudgetRule, budgetRules } from "../budget/budget-rules.ts";
 import { refusal } from "./refusal.ts";
-
-const MINUTE_MS = 60_000;
 
 const backend = z.strictObject({
   apps: z.array(z.string().min(1)).min(1),
@@ -51,22 +49,14 @@ export const backendsFile = z
  * counts the request. Its errors: SigningRefused (NotYourApp, NotYourAccount), RateLimited.
  */
 export function createBackendCheck(backendOf: Backends, clock: Clock) {
-  let minute = 0;
-  const counts = new Map<string, number>();
+  const requireWithinLimit = limitPerMinute(clock);
   return function checkBackend(caller: string, token: VerifiedToken): void {
     const rules = backendOf(caller);
     if (!rules) return;
     if (!rules.apps.has(token.appId)) throw refusal("NotYourApp", "the token is of an app that is not the caller's");
     if (rules.accounts?.has(token.accountId) === false)
       throw refusal("NotYourAccount", "the account is not the caller's");
-    if (rules.signaturesPerMinute === undefined) return;
-    const now = clock.now().getTime();
-    if (Math.floor(now / MINUTE_MS) !== minute) counts.clear();
-    minute = Math.floor(now / MINUTE_MS);
-    const count = (counts.get(caller) ?? 0) + 1;
-    counts.set(caller, count);
-    if (count > rules.signaturesPerMinute)
-      throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(((minute + 1) * MINUTE_MS - now) / 1000) });
+    if (rules.signaturesPerMinute !== undefined) requireWithinLimit(caller, rules.signaturesPerMinute);
   };
 }
 export type BackendCheck = ReturnType<typeof createBackendCheck>;

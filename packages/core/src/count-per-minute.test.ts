@@ -1,10 +1,11 @@
-import { FixedClock } from "@countersign/core";
 import { expect, it } from "vitest";
-import { limitPerMinute } from "./limit-per-minute.ts";
+import { FixedClock } from "./clock.ts";
+import { limitPerMinute } from "./count-per-minute.ts";
 
 it("lets an account call so often in a minute, others as well, and again in the next one", () => {
   const clock = new FixedClock("2026-11-20T10:00:15Z");
-  const count = limitPerMinute(2, clock);
+  const limit = limitPerMinute(clock);
+  const count = (id: string) => limit(id, 2);
   count("a");
   count("a");
   expect(() => count("a")).toThrow(expect.objectContaining({ reason: "RateLimited", retryAfterSeconds: 45 }));
