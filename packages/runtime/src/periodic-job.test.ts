@@ -1,9 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { startPeriodicJob } from "./periodic-job.ts";
 import { memoryLogger } from "./testing/memory-logger.ts";
 
 let job: ReturnType<typeof startPeriodicJob> | undefined;
-afterEach(() => job?.close());
+afterEach(async () => {
+  vi.useRealTimers();
+  await job?.close();
+});
 
 /** Starts a job whose runs give `results` in turn; an Error is thrown. Resolves when all of them ran. */
 async function play(results: readonly unknown[], intervalMs = 1) {
@@ -39,6 +42,25 @@ test("runs again and again, one run at a time", async () => {
 
 test("does not wait while more work is due", async () => {
   expect(await play([true, true, undefined], 3_600_000)).toMatchObject({ runs: 3 });
+});
+
+test("counts the interval from the beginning of a run where that is set", async () => {
+  vi.useFakeTimers();
+  const begin = performance.now();
+  const starts: number[] = [];
+  const durations = [300, 2_000];
+  job = startPeriodicJob({
+    job: "look",
+    intervalMs: 1_000,
+    fromBeginning: true,
+    logger: memoryLogger().logger,
+    run() {
+      starts.push(performance.now() - begin);
+      return new Promise((resolve) => setTimeout(resolve, durations.shift() ?? 0));
+    },
+  });
+  await vi.advanceTimersByTimeAsync(3_500);
+  expect(starts).toEqual([0, 1_000, 3_050]);
 });
 
 test("logs the first of consecutive failures and the recovery", async () => {

@@ -5,6 +5,8 @@ export interface PeriodicJobOptions {
   job: string;
   /** Milliseconds between the end of one run and the beginning of the next. */
   intervalMs: number;
+  /** Counts the interval from the beginning of a run; after its end there are at least 50 ms. */
+  fromBeginning?: boolean;
   /** Milliseconds after a failed run. Default: `intervalMs`. */
   retryMs?: number;
   logger: Logger;
@@ -17,7 +19,8 @@ export interface PeriodicJobOptions {
  * repeated; of consecutive failures only the first is logged. Every replica runs its jobs: the database
  * decides who does the work.
  */
-export function startPeriodicJob({ job, intervalMs, retryMs = intervalMs, logger, run }: PeriodicJobOptions) {
+export function startPeriodicJob(options: PeriodicJobOptions) {
+  const { job, intervalMs, retryMs = intervalMs, logger, run } = options;
   const stop = new AbortController();
   const { signal } = stop;
   const runOnce = asOperation(`job ${job}`, run);
@@ -25,11 +28,13 @@ export function startPeriodicJob({ job, intervalMs, retryMs = intervalMs, logger
   async function repeat(): Promise<void> {
     let failing = false;
     while (!signal.aborted) {
+      const began = performance.now();
       try {
         const isMoreDue = (await runOnce(signal)) === true;
         if (failing) logger.info({ job }, "job works again");
         failing = false;
-        if (!isMoreDue) await sleepUntil(intervalMs, [signal]);
+        const waitMs = options.fromBeginning ? Math.max(50, began + intervalMs - performance.now()) : intervalMs;
+        if (!isMoreDue) await sleepUntil(waitMs, [signal]);
       } catch (err) {
         if (!failing && !signal.aborted) logger.warn({ err, job }, "job failed; will retry");
         failing = true;

@@ -1,4 +1,5 @@
 import type { Clock, Logger } from "@countersign/core";
+import { startPeriodicJob } from "@countersign/runtime";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 import type { AuditHead } from "./audit-store.ts";
 import { readCertificate, verifyBatchInPool } from "./batch.ts";
@@ -274,25 +275,12 @@ export function startCheckpointer(options: CheckpointerOptions) {
     if (performance.now() - lastGood > stalledMs) alarm({}, "no checkpoint of the audit log can be made for minutes");
   }
 
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-  const next = (delay: number) => {
-    timer = setTimeout(() => {
-      const started = performance.now();
-      running = look().then(() => {
-        if (!stopped) next(Math.max(50, intervalMs - (performance.now() - started)));
-      });
-    }, delay);
-  };
-  next(0);
+  const job = startPeriodicJob({ job: "audit checkpoints", intervalMs, fromBeginning: true, logger, run: look });
 
   return {
     /** Ends with a last checkpoint, so that a process that stops in order leaves nothing uncovered. */
     async close(): Promise<void> {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
+      await job.close();
       await look();
     },
   };

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLogger } from "@countersign/runtime";
 import { afterEach, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY, parsePolicy, RULES_VERSION } from "./policy.ts";
 import { type PolicyFile, watchPolicyFile } from "./policy-file.ts";
@@ -17,16 +18,18 @@ const content = (version: string, change: object = {}) => ({
 const write = (policy: unknown) => writeFileSync(file, typeof policy === "string" ? policy : JSON.stringify(policy));
 
 let watched: PolicyFile | undefined;
+const logger = createLogger({ name: "test", level: "silent" });
 const loaded: string[] = [];
 const refused: string[] = [];
-afterEach(() => {
-  watched?.close();
+afterEach(async () => {
+  await watched?.close();
   loaded.length = 0;
   refused.length = 0;
 });
 const watch = (path: string | undefined = file) => {
   watched = watchPolicyFile({
     file: path,
+    logger,
     intervalMs: 20,
     onLoaded: ({ version }) => loaded.push(version),
     onRefused: ({ message }) => refused.push(message),
@@ -91,7 +94,7 @@ describe("the policy file", { timeout: 60_000 }, () => {
     reload();
     expect(current().version).toBe(`${RULES_VERSION}/1`);
     expect(refused.at(-1)).toMatch(why);
-    expect(() => watchPolicyFile({ file, onLoaded: () => undefined, onRefused: () => undefined })).toThrow(why);
+    expect(() => watchPolicyFile({ file, logger, onLoaded: () => undefined, onRefused: () => undefined })).toThrow(why);
   });
 
   it("may be gone for a while", () => {
@@ -106,6 +109,7 @@ describe("the policy file", { timeout: 60_000 }, () => {
   it("may be none: then the default decides", () => {
     const { current, reload } = watchPolicyFile({
       file: undefined,
+      logger,
       onLoaded: () => undefined,
       onRefused: () => undefined,
     });

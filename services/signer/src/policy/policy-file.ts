@@ -1,4 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
+import type { Logger } from "@countersign/core";
+import { startPeriodicJob } from "@countersign/runtime";
 import { DEFAULT_POLICY, type Policy, PolicyError, type PolicySource, parsePolicy } from "./policy.ts";
 
 export interface PolicyFileOptions {
@@ -8,13 +10,14 @@ export interface PolicyFileOptions {
   readonly onLoaded: (policy: Policy) => void;
   /** Called when a new file is not a valid policy: the old policy stays. */
   readonly onRefused: (error: Error) => void;
+  readonly logger: Logger;
   readonly intervalMs?: number;
 }
 
 export interface PolicyFile extends PolicySource {
   /** Reads the file now; for SIGHUP. */
   reload(): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 function read(file: string): Policy {
@@ -39,10 +42,11 @@ function stateOf(file: string): string {
  * Loads the policy of a file, and again when the file changes. It is checked every second, so that a replaced
  * file, or one behind a link that moves, is noticed. Errors: PolicyError where the first one is not valid.
  */
-export function watchPolicyFile({ file, onLoaded, onRefused, intervalMs = 1000 }: PolicyFileOptions): PolicyFile {
+export function watchPolicyFile(options: PolicyFileOptions): PolicyFile {
+  const { file, onLoaded, onRefused, logger, intervalMs = 1000 } = options;
   if (file === undefined) {
     onLoaded(DEFAULT_POLICY);
-    return { current: () => DEFAULT_POLICY, reload: () => undefined, close: () => undefined };
+    return { current: () => DEFAULT_POLICY, reload: () => undefined, close: async () => undefined };
   }
   // Always looked at before reading: what is written in between is seen the next time.
   let seen = stateOf(file);
@@ -57,6 +61,9 @@ export function watchPolicyFile({ file, onLoaded, onRefused, intervalMs = 1000 }
       onRefused(error as Error);
     }
   };
-  const timer = setInterval(() => stateOf(file) !== seen && reload(), intervalMs).unref();
-  return { current: () => policy, reload, close: () => clearInterval(timer) };
+  const run = async () => {
+    if (stateOf(file) !== seen) reload();
+  };
+  const job = startPeriodicJob({ job: "policy file", intervalMs, logger, run });
+  return { current: () => policy, reload, close: job.close };
 }

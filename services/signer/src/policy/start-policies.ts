@@ -25,6 +25,7 @@ export function startPolicies(
   });
   const source = watchPolicyFile({
     file,
+    logger,
     onLoaded: (policy) => {
       version.reset();
       version.set({ version: policy.version }, 1);
@@ -41,7 +42,7 @@ export function startPolicies(
   process.on("SIGHUP", source.reload);
   onClose("policy", () => {
     process.off("SIGHUP", source.reload);
-    source.close();
+    return source.close();
   });
   return source;
 }
