@@ -9,7 +9,7 @@ import { loadConfig } from "./config.ts";
 import { emitUnregisteredKeys } from "./domain/emit-unregistered-keys.ts";
 import { followChain } from "./domain/follow-chain.ts";
 import { recordKeyUse } from "./domain/record-key-use.ts";
-import { repairOnRead } from "./domain/repair-on-read.ts";
+import { repairOnRead } from "./jobs/repair-on-read.ts";
 import { keysHandlers } from "./rpc/keys.ts";
 import { PrismaClient } from "./store/generated/client.ts";
 import { prismaKeyStore } from "./store/prisma-key-store.ts";
@@ -39,7 +39,7 @@ async function start(service: ServiceProcess) {
   const registrationChain = chainDirectory(account, REGISTRATION_CHAIN_READ_MS);
   const registration = { chain: registrationChain, follow: followOn(registrationChain) };
   const onProblem = (err: unknown) => logger.warn({ err }, "answered with stored keys: the chain could not be read");
-  const repair = repairOnRead({ follow, clock, onProblem });
+  const repair = repairOnRead(follow, onProblem);
 
   runtime.consume({
     durable: "key-session-created",

@@ -1,9 +1,9 @@
 import { type Clock, withFaultPoints } from "@countersign/core";
 import { createAccessApi } from "@countersign/flow";
 import type { Network } from "@countersign/settings";
-import { createProfiles } from "../domain/accounts/profiles.ts";
 import { createFlowChain } from "./flow.ts";
 import { createFlowNames } from "./flow-names.ts";
+import { createProfiles } from "./known-profiles.ts";
 
 /** Opens the configured chains, the names and pictures of their accounts, and links to their transactions. */
 export function openChains(networks: Iterable<Network>, clock: Clock) {

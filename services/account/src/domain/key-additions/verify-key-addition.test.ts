@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { rememberFirstAsked } from "../../store/first-asked.ts";
 import { address, key, signal } from "../../testing/chain-account.ts";
 import { newDevice, options, prepare, target, world } from "../../testing/key-additions.ts";
-import { createUnknownTransactions, type UnknownTransaction } from "../unknown-transactions.ts";
+import { type UnknownTransaction, unknownTransactions } from "../unknown-transactions.ts";
 import type { KeyAdditionEvent } from "./key-addition.ts";
 import { verifyKeyAddition } from "./verify-key-addition.ts";
 
@@ -22,7 +23,7 @@ describe("a transaction that a client names", () => {
 
   beforeEach(async () => {
     firstMessage = await prepare();
-    unknownTransaction = createUnknownTransactions(2);
+    unknownTransaction = unknownTransactions(rememberFirstAsked(2));
     world.keys = [...world.keys, key(2, newDevice.publicKey)];
     world.outcome = { status: "sealed", height: 1001n, before: notBefore, events: [added(), fees] };
   });

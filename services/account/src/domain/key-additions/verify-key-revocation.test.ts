@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { rememberFirstAsked } from "../../store/first-asked.ts";
 import { accountId, address, chainName, key, signal } from "../../testing/chain-account.ts";
 import { approver, options, world } from "../../testing/key-additions.ts";
-import { createUnknownTransactions } from "../unknown-transactions.ts";
+import { unknownTransactions } from "../unknown-transactions.ts";
 import { verifyKeyRevocation } from "./verify-key-revocation.ts";
 
 describe("a revocation that a client reports", () => {
@@ -10,7 +11,7 @@ describe("a revocation that a client reports", () => {
 
   beforeEach(() => {
     const command = { accountId, chainName, publicKey: approver.publicKey, transactionId };
-    const check = verifyKeyRevocation({ ...options, unknownTransaction: createUnknownTransactions() });
+    const check = verifyKeyRevocation({ ...options, unknownTransaction: unknownTransactions(rememberFirstAsked()) });
     verify = () => check(command, signal);
   });
 

@@ -1,7 +1,8 @@
 import { FixedClock } from "@countersign/core";
 import { describe, expect, it } from "vitest";
-import type { Account, AccountAddress } from "./account.ts";
-import { createProfiles, NO_PROFILE, type Profile, type ProfileLookup } from "./profiles.ts";
+import type { Account, AccountAddress } from "../domain/accounts/account.ts";
+import { NO_PROFILE, type Profile, type ProfileLookup } from "../domain/accounts/profiles.ts";
+import { createProfiles } from "./known-profiles.ts";
 
 const own: AccountAddress = { chainName: "one", chainType: "cadence", address: "01cf0e2f2f715450", chainId: 646 };
 const evm: AccountAddress = { ...own, chainType: "evm", address: `0x${"00".repeat(20)}` };
