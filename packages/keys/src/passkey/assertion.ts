@@ -45,16 +45,7 @@ export interface AssertionFacts {
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, i) => byte === b[i]);
 
-/** The hash of an RP id does not change, and there are few of them. */
-const rpIdHashes = new Map<string, Uint8Array>();
-function rpIdHash(rpId: string): Uint8Array {
-  let hash = rpIdHashes.get(rpId);
-  if (!hash) {
-    hash = sha256(new TextEncoder().encode(rpId));
-    rpIdHashes.set(rpId, hash);
-  }
-  return hash;
-}
+const rpIdHash = (rpId: string): Uint8Array => sha256(new TextEncoder().encode(rpId));
 
 const listed = (texts: readonly string[]): string =>
   [...new Set(texts)].map((text) => JSON.stringify(text.slice(0, 100))).join(", ");
