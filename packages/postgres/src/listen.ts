@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "@countersign/core";
+import { type Logger, sleepUntil } from "@countersign/core";
 import pg from "pg";
 
 export interface ListenOptions {
@@ -25,7 +24,7 @@ export interface PostgresListener {
 
 /** Listens on a Postgres channel until it is closed; opens lost connections again. */
 export function listenPostgres(options: ListenOptions): PostgresListener {
-  const { channel, logger, aliveMs = 5_000 } = options;
+  const { channel, logger, retryMs = 500, aliveMs = 5_000 } = options;
   const stop = new AbortController();
   let client: pg.Client | undefined;
   let connected = false;
@@ -64,8 +63,7 @@ export function listenPostgres(options: ListenOptions): PostgresListener {
       }
       connected = false;
       await client?.end().catch(() => undefined);
-      if (!stop.signal.aborted)
-        await sleep(options.retryMs ?? 500, undefined, { signal: stop.signal }).catch(() => undefined);
+      await sleepUntil(retryMs, [stop.signal]);
     }
   };
   const finished = run();
