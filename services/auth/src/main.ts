@@ -22,11 +22,11 @@ import { enrollApproved, enrollDevice } from "./domain/two-factor/enroll-device.
 import { finishAbandonedSignUps } from "./jobs/finish-abandoned-sign-ups.ts";
 import { accessHandlers } from "./rpc/access.ts";
 import { contactsHandlers } from "./rpc/contacts.ts";
-import { openLimits } from "./rpc/limits.ts";
 import { sessionsHandlers } from "./rpc/sessions.ts";
 import { signInHandlers } from "./rpc/sign-in.ts";
 import { signUpHandlers } from "./rpc/sign-up.ts";
 import { tokenStateHandlers } from "./rpc/token-state.ts";
+import { openLimits } from "./store/limits.ts";
 import { openStores } from "./store/open-stores.ts";
 import { onChainAlert } from "./subscribers/chain-alert.ts";
 import { onDeviceRemoved } from "./subscribers/device-removed.ts";

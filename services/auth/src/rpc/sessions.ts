@@ -1,10 +1,10 @@
 import { AppError, type Clock, isUuid } from "@countersign/core";
 import type { SessionsService } from "@countersign/proto/auth/v1/sessions.ts";
 import { type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
+import type { Limit } from "../domain/limit.ts";
 import { endOtherSessions, endSession, signOut } from "../domain/sessions/end-session.ts";
 import { type RefreshTokenOptions, refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { SessionStore } from "../domain/sessions/session.ts";
-import type { Limit } from "./limits.ts";
 
 const MAX_TOKEN_CHARS = 8192;
 const MAX_PROOF_BYTES = 256;
@@ -12,7 +12,6 @@ const MAX_PROOF_BYTES = 256;
 export interface SessionsOptions extends RefreshTokenOptions {
   readonly sessions: SessionStore;
   readonly clock: Clock;
-  /** Errors: RateLimited. */
   readonly refreshLimit: Limit;
 }
 

@@ -8,13 +8,13 @@ import {
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
 import { type Handlers, type RpcClient, requireToken } from "@countersign/rpc";
+import type { Limit } from "../domain/limit.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
 import { type FinishTwoFactorOptions, finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactorOptions, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import type { Limit } from "./limits.ts";
-import { loginFrom, nameFrom, publicKeyFrom, userKeyFrom } from "./messages.ts";
+import { loginFrom, nameFrom, publicKeyFrom, userKeyFrom } from "./conversions.ts";
 
 /** More than any signature has: DER of P-256 has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -27,7 +27,6 @@ export interface SignInOptions
   readonly signIns: TwoFactorSignInStore;
   readonly requests: RequestTwoFactorOptions<TwoFactorAuth>["requests"] & FinishTwoFactorOptions["requests"];
   readonly accounts: Pick<RpcClient<AccountsService>, "getAccount">;
-  /** By client address. Errors: RateLimited. */
   readonly limits: { readonly challenge: Limit; readonly respond: Limit; readonly twoFactor: Limit };
 }
 

@@ -4,12 +4,12 @@ import { openPostgres } from "@countersign/postgres";
 import { beforeEach, describe, expect, it } from "vitest";
 import { beginSession, type Session } from "../domain/sessions/session.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
-import { createPollLimit } from "../rpc/limits.ts";
 import { freezing, phoneOf } from "../testing/freezing.ts";
 import { app, clock, database, eventsOf, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
-import { prismaAccessStore } from "./prisma-access-store.ts";
+import { createPollLimit } from "./limits.ts";
 import { prismaSessionStore } from "./prisma-session-store.ts";
+import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 

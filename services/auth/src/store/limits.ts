@@ -1,12 +1,10 @@
 import { AppError, isAppError } from "@countersign/core";
 import { createBatcher, openPostgres, type Postgres, type Statement } from "@countersign/postgres";
-import type { CallContext } from "@countersign/rpc";
 import type { ServiceProcess } from "@countersign/runtime";
 import { LRUCache } from "lru-cache";
 import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
+import type { Limit } from "../domain/limit.ts";
 import { networksOf } from "./client-networks.ts";
-
-export type Limit = (call: Pick<CallContext, "clientIp">) => Promise<void>;
 
 /** Answers the limiter, which computes with `expire`, like pg. */
 async function countedRows(postgres: Postgres, statement: Statement) {
