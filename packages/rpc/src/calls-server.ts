@@ -31,7 +31,7 @@ type StreamOfCalls = Pick<ServerDuplexStream<unknown, unknown>, "getAuthContext"
 /**
  * Returns the call as if it had come alone: certificate and cancellation are the stream's, all else its own.
  */
-function incoming(auth: AuthContext, call: Call, runningCalls: InFlight<RunningCall>): IncomingCall {
+function incoming(auth: AuthContext, call: Call, streamCalls: InFlight<RunningCall>): IncomingCall {
   const metadata: Record<string, string> = {
     [REQUEST_ID]: call.requestId,
     [TRACEPARENT]: call.traceparent,
@@ -46,9 +46,9 @@ function incoming(auth: AuthContext, call: Call, runningCalls: InFlight<RunningC
     getDeadline: () => deadline,
     on: (_event, cancel) => {
       running.stop = cancel;
-      runningCalls.add(running);
+      streamCalls.add(running);
     },
-    off: () => void runningCalls.take(running.id),
+    off: () => void streamCalls.take(running.id),
   };
 }
 
@@ -82,11 +82,11 @@ export function callsHandler(runtime: ServerRuntime, methods: ReadonlyMap<string
     const grpcCall = messages as unknown as StreamOfCalls;
     // Once per stream: parsing a certificate costs more than most calls.
     const auth = grpcCall.getAuthContext();
-    const runningCalls = new InFlight<RunningCall>();
+    const streamCalls = new InFlight<RunningCall>();
     grpcCall.on("cancelled", () => {
-      for (const call of runningCalls.all()) call.stop();
+      for (const call of streamCalls.all()) call.stop();
     });
-    const work = (call: Call) => answer(incoming(auth, call, runningCalls), call);
+    const work = (call: Call) => answer(incoming(auth, call, streamCalls), call);
     for await (const answers of answerItems(callsOf(messages), outer, work, bytesOf)) yield { answers };
   };
   return { stream };

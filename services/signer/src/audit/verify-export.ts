@@ -85,14 +85,14 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   let chain: Passing | undefined;
   let [records, uncovered, lines, ended] = [0, 0, 0, false];
 
-  const judgeCheckpoints = () => {
+  const verifiedCheckpoints = () => {
     known ??= verifyCheckpoints(
       [{ name: "export", checkpoints: exported }, ...(options.elsewhere ?? [])],
       options.keys,
     );
     return known;
   };
-  const judge = (passing: Passing, problem: string): void => {
+  const reportProblem = (passing: Passing, problem: string): void => {
     if (problem === "") return;
     problems.push(`chain ${passing.chainId}: ${problem}`);
     passing.broken = true;
@@ -106,7 +106,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     if (seen.has(chainId)) problems.push(`chain ${chainId} is there twice`);
     seen.add(chainId);
     const writer = readCertificate(signed, options.keys);
-    const heads = judgeCheckpoints().heads.get(chainId) ?? [];
+    const heads = verifiedCheckpoints().heads.get(chainId) ?? [];
     chain = {
       chainId,
       writer: writer ?? NO_WRITER,
@@ -115,7 +115,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
       headHash,
       heads,
       nextHead: 0,
-      times: timesOf(writer ?? NO_WRITER, heads[0], judgeCheckpoints().last?.time),
+      times: timesOf(writer ?? NO_WRITER, heads[0], verifiedCheckpoints().last?.time),
       sequence: 0,
       previousHash: genesisHash(chainId),
       batch: { first: 1, previousHash: genesisHash(chainId), hashes: [], latest: "" },
@@ -125,16 +125,19 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
     };
     // Of a chain without records, nothing is claimed.
     if (!writer && chain.headSize > 0)
-      judge(chain, signed.text === "" ? "its records are not signed" : "the audit key has not certified its writer");
+      reportProblem(
+        chain,
+        signed.text === "" ? "its records are not signed" : "the audit key has not certified its writer",
+      );
   };
 
   const pass = (passing: Passing, line: Buffer): void => {
     records += 1;
-    if (!passing.broken) judge(passing, takeRecord(passing, line, judgeCheckpoints().last?.time));
+    if (!passing.broken) reportProblem(passing, takeRecord(passing, line, verifiedCheckpoints().last?.time));
   };
   const finish = (passing: Passing): void => {
     if (passing.broken) return;
-    judge(passing, endProblem(passing));
+    reportProblem(passing, endProblem(passing));
     if (!passing.broken) uncovered += passing.sequence - (passing.heads.at(-1)?.size ?? 0);
   };
 
@@ -147,7 +150,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
       const text = line.toString();
       const batch = chain && BATCH_LINE.exec(text);
       if (chain && batch) {
-        if (!chain.broken) judge(chain, endBatch(chain, batch));
+        if (!chain.broken) reportProblem(chain, endBatch(chain, batch));
         return;
       }
       if (chain) finish(chain);
@@ -170,7 +173,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   }
   if (chain) finish(chain);
   if (!ended) problems.push("the export is cut off: its last line is not `end`");
-  const { problems: wrong, heads, count, last } = judgeCheckpoints();
+  const { problems: wrong, heads, count, last } = verifiedCheckpoints();
   for (const chainId of heads.keys()) if (!seen.has(chainId)) problems.push(`chain ${chainId} is missing`);
   return {
     problems: [...wrong, ...problems],

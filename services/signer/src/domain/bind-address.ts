@@ -15,6 +15,10 @@ export interface BindAddressOptions {
  * Binds a sealed account to its address. Write-once per account and chain: the same binding again changes
  * nothing, any other is refused, and so is that of an account whose creation was not signed with this version
  * of its server key. Errors: UnknownChain, SigningRefused (BindingConflict).
+ *
+ * Writes: the binding and its event, in one statement.
+ * Crash: nothing or all of it is written; the account service calls again.
+ * Race: the first binding of an account, and of an address, stays; another one is BindingConflict.
  */
 export const bindAddress =
   ({ bindings, signedCreations, clock, chain }: BindAddressOptions) =>

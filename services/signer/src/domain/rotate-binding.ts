@@ -34,6 +34,11 @@ const placesOf = ({ retired = [], serverKeyIndex: index, serverKeyVersion: versi
  * changes nothing. The signer does not see the chain, so a wrong report can be corrected: another index of a
  * version that a rotation brought, or, where `replaces` names it, that the current version is not on chain.
  * Neither is a risk: the chain decides which keys count. Errors: SigningRefused (BindingConflict).
+ *
+ * Writes: the version that is appended, moved or removed, in one transaction.
+ * Crash: nothing or all of it is written; the account service reports the rotation again.
+ * Race: the statements check their conditions again under a lock of the account's binding. What is stored then
+ * is compared with the report, so that the loser of two different reports is BindingConflict.
  */
 export const rotateBinding =
   ({ bindings, clock }: { bindings: BindingStore; clock: Clock }) =>

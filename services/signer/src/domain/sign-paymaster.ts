@@ -21,6 +21,11 @@ export interface SignPaymasterPorts extends SigningPorts {
 /**
  * Signs an envelope of the token's own account with the paymaster's key. See signTransaction for what
  * `decide` does. Errors: see signer.v1.Signing/SignPaymaster.
+ *
+ * Writes: a time lock that begins, with its event, although the request is refused then. Otherwise the
+ * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record.
+ * Crash: in between, the effects stay and no signature has left; the client asks again.
+ * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
   const { decide, checkBackend, paymasters, scripts, effects: effectStore, reservationFor, clock } = ports;

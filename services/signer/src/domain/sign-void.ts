@@ -44,6 +44,12 @@ export const VOID_RULES: readonly Rule<VoidFacts>[] = [accountIsFrozen];
  * Signs, as proposer and as payer, the empty transaction that uses up a sequence number of a frozen account's
  * server key. The signer writes the transaction itself: the caller names no script. Returns undefined where
  * nothing was signed for the number. Errors: see signer.v1.Freezing/SignVoid.
+ *
+ * Writes: the record of the first signature, then that of the second. A refusal writes its record.
+ * Crash: in between, no signature has left; the account service gets the event of the freeze again, and asks
+ * again.
+ * Race: two calls for one number both get signatures, of which the chain executes one transaction. A freeze
+ * that is lifted after the rules costs the account one sequence number.
  */
 export const signVoid =
   ({ decide, bindings, signedTemplates, freezes, chain }: SignVoidPorts) =>
