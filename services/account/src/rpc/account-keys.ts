@@ -6,7 +6,7 @@ import { type Handlers, requireToken } from "@countersign/rpc";
 import { type AccountKeyRole, listAccountKeys, roleOf } from "../domain/accounts/list-account-keys.ts";
 import type { AccountKey } from "../domain/key-additions/key-addition.ts";
 import { type VerifyKeyRevocationOptions, verifyKeyRevocation } from "../domain/key-additions/verify-key-revocation.ts";
-import { fromChain, keyFrom } from "./requests.ts";
+import { fromChain, keyFrom } from "./conversions.ts";
 
 const ROLES = {
   server: WireRole.ACCOUNT_KEY_ROLE_SERVER,

@@ -7,7 +7,7 @@ import type { getAccount } from "../domain/accounts/get-account.ts";
 import type { linkParent } from "../domain/accounts/link-parent.ts";
 import { noProfiles, type Profiles } from "../domain/accounts/profiles.ts";
 import { accountToProto, deploymentToProto } from "../to-proto.ts";
-import { fromChain } from "./requests.ts";
+import { fromChain } from "./conversions.ts";
 
 const MAX_WAIT_MS = 20_000;
 const MAX_URL_CHARS = 2048;

@@ -10,7 +10,7 @@ import {
 import { type SubmitKeyAdditionOptions, submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
 import { type VerifyKeyAdditionOptions, verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
 import { transactionToProto } from "../to-proto.ts";
-import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./requests.ts";
+import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./conversions.ts";
 
 const STATUS = {
   submitted: KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED,

@@ -9,7 +9,7 @@ import {
   type prepareMessage,
   type WantedChange,
 } from "../domain/messages/prepare-message.ts";
-import { fromChain, keyFrom } from "./requests.ts";
+import { fromChain, keyFrom } from "./conversions.ts";
 
 /** Builds the change of each template from a request. */
 const CHANGES: Readonly<Record<MessageTemplate, (request: PrepareMessageRequest) => WantedChange>> = {

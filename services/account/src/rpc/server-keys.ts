@@ -4,7 +4,7 @@ import { type ListRotationsOptions, listServerKeyRotations } from "../domain/ser
 import { type RotateServerKeyOptions, rotateServerKey } from "../domain/server-keys/rotate-server-key.ts";
 import { waitForRotation } from "../domain/server-keys/wait-for-rotation.ts";
 import { transactionToProto } from "../to-proto.ts";
-import { fromChain, signatureFrom } from "./requests.ts";
+import { fromChain, signatureFrom } from "./conversions.ts";
 
 export interface ServerKeysOptions extends ListRotationsOptions, RotateServerKeyOptions {
   transactionUrl(chainName: string, id: string): string;

@@ -14,7 +14,7 @@ import {
   text,
   toWireDevice,
   uuid,
-} from "./messages.ts";
+} from "./conversions.ts";
 
 const registerShape = z.object({
   accountId: uuid,

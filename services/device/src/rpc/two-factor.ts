@@ -9,7 +9,7 @@ import { type OpenTwoFactorOptions, openTwoFactor } from "../domain/two-factor/o
 import { redirectTwoFactor } from "../domain/two-factor/redirect-two-factor.ts";
 import { rejectTwoFactor } from "../domain/two-factor/reject-two-factor.ts";
 import { reopenTwoFactor } from "../domain/two-factor/reopen-two-factor.ts";
-import { parseRequest, sessionOf } from "./messages.ts";
+import { parseRequest, sessionOf } from "./conversions.ts";
 import {
   approvalOf,
   approveShape,
@@ -20,7 +20,7 @@ import {
   toWireTwoFactor,
   toWireUserKey,
   twoFactorShape,
-} from "./two-factor-messages.ts";
+} from "./two-factor-conversions.ts";
 
 /** Handles device.v1.TwoFactor. */
 export function twoFactorHandlers(options: OpenTwoFactorOptions & ApprovePorts): Handlers<TwoFactorService> {

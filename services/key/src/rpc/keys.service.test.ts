@@ -24,7 +24,7 @@ import { deviceDirectory } from "../clients/device-directory.ts";
 import { followChain } from "../domain/follow-chain.ts";
 import type { ChainDirectory } from "../domain/ports.ts";
 import { PrismaClient } from "../store/generated/client.ts";
-import { prismaKeyStore } from "../store/prisma-key-store.ts";
+import { postgresKeyStore } from "../store/postgres-key-store.ts";
 import { somePublicKey } from "../testing/samples.ts";
 import { keysHandlers } from "./keys.ts";
 
@@ -93,7 +93,7 @@ describe("key over gRPC with mutual TLS", () => {
         });
       },
     };
-    const store = prismaKeyStore(prisma, postgres);
+    const store = postgresKeyStore(prisma, postgres);
     const follow = followChain({ store, chain, clock, newId: v7, alertAfterMs: 1000 });
     const options = { store, clock, newId: v7, maxUserKeys: 20, devices, chain, follow, repair: follow };
     await serve("key", (server) => server.add(KeysService, keysHandlers(options)));

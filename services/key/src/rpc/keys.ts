@@ -23,7 +23,7 @@ import {
   toWireType,
   userKeyType,
   uuid,
-} from "./messages.ts";
+} from "./conversions.ts";
 
 export type KeysOptions = RegisterKeyOptions & {
   devices: DeviceDirectory<CallContext, Device>;

@@ -5,7 +5,7 @@ import type { Handlers } from "@countersign/rpc";
 import { proposalOf } from "../budget/budget.ts";
 import type { Executed } from "../budget/settlement.ts";
 import type { Commands } from "../domain/commands.ts";
-import { requireLength } from "./messages.ts";
+import { requireLength } from "./conversions.ts";
 
 const MAX_EXECUTED_PER_CALL = 10_000;
 

@@ -4,7 +4,7 @@ import { bytesToHex } from "@countersign/keys";
 import type { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
-import { requireAccountIds, requireLength, signedToProto } from "./messages.ts";
+import { requireAccountIds, requireLength, signedToProto } from "./conversions.ts";
 
 /** Handles signer.v1.Creation. */
 export const creationRpcs = ({

@@ -2,7 +2,7 @@ import { bytesToHex } from "@countersign/keys";
 import type { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
 import type { Handlers } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
-import { requireAccountIds, requireLength, signedToProto } from "./messages.ts";
+import { requireAccountIds, requireLength, signedToProto } from "./conversions.ts";
 
 /** Handles signer.v1.Freezing. */
 export const freezingRpcs = ({ signVoid }: Pick<Commands, "signVoid">): Handlers<FreezingService> => ({

@@ -3,7 +3,7 @@ import type { ServerKeysService } from "@countersign/proto/signer/v1/server_keys
 import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
 import type { BoundServerKey } from "../domain/get-server-key-rotation.ts";
-import { requireAccountIds } from "./messages.ts";
+import { requireAccountIds } from "./conversions.ts";
 
 /** The store keeps an index as a 32 bit integer. */
 const MAX_KEY_INDEX = 0x7fffffff;

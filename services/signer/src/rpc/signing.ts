@@ -7,7 +7,7 @@ import type {
 } from "@countersign/proto/signer/v1/signing.ts";
 import { answerItems, type CallContext, type Handlers, requireToken } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
-import { signedToProto } from "./messages.ts";
+import { signedToProto } from "./conversions.ts";
 
 type SigningCommands = Pick<Commands, "signTransaction" | "signPaymaster">;
 

@@ -4,7 +4,7 @@ import { publicKeyToProto } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { someAttributes } from "../testing/samples.ts";
-import { deviceAttributes, identityKey, parseRequest, publicKey, uuid } from "./messages.ts";
+import { deviceAttributes, identityKey, parseRequest, publicKey, uuid } from "./conversions.ts";
 
 describe("parseRequest", () => {
   it("names every field at fault", () => {

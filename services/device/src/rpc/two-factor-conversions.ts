@@ -13,7 +13,7 @@ import { z } from "zod";
 import type { Approval } from "../domain/two-factor/approve-two-factor.ts";
 import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";
-import { deviceAttributes, publicKey, text, toWireDevice, uuid } from "./messages.ts";
+import { deviceAttributes, publicKey, text, toWireDevice, uuid } from "./conversions.ts";
 
 const wireStatuses: Record<TwoFactorStatus, WireStatus> = {
   pending: WireStatus.TWO_FACTOR_STATUS_PENDING,
