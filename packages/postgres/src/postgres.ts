@@ -19,7 +19,8 @@ export interface Queries {
  * and where there is no Prisma client (outbox, rate limits). A transaction belongs to one of the two. In one
  * of Prisma's, a statement that Prisma cannot express is `tx.$queryRaw` or `tx.$executeRaw`; `queriesIn(tx)`
  * runs files and what is shared with `Postgres`. A statement of more than ten lines is a file,
- * `services/<name>/sql/<statement>.sql`, which `sqlFile` reads when the process starts. See ADR 48.
+ * `services/<name>/sql/<statement>.sql`, which `sqlFile` reads when the process starts. A store that uses it
+ * is a `postgres-….ts`, one that has a Prisma client only a `prisma-….ts`. See ADR 48.
  */
 export interface Postgres extends Queries {
   /**

@@ -12,7 +12,7 @@ import { recordKeyUse } from "./domain/record-key-use.ts";
 import { repairOnRead } from "./jobs/repair-on-read.ts";
 import { keysHandlers } from "./rpc/keys.ts";
 import { PrismaClient } from "./store/generated/client.ts";
-import { prismaKeyStore } from "./store/prisma-key-store.ts";
+import { postgresKeyStore } from "./store/postgres-key-store.ts";
 import { onAccountKeysChanged } from "./subscribers/account-keys-changed.ts";
 import { onSessionCreated } from "./subscribers/session-created.ts";
 
@@ -27,7 +27,7 @@ async function start(service: ServiceProcess) {
   const newId = () => uuidv7(clock);
 
   const { prisma, postgres } = runtime.database(PrismaClient);
-  const store = withFaultPoints("keys", prismaKeyStore(prisma, postgres));
+  const store = withFaultPoints("keys", postgresKeyStore(prisma, postgres));
   const tokenState = runtime.watchTokenState();
   const devices = deviceDirectory(runtime.client(DevicesService, "device"));
   const account = runtime.client(AccountKeysService, "account");

@@ -2,7 +2,7 @@ import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { prismaAccountStore } from "./prisma-account-store.ts";
+import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
 import { prismaKeyAdditionStore } from "./prisma-key-addition-store.ts";
 import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
@@ -18,7 +18,7 @@ export async function openStores(
 ) {
   const { prisma, postgres } = runtime.database(PrismaClient);
   for (const chain of chains.values()) await ensureProposalKeys(prisma, chain.chainName, chain.creator.keyCount);
-  const stored = withFaultPoints("accounts", prismaAccountStore(prisma, postgres));
+  const stored = withFaultPoints("accounts", postgresAccountStore(prisma, postgres));
   const remembered = rememberAccounts(stored.find, () => changes.connected());
   const changes = runtime.listen("account_changed", remembered.forget);
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;

@@ -5,7 +5,7 @@ import { openPostgres, type Postgres } from "@countersign/postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Creation } from "../domain/creations/creation.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { prismaAccountStore } from "./prisma-account-store.ts";
+import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
 
 const clock = new FixedClock("2026-11-20T10:00:00Z");
@@ -30,7 +30,7 @@ beforeEach(async () => {
   await prisma.deployment.deleteMany();
 });
 
-const accounts = () => prismaAccountStore(prisma, postgres);
+const accounts = () => postgresAccountStore(prisma, postgres);
 const creations = () => prismaCreationStore(prisma, { transactionUrl: () => "" });
 const newDeployment = () => ({
   accountId: uuidv7(clock),

@@ -3,13 +3,13 @@ import type { ServiceRuntime } from "@countersign/runtime";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
+import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaContactStore } from "./prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
-import { prismaSessionStore } from "./prisma-session-store.ts";
-import { prismaSignUpStore } from "./prisma-sign-up-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
@@ -27,9 +27,9 @@ export function openStores(runtime: ServiceRuntime) {
     deleteExpired: deleteExpiredRows(prisma),
     freezes: withFaultPoints("freezes", prismaFreezeStore(prisma)),
     holds: withFaultPoints("holds", prismaHoldStore(prisma)),
-    sessions: withFaultPoints("sessions", prismaSessionStore(prisma, postgres)),
+    sessions: withFaultPoints("sessions", postgresSessionStore(prisma, postgres)),
     signIns: withFaultPoints("signIns", prismaTwoFactorSignInStore(prisma)),
-    signUps: withFaultPoints("signUps", prismaSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
+    signUps: withFaultPoints("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
     tokenKeys: withFaultPoints("tokenKeys", prismaTokenKeyStore(prisma)),
     tokenState: withFaultPoints("tokenState", prismaTokenStateStore(prisma)),
   };

@@ -2,7 +2,7 @@ import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { type Postgres, type Queries, sql } from "@countersign/postgres";
 import type { Challenge, ChallengeStore, PasskeyCounter } from "../domain/sign-in/ports.ts";
-import { insertSession } from "./prisma-session-store.ts";
+import { insertSession } from "./postgres-session-store.ts";
 
 const MAX_ATTEMPTS = 5;
 

@@ -2,8 +2,8 @@ import { queriesIn } from "@countersign/postgres";
 import type { HoldStore } from "../domain/freeze/hold-account.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
+import { lockAccess } from "./postgres-session-store.ts";
 import { isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
-import { lockAccess } from "./prisma-session-store.ts";
 
 const toHold = ({ alertId, accountId, chainName, transactionId, eventType, placedAt }: Row) => ({
   alertId,

@@ -3,8 +3,8 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { database, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
 import { createTokenKeys } from "../tokens/token-keys.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
 import { notifyServices } from "./prisma-freeze-store.ts";
-import { prismaSessionStore } from "./prisma-session-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 
@@ -20,8 +20,8 @@ describe("the token state", () => {
       const lateId = uuidv4();
       await late.query(insert, [lateId]);
       const session = someSession();
-      await prismaSessionStore(prisma, postgres).begin(session, "");
-      await prismaSessionStore(prisma, postgres).end(session.accountId, { id: session.id }, "signed-out", now, "");
+      await postgresSessionStore(prisma, postgres).begin(session, "");
+      await postgresSessionStore(prisma, postgres).end(session.accountId, { id: session.id }, "signed-out", now, "");
       // A reader that comes now sees the later transaction and not the earlier one.
       const cursor = await store.horizon();
       const seen = (await store.changedSince(undefined)).map((entry) => entry.endedSessionId);

@@ -8,7 +8,7 @@ import { freezing, phoneOf } from "../testing/freezing.ts";
 import { app, clock, database, eventsOf, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
 import { createPollLimit } from "./limits.ts";
-import { prismaSessionStore } from "./prisma-session-store.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
@@ -131,7 +131,7 @@ describe("sign-ins of new devices", () => {
     const finished = store().finish(signIn.id, sessionOf(signIn), now, "");
     await expect(finished).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
     expect((await store().find(accountId, signIn.id))?.finishedAt).toBeUndefined();
-    const challenged = prismaSessionStore(prisma, postgres).begin(sessionOf(signIn), "");
+    const challenged = postgresSessionStore(prisma, postgres).begin(sessionOf(signIn), "");
     await expect(challenged).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
   });
 
@@ -171,7 +171,7 @@ it("an account recovers while its recovery key has a live session", async () => 
   const recovery = await phoneOf(accountId, { scope: "recover" });
   expect(await store.isRecovering(accountId, now)).toBe(true);
   expect(await store.isRecovering(accountId, recovery.expiresAt)).toBe(false);
-  await prismaSessionStore(prisma, postgres).end(accountId, { id: recovery.id }, "signed-out", now, "");
+  await postgresSessionStore(prisma, postgres).end(accountId, { id: recovery.id }, "signed-out", now, "");
   expect(await store.isRecovering(accountId, now)).toBe(false);
 });
 
@@ -185,7 +185,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
   expect(await store.mayEnroll(accountId, [signIn.accountKey])).toBe("frozen");
   const finished = store.finish(signIn.id, sessionOf(signIn), now, "");
   await expect(finished).rejects.toMatchObject({ reason: "AccountFrozen" });
-  await prismaSessionStore(prisma, postgres).begin(sessionOf(signInOf()), "");
+  await postgresSessionStore(prisma, postgres).begin(sessionOf(signInOf()), "");
   expect(await prisma.session.count({ where: { accountId } })).toBe(3);
   await expect(freezing.unfreeze(first)).rejects.toMatchObject({ reason: "TimeLockRequired" });
   await freezing.unfreeze(second);

@@ -3,9 +3,9 @@ import { queriesIn } from "@countersign/postgres";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./idempotency.ts";
+import { blockedKeySubject, insertSession, lockAccess } from "./postgres-session-store.ts";
 import { blockKey } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
-import { blockedKeySubject, insertSession, lockAccess } from "./prisma-session-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
 
 type Tx = Prisma.TransactionClient;

@@ -2,8 +2,8 @@ import type { VerifiedToken } from "@countersign/core";
 import { generateKeyPair } from "@countersign/keys/node";
 import { freezeAccount, unfreezeAccount } from "../domain/freeze/freeze-account.ts";
 import type { Session } from "../domain/sessions/session.ts";
+import { postgresSessionStore } from "../store/postgres-session-store.ts";
 import { prismaFreezeStore } from "../store/prisma-freeze-store.ts";
-import { prismaSessionStore } from "../store/prisma-session-store.ts";
 import { clock, postgres, prisma, someSession } from "./store-fixture.ts";
 
 export const TIME_LOCKS = { deviceMs: 60_000, recoveryMs: 300_000 };
@@ -13,7 +13,7 @@ export async function phoneOf(accountId: string, change: Partial<Session> = {}):
   const key = generateKeyPair().publicKey;
   const createdAt = new Date(clock.now().getTime() - 1000);
   const session = someSession({ accountId, deviceKey: key, accountKey: key, createdAt, ...change });
-  await prismaSessionStore(prisma, postgres).begin(session, "");
+  await postgresSessionStore(prisma, postgres).begin(session, "");
   return session;
 }
 

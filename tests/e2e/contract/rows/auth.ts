@@ -73,7 +73,7 @@ export const auth: Rows = {
         await forgetDeployment(body.account.id);
         return signUp(login, {}, phone);
       },
-      PleaseRegisterKey: seenIn("services/auth/src/store/prisma-session-store.service.test.ts"),
+      PleaseRegisterKey: seenIn("services/auth/src/store/postgres-session-store.service.test.ts"),
       RateLimited: () => exhausted("sign-up", () => signUp()),
     },
     hostile: {

@@ -81,7 +81,7 @@ const markStep = sqlFile<{
 }>(new URL("../../sql/mark-sign-up-step.sql", import.meta.url));
 
 /** Identities and sign-up sagas in Postgres. */
-export function prismaSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
+export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once and never changes.
   const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES });
   return {

@@ -72,7 +72,7 @@ const findByKey = sqlFile<{ accountId: string; chainName: string; algorithm: str
 );
 
 /** Registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
-export function prismaKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
+export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
   const touch = groupUses(({ accountIds, algorithms, keys, usedAt }) =>
     postgres.execute(sql`
       UPDATE registration AS t SET last_used_at = n.used_at

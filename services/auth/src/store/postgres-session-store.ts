@@ -135,7 +135,7 @@ async function updateSession(tx: Queries, session: Session): Promise<void> {
 }
 
 /** Sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
-export function prismaSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
+export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
   return {
     begin: (session, requestId) => postgres.transaction((tx) => insertSession(tx, session, requestId)),
 

@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
-import { prismaSessionStore } from "./prisma-session-store.ts";
 import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 
 describe("sessions", () => {
-  const sessions = () => prismaSessionStore(prisma, postgres);
+  const sessions = () => postgresSessionStore(prisma, postgres);
   const refreshing = () =>
     refreshToken({
       sessions: sessions(),
@@ -109,7 +109,7 @@ describe("sessions", () => {
 });
 
 describe("a new session of a device", () => {
-  const sessions = () => prismaSessionStore(prisma, postgres);
+  const sessions = () => postgresSessionStore(prisma, postgres);
   const live = async (accountId: string) => (await sessions().list(accountId, now)).map(({ id }) => id);
   /** A session of the same device, unless `change` says otherwise. */
   const sameDevice = ({ accountId, deviceKey, accountKey }: Session, change: Partial<Session> = {}) =>

@@ -9,7 +9,7 @@ import { recordKeyUse } from "../domain/record-key-use.ts";
 import { registerKey } from "../domain/register-key.ts";
 import { someKey } from "../testing/samples.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { prismaKeyStore } from "./prisma-key-store.ts";
+import { postgresKeyStore } from "./postgres-key-store.ts";
 
 describe("keys in Postgres", () => {
   let database: TestDatabase;
@@ -33,7 +33,7 @@ describe("keys in Postgres", () => {
   });
 
   const commands = () => {
-    const store = prismaKeyStore(prisma, postgres);
+    const store = postgresKeyStore(prisma, postgres);
     return {
       store,
       register: registerKey({ store, clock, newId: v7, maxUserKeys: 20 }),

@@ -5,7 +5,7 @@ import type { LoginProfile } from "../domain/login.ts";
 import { decideSignUp } from "../domain/sign-up/sign-up.ts";
 import { type LeaseSignUp, SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
 import { app, clock, device, eventsOf, now, person, postgres, prisma, times } from "../testing/store-fixture.ts";
-import { prismaSignUpStore } from "./prisma-sign-up-store.ts";
+import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 
 const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): LeaseSignUp => {
   const accountKey = change.accountKey ?? generateKeyPair().publicKey;
@@ -28,7 +28,7 @@ const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): Le
   };
 };
 describe("leases of sign-ups", () => {
-  const store = () => prismaSignUpStore(prisma, postgres);
+  const store = () => postgresSignUpStore(prisma, postgres);
   const lease = (command: LeaseSignUp) => store().lease(command, decideSignUp);
 
   it("ten at once of one identity and key are one account", async () => {

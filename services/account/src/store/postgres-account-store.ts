@@ -59,7 +59,7 @@ const queueStatement = sqlFile<{
 }>(sqlOf("queue-deployment"));
 
 /** Accounts in Postgres. Prisma is not used where every sign-up or request passes. */
-export function prismaAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore {
+export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore {
   const find: AccountStore["find"] = async (accountId, chainName) => {
     const [row] = await postgres.query<Row>(findStatement({ accountId, chainName }));
     return row && toAccountDeployment(row, chainName);
