@@ -37,8 +37,8 @@ const placesOf = ({ retired = [], serverKeyIndex: index, serverKeyVersion: versi
  *
  * Writes: the version that is appended, moved or removed, in one transaction.
  * Crash: nothing or all of it is written; the account service reports the rotation again.
- * Race: the statements check their conditions again, under a lock of the account's binding. Of two different
- * reports for a version the first is stored, and the second is BindingConflict.
+ * Race: the statements check their conditions again, under a lock of the account's binding. Of two first
+ * reports of a version the first stays. A report that differs from what is stored then is BindingConflict.
  */
 export const rotateBinding =
   ({ bindings, clock }: { bindings: BindingStore; clock: Clock }) =>
