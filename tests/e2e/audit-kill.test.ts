@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { hash as digest, randomInt } from "node:crypto";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,6 @@ import { createAccessApi } from "@countersign/flow";
 import { parsePublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { expect, it } from "vitest";
-import { sha256 } from "../../services/signer/src/audit/record.ts";
 import { verifyChain } from "../../services/signer/src/testing/verify-chain.ts";
 import { readAudit } from "../faults/books.ts";
 import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
@@ -86,7 +85,7 @@ it("when the signer is killed at any moment, every returned signature has a dura
     expect(records.get(`${chainId}/${sequence}`)).toMatchObject({
       hash,
       verdict: "signed",
-      messageHash: sha256(message),
+      messageHash: digest("sha256", message),
       accountId: person.signedUp.account.id,
       caller: "demo-backend",
     });

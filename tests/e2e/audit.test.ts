@@ -11,8 +11,7 @@ import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { chainRecords, genesisHash } from "../../services/signer/src/audit/record.ts";
-import { auditEntry } from "../../services/signer/src/testing/audit-fixture.ts";
+import { firstRecord } from "../../services/signer/src/testing/audit-fixture.ts";
 import { chain, chainName, type Person, signUpPerson, stack } from "../support/person.ts";
 
 const { ca, clients } = stack.tls;
@@ -133,20 +132,18 @@ describe("the audit log of a running signer", () => {
     const database = new pg.Client({ connectionString: stack.databases.signer });
     await database.connect();
     const chainId = randomUUID();
-    const [record] = chainRecords({ chainId, sequence: 0n, hash: genesisHash(chainId) }, [
-      auditEntry({ time: new Date(), caller: "forged" }),
-    ]);
+    const record = firstRecord(chainId, { time: new Date(), caller: "forged" });
     try {
       // Certificate and signature of a genuine chain, as the forger has none.
       await database.query(
         `INSERT INTO audit_chain (id, started_at, head_sequence, head_hash, certificate, certificate_signature)
          SELECT $1, now(), 1, $2, certificate, certificate_signature FROM audit_chain LIMIT 1`,
-        [chainId, record!.hash],
+        [chainId, record.hash],
       );
       await database.query(
         `INSERT INTO audit_batch (chain_id, last_sequence, time, hashes, texts, signature)
          SELECT $1, 1, $2, decode($3, 'hex'), $4, signature FROM audit_batch LIMIT 1`,
-        [chainId, record!.time, record!.hash, record!.text],
+        [chainId, record.time, record.hash, record.text],
       );
       // A checkpoint that was made with the chain in sight.
       const newest = async () => {
@@ -159,7 +156,7 @@ describe("the audit log of a running signer", () => {
         { token: client.credentials!.accessToken },
       );
       await expect.poll(newest, { timeout: 20_000 }).toBeGreaterThan(before);
-      const receipt = { chainId, sequence: 1n, recordHash: Buffer.from(record!.hash, "hex") };
+      const receipt = { chainId, sequence: 1n, recordHash: Buffer.from(record.hash, "hex") };
       await expect(information.getAuditProof({ receipt })).rejects.toMatchObject({ reason: "Unavailable" });
       copyFileSync(checkpointFile, place("checkpoints"));
       await signer("audit", "export", "--out", place("forged"));

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type CadenceValue,
@@ -8,13 +7,12 @@ import {
   payloadMessage,
   type TransactionResult,
 } from "@countersign/flow";
-import { type ChainSigner, withEnvelopeSignature, withPayloadSignature } from "@countersign/flow/node";
+import { withEnvelopeSignature } from "@countersign/flow/node";
 import { bytesToHex } from "@countersign/keys";
-import { serviceAddress } from "@countersign/local-stack/emulator.ts";
+import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
 import { readTrimmed } from "@countersign/local-stack/secrets.ts";
-import { readKeystore } from "../../services/signer/src/vault/keystore-file.ts";
-import { p256PrivateKey } from "../../services/signer/src/vault/p256.ts";
-import { deriveServerScalar } from "../../services/signer/src/vault/server-key.ts";
+import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
+import { createKeystoreVault, readKeystore, type Vault } from "../../services/signer/src/vault/index.ts";
 
 const SEAL_MS = 20_000;
 
@@ -34,28 +32,16 @@ export interface Owner {
   readonly deviceKey: { sign(message: Uint8Array): Promise<Uint8Array> };
 }
 
-const keyFile = ({ stateDir }: OpenStack, name: string) => join(stateDir, "keys", name);
-const rootSecrets = new Map<string, Buffer>();
+const vaults = new Map<string, Vault>();
 
-/** Returns an account's server key from the signer's keystore, to sign what the signer would refuse. */
-function serverKeyOf(stack: OpenStack, { accountId, address }: Owner): ChainSigner {
-  let rootSecret = rootSecrets.get(stack.stateDir);
-  if (!rootSecret) {
-    const passphrase = readFileSync(keyFile(stack, "signer-keystore.passphrase"), "utf8").trim();
-    rootSecret = Buffer.from(readKeystore(keyFile(stack, "signer-keystore.json"), passphrase).rootSecret, "hex");
-    rootSecrets.set(stack.stateDir, rootSecret);
-  }
-  const scalar = deriveServerScalar(rootSecret, stack.chainName, accountId, 1);
-  return { address, keyId: 0, privateKey: p256PrivateKey(scalar), hash: "sha3-256" };
+/** Opens the signer's keystore, to sign what the signer would refuse. */
+function vaultOf({ stateDir }: OpenStack): Vault {
+  const keyFile = (name: string) => join(stateDir, "keys", name);
+  const open = () => readKeystore(keyFile("signer-keystore.json"), readTrimmed(keyFile("signer-keystore.passphrase")));
+  const vault = vaults.get(stateDir) ?? createKeystoreVault(open());
+  vaults.set(stateDir, vault);
+  return vault;
 }
-
-/** The emulator's service account, which pays for transactions that the product does not pay. */
-const service = (stack: OpenStack): ChainSigner => ({
-  address: serviceAddress,
-  keyId: 0,
-  privateKey: p256PrivateKey(Buffer.from(readTrimmed(keyFile(stack, "flow-service.key")), "hex")),
-  hash: "sha3-256",
-});
 
 /**
  * Runs a script with an account's full weight and without the services: its device proposes and signs, its
@@ -81,9 +67,16 @@ export async function runByHand(
     payloadSignatures: [],
     envelopeSignatures: [],
   };
-  const signature = bytesToHex(await owner.deviceKey.sign(payloadMessage(unsigned)));
-  const byDevice = { ...unsigned, payloadSignatures: [{ address, keyId: 1, signature }] };
-  const signed = withEnvelopeSignature(withPayloadSignature(byDevice, serverKeyOf(stack, owner)), service(stack));
+  const message = payloadMessage(unsigned);
+  const { chainName, stateDir } = stack;
+  const serverKey = { role: "server", chainName, accountId: owner.accountId, version: 1 } as const;
+  const payloadSignatures = [
+    { address, keyId: 1, signature: bytesToHex(await owner.deviceKey.sign(message)) },
+    { address, keyId: 0, signature: bytesToHex(await vaultOf(stack).sign(serverKey, message)) },
+  ];
+  // The emulator's service account pays for transactions that the product does not pay.
+  const { signer: payer } = new ServiceAccount(stack.accessNode, ensureServiceKey(stateDir));
+  const signed = withEnvelopeSignature({ ...unsigned, payloadSignatures }, payer);
   const id = await access.submit(signed);
   return { id, result: await access.waitForSeal(id, { signal: AbortSignal.timeout(SEAL_MS) }) };
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import {
   type CadenceValue,
   cadenceArray,
@@ -17,10 +16,8 @@ import { withEnvelopeSignature, withPayloadSignature } from "@countersign/flow/n
 import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair, type KeyPair, type SignatureHash } from "@countersign/keys/node";
 import { ensureServiceKey, serviceAddress } from "@countersign/local-stack/emulator.ts";
-import { readTrimmed } from "@countersign/local-stack/secrets.ts";
 import { ServiceAccount } from "@countersign/local-stack/service-account.ts";
 import { describe, expect, it } from "vitest";
-import { p256PrivateKey } from "../../services/signer/src/vault/p256.ts";
 import { stateDir } from "../security/secrets.ts";
 import { access, chain } from "../support/person.ts";
 
@@ -29,12 +26,6 @@ import { access, chain } from "../support/person.ts";
  * Each condition is tested with a transaction that it stops, signed with the account's full weight.
  */
 const service = new ServiceAccount(chain.accessNode, ensureServiceKey(stateDir));
-const payer = {
-  address: serviceAddress,
-  keyId: 0,
-  privateKey: p256PrivateKey(Buffer.from(readTrimmed(join(stateDir, "keys", "flow-service.key")), "hex")),
-  hash: "sha3-256",
-} as const;
 
 interface Held {
   readonly pair: KeyPair;
@@ -91,7 +82,7 @@ async function run({ address, keys }: Odd, change: KeyChange, by = [0, 1]): Prom
     const { pair, hash } = keys[keyId]!;
     return withPayloadSignature(tx, { address, keyId, privateKey: pair.privateKey, hash });
   }, unsigned);
-  const id = await access.submit(withEnvelopeSignature(signed, payer));
+  const id = await access.submit(withEnvelopeSignature(signed, service.signer));
   return (await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) })).errorMessage;
 }
 

@@ -1,7 +1,7 @@
+import { hash } from "node:crypto";
 import type { Stack } from "@countersign/local-stack/stack-file.ts";
-import { sha256 } from "../../services/signer/src/audit/record.ts";
 import { verifyChain } from "../../services/signer/src/testing/verify-chain.ts";
-import { query, readAudit, readEvents } from "./books.ts";
+import { type Books, query, readBooks } from "./books.ts";
 import { type chainReader, signedMessages } from "./chain-reader.ts";
 import type { NewDevice } from "./new-device.ts";
 import { wrongWithNewDevice } from "./new-device-invariants.ts";
@@ -53,51 +53,6 @@ export async function quiet(stack: Stack, timeoutMs: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
-
-/** All databases, the stream, the audit log and the chain after one block, as they are now. */
-async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, after: bigint) {
-  const [identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions] =
-    await Promise.all([
-      query<{ email: string; account_id: string }>(stack, "auth", "SELECT email, account_id FROM identity"),
-      query<{ account_id: string }>(stack, "auth", "SELECT account_id FROM sign_up"),
-      query<{ account_id: string; account_key: string; key_index: number }>(
-        stack,
-        "key",
-        "SELECT account_id, account_key, key_index FROM registration",
-      ),
-      query<{ account_id: string; public_key: string }>(stack, "device", "SELECT account_id, public_key FROM device"),
-      query<{ account_id: string; chain_type: string; address: string }>(stack, "account", "SELECT * FROM address"),
-      query<{ account_id: string; device_key: string }>(stack, "auth", "SELECT account_id, device_key FROM session"),
-      query<{ signer: string }>(stack, "auth", "SELECT signer FROM challenge WHERE used_at IS NOT NULL"),
-      query<{ id: string; user_key: string; transaction_id: string | null; finished_at: Date | null }>(
-        stack,
-        "auth",
-        "SELECT id, account_key AS user_key, transaction_id, finished_at FROM two_factor_sign_in",
-      ),
-      query<{ id: string; account_key: string; status: string; result_tx_id: string | null; key_index: number | null }>(
-        stack,
-        "device",
-        "SELECT id, account_key, status, result_tx_id, key_index FROM two_factor",
-      ),
-      query<{ account_id: string; user_key: string; state: string; transaction_id: string; key_index: number }>(
-        stack,
-        "account",
-        "SELECT account_id, user_key, state, transaction_id, key_index FROM key_addition",
-      ),
-    ]);
-  const [events, audit, keysAdded, accountsMade, transactions] = await Promise.all([
-    readEvents(stack),
-    readAudit(stack),
-    chain.keysAdded(after),
-    chain.accountsMade(after),
-    chain.transactions(after),
-  ]);
-  return {
-    ...{ identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions },
-    ...{ events, audit, keysAdded, accountsMade, transactions },
-  };
-}
-export type Books = Awaited<ReturnType<typeof readBooks>>;
 
 /** Returns the invariants that an account violates, seen from the person that signed up. */
 function wrongWithPerson(books: Books, { accountId, email, deviceKey }: Person, enrolledDevices: number): string[] {
@@ -198,7 +153,7 @@ function wrongWithSignatures(stack: Stack, { audit, addresses, transactions }: B
   for (const transaction of transactions) {
     for (const { address, keyId, message } of signedMessages(transaction)) {
       const byUs = `0x${address}` === creator || `0x${address}` === paymaster || (accounts.has(address) && keyId === 0);
-      if (byUs && !signed.has(sha256(message))) {
+      if (byUs && !signed.has(hash("sha256", message))) {
         found.push(`transaction ${transaction.id}: a signature of ${address}/${keyId} without an audit record`);
       }
     }

@@ -1,5 +1,5 @@
 import { readAddUserKey } from "@countersign/flow";
-import type { Books } from "./invariants.ts";
+import type { Books } from "./books.ts";
 import type { NewDevice } from "./new-device.ts";
 
 /** The states that a finished 2FA request emits. `pending` is left out: a renewed message emits it again. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProblemError, recoverDevice, sendKeyChange, sendTransaction } from "@countersign/client";
 import { generateDeviceKey } from "@countersign/client/node";
@@ -9,7 +10,6 @@ import { ServerKeysService } from "@countersign/proto/signer/v1/server_keys.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { sha256 } from "../../services/signer/src/audit/record.ts";
 import { verifyChain } from "../../services/signer/src/testing/verify-chain.ts";
 import { query, readAudit } from "./books.ts";
 import { chainReader, signedMessages } from "./chain-reader.ts";
@@ -235,7 +235,7 @@ async function unrecorded(addresses: ReadonlySet<string>, after: bigint): Promis
   const missing = transactions.flatMap((transaction) =>
     signedMessages(transaction)
       .filter(({ address, keyId }) => addresses.has(address) && keyId !== 1)
-      .filter(({ message }) => !hashes.has(sha256(message)))
+      .filter(({ message }) => !hashes.has(hash("sha256", message)))
       .map(({ address, keyId }) => `${transaction.id}: ${address}/${keyId}`),
   );
   return [...broken, ...missing];

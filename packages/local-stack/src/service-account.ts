@@ -8,7 +8,7 @@ import {
   encodeCadence,
   type FlowTransaction,
 } from "@countersign/flow";
-import { withEnvelopeSignature } from "@countersign/flow/node";
+import { type ChainSigner, withEnvelopeSignature } from "@countersign/flow/node";
 import { serviceAddress } from "./emulator.ts";
 
 const computeLimit = 9999n;
@@ -36,11 +36,11 @@ function privateKeyOf(scalar: string): KeyObject {
  */
 export class ServiceAccount {
   readonly access: AccessApi;
-  readonly #privateKey: KeyObject;
+  readonly signer: ChainSigner;
 
   constructor(accessNode: string, scalar: string) {
     this.access = createAccessApi({ baseUrl: accessNode });
-    this.#privateKey = privateKeyOf(scalar);
+    this.signer = { address: serviceAddress, keyId: 0, privateKey: privateKeyOf(scalar), hash: "sha3-256" };
   }
 
   /** Sends a transaction and waits for its seal. Gives its events; a Failure when the chain refuses it. */
@@ -60,8 +60,7 @@ export class ServiceAccount {
       payloadSignatures: [],
       envelopeSignatures: [],
     };
-    const signer = { address: serviceAddress, keyId: 0, privateKey: this.#privateKey, hash: "sha3-256" as const };
-    const id = await this.access.submit(withEnvelopeSignature(transaction, signer));
+    const id = await this.access.submit(withEnvelopeSignature(transaction, this.signer));
     const result = await this.access.waitForSeal(id, { signal: AbortSignal.timeout(sealWithinMs) });
     if (result.errorMessage) throw new Failure(`a transaction of the set-up failed: ${result.errorMessage}`);
     return result.events;

@@ -3,10 +3,21 @@ import type { Reason } from "@countersign/core";
 import { expect } from "vitest";
 import { mintAccessToken, query } from "../../security/token-forge.ts";
 import { newPhone } from "../../support/person.ts";
-import { exchange } from "./exchange.ts";
+import { type Answer, exchange } from "./exchange.ts";
 import type { Operation } from "./openapi.ts";
 import { once } from "./people.ts";
-import type { Provoked } from "./rows.ts";
+
+/** A code that another test provokes; tests/answers checks that the gateway really answered it. */
+export interface Elsewhere {
+  file: string;
+}
+
+/** A code that no test provokes, and why. */
+export interface Unprovoked {
+  because: string;
+}
+
+export type Provoked = (() => Promise<Answer>) | Elsewhere | Unprovoked;
 
 /** Errors that only a broken part causes; other tests break these parts. */
 const WHEN_BROKEN = {

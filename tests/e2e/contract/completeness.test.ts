@@ -4,9 +4,10 @@ import { root } from "@countersign/build/paths.ts";
 import type { Reason } from "@countersign/core";
 import { keepExcused } from "@countersign/local-stack/testing/gateway-logs.ts";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Provoked } from "./common-codes.ts";
 import { operations } from "./openapi.ts";
 import { rows } from "./rows/index.ts";
-import { codesOf, type Elsewhere, type Unprovoked } from "./rows.ts";
+import { codesOf } from "./rows.ts";
 
 /** The operations of the contract, with the codes that it names for them; those of every operation aside. */
 const CONTRACT: Record<string, Reason[]> = {
@@ -66,7 +67,7 @@ const nameOf = ({ method, path }: { method: string; path: string }) => `${method
 const described = Object.values(operations);
 
 /** Whether a test of the e2e project provokes the code, here or in the file that is named. */
-const isAnswered = (provoked: (() => unknown) | Elsewhere | Unprovoked): boolean =>
+const isAnswered = (provoked: Provoked): boolean =>
   typeof provoked === "function" || ("file" in provoked && provoked.file.startsWith("tests/"));
 
 // tests/answers looks for every other documented code in the logs of this run.

@@ -2,22 +2,10 @@ import type { Reason } from "@countersign/core";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import type { Victim } from "../../security/attacker.ts";
-import { commonCodes } from "./common-codes.ts";
+import { commonCodes, type Elsewhere, type Provoked, type Unprovoked } from "./common-codes.ts";
 import type { Answer } from "./exchange.ts";
 import { operations, statusOf } from "./openapi.ts";
 import { undocumented } from "./resources.ts";
-
-/** A code that another test provokes; tests/answers checks that the gateway really answered it. */
-export interface Elsewhere {
-  file: string;
-}
-
-/** A code that no test provokes, and why. */
-export interface Unprovoked {
-  because: string;
-}
-
-export type Provoked = (() => Promise<Answer>) | Elsewhere | Unprovoked;
 
 /** How tests/security calls an operation. */
 export interface Hostile {

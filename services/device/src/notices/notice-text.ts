@@ -1,20 +1,7 @@
 import type { Language } from "./language.ts";
-import type { NoticeKind } from "./ports.ts";
+import type { NoticeKind, NoticeTexts } from "./ports.ts";
 import { de } from "./texts/de.ts";
 import { en } from "./texts/en.ts";
-
-/** The texts of one language; the type makes each language have them all. */
-export interface NoticeTexts {
-  /** In front of the time of day. */
-  readonly time: string;
-  readonly notices: Readonly<Record<NoticeKind, NoticeSentences>>;
-}
-
-interface NoticeSentences {
-  readonly subject: string;
-  readonly what: string;
-  readonly advice: string;
-}
 
 export interface NoticeText {
   readonly subject: string;

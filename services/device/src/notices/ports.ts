@@ -1,18 +1,22 @@
+import type { PushKind } from "../push/push-kinds.ts";
+
+type WithoutPrefix<Kind> = Kind extends `notice.${infer Name}` ? Name : never;
+
 /** The kinds of notices; also the keys of their texts in every language of `texts/`. */
-export type NoticeKind =
-  | "new-sign-in"
-  | "new-device"
-  | "frozen"
-  | "unfrozen"
-  | "unfreeze-asked"
-  | "unfreeze-cancelled"
-  | "unknown-key"
-  | "changed-on-chain"
-  | "changed-and-frozen"
-  | "account-left"
-  | "recovery-sign-in"
-  | "time-lock-started"
-  | "time-lock-cancelled";
+export type NoticeKind = WithoutPrefix<PushKind>;
+
+/** The texts of one language; the type makes each language have them all. */
+export interface NoticeTexts {
+  /** In front of the time of day. */
+  readonly time: string;
+  readonly notices: Readonly<Record<NoticeKind, NoticeSentences>>;
+}
+
+interface NoticeSentences {
+  readonly subject: string;
+  readonly what: string;
+  readonly advice: string;
+}
 
 export interface DeliveryStore {
   /** Begins an event's notice; false where the account had `limit` of its kind since then. Idempotent. */

@@ -1,7 +1,6 @@
 import type { TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
-import type { NoticeKind } from "../notices/ports.ts";
 
-type Kind = `two-factor.${Exclude<TwoFactorStatus, "pending"> | "requested"}` | `notice.${NoticeKind}`;
+type Kind = `two-factor.${Exclude<TwoFactorStatus, "pending"> | "requested"}` | `notice.${string}`;
 
 /**
  * Every kind of push, with the events that cause it (`<service>.<event>`, as in their subjects). The list is

@@ -31,6 +31,10 @@ export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   ...change,
 });
 
+/** The first record of a chain. */
+export const firstRecord = (chainId: string, change: Partial<AuditEntry>): AuditRecord =>
+  chainRecords({ chainId, sequence: 0n, hash: genesisHash(chainId) }, [auditEntry(change)])[0]!;
+
 /** A process's key for its batches, certified by the audit key or by another one. */
 export function newWriter({ startedAt = time, certifiedBy = auditKey } = {}) {
   const { publicKey, privateKey } = generateKeyPair();

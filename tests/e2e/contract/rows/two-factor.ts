@@ -12,7 +12,7 @@ import {
   signUpPerson,
   tokenOf,
 } from "../../../support/person.ts";
-import { nobodysToken } from "../common-codes.ts";
+import { nobodysToken, type Provoked } from "../common-codes.ts";
 import { type Answer, exchange } from "../exchange.ts";
 import {
   approve,
@@ -27,7 +27,7 @@ import {
   userKeyOf,
 } from "../people.ts";
 import { signedIn, twoFactorAuth } from "../resources.ts";
-import { type Provoked, type Rows, seenIn, unprovoked } from "../rows.ts";
+import { type Rows, seenIn, unprovoked } from "../rows.ts";
 
 const NOT_ON_THE_CURVE = "ab".repeat(64);
 const BROKEN_PROVIDER = seenIn("services/auth/src/clients/verify-login.test.ts");

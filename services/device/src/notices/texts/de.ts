@@ -1,4 +1,4 @@
-import type { NoticeTexts } from "../notice-text.ts";
+import type { NoticeTexts } from "../ports.ts";
 
 const NOT_YOU =
   "Wenn Sie das nicht waren, öffnen Sie die App auf einem Ihrer Geräte, sperren Sie das Konto und entfernen Sie jedes Gerät, das Sie nicht kennen.";

@@ -1,4 +1,4 @@
-import type { NoticeTexts } from "../notice-text.ts";
+import type { NoticeTexts } from "../ports.ts";
 
 const NOT_YOU =
   "If this was not you, open the app on one of your devices, freeze the account and remove every device that you do not know.";
