@@ -4,9 +4,7 @@ import type { TokenKeys } from "./token-keys.ts";
 
 /** Reads what was taken away; see docs/sessions.md for the cursor. */
 export interface TokenStateStore {
-  /**
-   * The oldest transaction that is still running. Everything older is visible to later reads.
-   */
+  /** The oldest transaction that is still running. Everything older is visible to later reads. */
   horizon(): Promise<bigint>;
   /** Entries that a transaction of this number or a later one wrote; `undefined`: all that are active. */
   changedSince(horizon: bigint | undefined): Promise<TokenStateEntry[]>;

@@ -13,10 +13,7 @@ import { refusal } from "./refusal.ts";
 import type { Rule } from "./rule.ts";
 import { sameHolder } from "./template.ts";
 
-/**
- * The facts about a request for the creator's signature. Account i of every list is the same
- * account.
- */
+/** The facts about a request for the creator's signature. Account i of every list is the same account. */
 export interface CreationFacts {
   readonly message: DecodedMessage;
   readonly chain: ChainPolicy;

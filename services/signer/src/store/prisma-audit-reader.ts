@@ -37,9 +37,7 @@ export function prismaAuditReader(prisma: PrismaClient): AuditReader {
 const CHECKPOINTS_PER_PAGE = 5000;
 const BATCHES_PER_PAGE = 100;
 
-/**
- * Yields the lines that audit/verify-export.ts reads, without those that are written meanwhile.
- */
+/** Yields the lines that audit/verify-export.ts reads, without those that are written meanwhile. */
 export async function* exportAudit(prisma: PrismaClient): AsyncGenerator<string> {
   yield EXPORT_FORMAT;
   // Checkpoints first, so that the records read later are all that they cover.

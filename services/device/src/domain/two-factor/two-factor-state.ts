@@ -10,9 +10,7 @@ export const TRANSITIONS: Readonly<Record<TwoFactorStatus, readonly TwoFactorSta
   failed: [],
 };
 
-/**
- * The condition on a row when a step is taken; the database compares and changes in one statement.
- */
+/** The condition on a row when a step is taken; the database compares and changes in one statement. */
 export interface Guard {
   status: TwoFactorStatus;
   /** Exactly this attempt; null: no attempt. */
