@@ -3,8 +3,7 @@ import type { TokenKeysSource } from "../clients/token-keys.ts";
 import type { Page } from "./app.ts";
 
 /**
- * Returns the pages for people: what this is, the description of the API, and where a login in a browser
- * ends.
+ * Returns the pages for people: a welcome, the description of the API, and the end of a login in a browser.
  */
 export function createPages(openApi: object): Page[] {
   const description = JSON.stringify(openApi);

@@ -50,7 +50,7 @@ export interface DeviceRevocation {
 /**
  * Takes a device off the account for good: removes it from the service, and revokes its keys on each chain by
  * the service's template, co-signed and sponsored. May be called again at any time, also after a crash
- * between the two. Rejects where nothing is under way, or the session cannot go on: with ProblemError
+ * between the two. Rejects where nothing is under way, or the session cannot continue: with ProblemError
  * (DeviceNotFound, LoginTooOld), SessionEndedError, and the signal's reason when it aborts. The result has
  * the state of each key.
  */

@@ -17,7 +17,7 @@ export interface EnvironmentInput {
   natsUrl: string;
   networksFile: string;
   databaseUrl(service: ServiceName): string;
-  /** Where `caller` finds what stands at `address` (host:port): a test may put something between. */
+  /** The address at which `caller` reaches `address` (host:port): a test may put a proxy between them. */
   addressOf?: AddressOf | undefined;
   /** Further variables of a process. */
   extraEnvironment?: ((process: string) => Record<string, string>) | undefined;

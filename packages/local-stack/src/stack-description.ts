@@ -23,7 +23,7 @@ export interface Parts {
   supervisor: Supervisor;
 }
 
-/** Returns a path as stack.json names it: relative to the checkout where it lies in it. */
+/** Returns a path as stack.json names it: relative to the checkout if it is inside. */
 function shown(path: string): string {
   const inside = relative(root, path);
   return inside.startsWith("..") ? path : inside;

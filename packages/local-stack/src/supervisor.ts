@@ -14,7 +14,7 @@ export class Supervisor {
   readonly #say: (line: string) => void;
   readonly #died: (name: string) => void;
   readonly #starting = new Set<Promise<Child>>();
-  /** Names that were started before: their logs go on. */
+  /** Names that were started before: their logs are continued. */
   readonly #known = new Set<string>();
   readonly #condemned = new WeakSet<Child>();
   #stopping: Promise<void> | undefined;
@@ -69,7 +69,7 @@ export class Supervisor {
     return this.children.findLast((child) => child.name === name);
   }
 
-  /** Kills one child outright because somebody wants to see what happens: nothing is said about it. */
+  /** Kills one child on request, without a report. */
   killOne(name: string): Promise<void> {
     return this.#endOne(name, (child) => child.kill());
   }
@@ -109,7 +109,7 @@ export class Supervisor {
     for (const tier of this.#tiers.toReversed()) await Promise.all((tier ?? []).map((child) => child.stop()));
   }
 
-  /** Kills what is left without waiting for it to be done: for somebody who asks a second time. */
+  /** Kills the remaining processes without waiting, for a second Ctrl-C. */
   kill(): void {
     for (const child of this.children) if (child.running()) process.kill(-child.pid, "SIGKILL");
   }

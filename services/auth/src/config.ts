@@ -63,7 +63,7 @@ function encryptionKey(file: string): Buffer {
   return Buffer.from(hex, "hex");
 }
 
-/** Auth's settings; secrets stand apart. Errors: ConfigError. */
+/** Returns auth's settings; secrets are separate. Errors: ConfigError. */
 export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "AUTH_" });
   const scaled = (limit: number) => ({

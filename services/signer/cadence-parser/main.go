@@ -43,7 +43,7 @@ func bracketsTooDeep(source string) bool {
 	return false
 }
 
-// failure never carries a tree: what was half understood is not understood.
+// failure returns an error without a tree: a partly parsed script counts as not parsed.
 func failure(reason any) string {
 	text, err := json.Marshal(map[string]string{"error": fmt.Sprint(reason)})
 	if err != nil {

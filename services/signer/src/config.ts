@@ -8,7 +8,7 @@ const schema = sharedEnv.extend({
   SIGNER_LISTEN: listenAddress,
   SIGNER_KEYSTORE_FILE: z.string(),
   SIGNER_KEYSTORE_PASSPHRASE_FILE: z.string(),
-  /** Keys that stand elsewhere than in the keystore; see docs/vaults.md. */
+  /** Keys in other vaults than the keystore; see docs/vaults.md. */
   SIGNER_VAULTS_FILE: z.string().min(1).optional(),
   /** See docs/policy.md; without it the default policy. */
   SIGNER_POLICY_FILE: z.string().min(1).optional(),
@@ -67,7 +67,7 @@ const schema = sharedEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
 });
 
-/** Returns the signer's settings; the passphrase stands apart. Errors: ConfigError. */
+/** Returns the signer's settings; the passphrase is separate. Errors: ConfigError. */
 export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "SIGNER_" });
   const chains = new Map<string, ChainPolicy>();

@@ -1,7 +1,7 @@
 import type { ProposalKey, TransactionPayload } from "../codec/transaction.ts";
 
 const VOID_SCRIPT = "transaction {}";
-/** It computes nothing: what a node counts for it at least is below this. */
+/** The transaction computes nothing; the least that a node counts for any transaction is below this. */
 const VOID_GAS = 100n;
 
 export interface VoidPlace {

@@ -33,7 +33,7 @@ function cborEnd(bytes: Uint8Array, at: number, depth: number): number {
   const argument = size === 0 ? info : bytes.subarray(at + 1, end).reduce((value, byte) => value * 256 + byte, 0);
   if (major === 2 || major === 3) end += argument;
   const items = major === 4 ? argument : major === 5 ? 2 * argument : major === 6 ? 1 : 0;
-  // Each item takes a byte at least: what claims more than there is ends here and not in a long loop.
+  // Each item takes at least a byte: a length beyond the end is refused here, before a long loop.
   if (end + items > bytes.length) refuse("extensions are no CBOR");
   for (let item = 0; item < items; item++) end = cborEnd(bytes, end, depth + 1);
   return end;

@@ -76,7 +76,7 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
           SELECT key_index FROM proposal_key WHERE chain_name = ${chainName} AND creation_id IS NULL AND key_index >= ${firstKeyId?.(chainName) ?? 0}
           ORDER BY key_index LIMIT 1 FOR UPDATE SKIP LOCKED`;
         if (!key) return undefined;
-        // The smallest limit stands first: halves of a failed batch are not joined by others.
+        // The smallest limit comes first: halves of a failed batch stay separate from other deployments.
         const accountIds = waiting
           .filter((each) => each.batch_limit === first.batch_limit)
           .slice(0, first.batch_limit)

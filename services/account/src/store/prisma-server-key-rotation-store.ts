@@ -37,7 +37,7 @@ export function prismaServerKeyRotationStore(prisma: PrismaClient): ServerKeyRot
       return toRotation(await prisma.serverKeyRotation.findUniqueOrThrow({ where }));
     },
     async finish(rotation, state) {
-      // The same bytes only: what followed a failed one is another.
+      // The same bytes only: a failed rotation may have been followed by another one.
       const { transactionId } = rotation;
       const where = { ...key(rotation), transactionId, state: "submitted" };
       await prisma.serverKeyRotation.updateMany({ where, data: { state } });

@@ -18,7 +18,7 @@ import { type ProfileClaims, profileOf, text, withUserInfo } from "./provider-pr
 import type { ProviderClient, ProviderConfig } from "./providers-file.ts";
 import { fetchUserInfo } from "./userinfo.ts";
 
-/** Signature algorithms of tokens that are believed: asymmetric ones only. */
+/** The accepted signature algorithms of tokens: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 const MAX_AGE_S = 600;
 const CLOCK_TOLERANCE_S = 30;

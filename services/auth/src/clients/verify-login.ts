@@ -111,7 +111,7 @@ export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: E
       throw new AppError("KeyBindingRequired", { detail });
     }
     if (login.nonce !== "" && login.nonce !== nonce) throw invalidLogin("The login has another nonce than the request");
-    // Every key that comes along: a thief's must not ride beside the one that the login is bound to.
+    // All keys of the request: a thief must not add a key beside the one that the login is bound to.
     if (client.keyBinding === "required" && !keys.every((key) => publicKeyFingerprint(key) === nonce)) {
       const detail = `App "${client.appId}" takes only logins whose nonce is base64url(SHA-256(public key)) of this key`;
       throw new AppError("KeyBindingRequired", { detail });

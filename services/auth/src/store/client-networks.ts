@@ -2,9 +2,9 @@ import { isIP } from "node:net";
 
 /** The keys by which requests of one client address are counted. */
 export interface CountedNetworks {
-  /** The IPv4 address, or the IPv6 /64: what one customer has at least. */
+  /** The IPv4 address, or the IPv6 /64: a customer has at least that. */
   readonly own: string;
-  /** The IPv6 /48: what one customer has at most, and many share. */
+  /** The IPv6 /48: a customer has at most that; many share one. */
   readonly wide: string | undefined;
 }
 

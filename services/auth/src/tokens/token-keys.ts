@@ -32,7 +32,7 @@ export interface TokenKeyStore {
 
 /** The next key is published this long before it signs, so that every cache has it by then. */
 const LEAD_MS = DAY_MS;
-/** Refresh tokens of a retired key are still believed for as long as they live. */
+/** Refresh tokens of a retired key are accepted until they expire. */
 const KEEP_MS = 31 * DAY_MS;
 const RELOAD_MS = 30_000;
 

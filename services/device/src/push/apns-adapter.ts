@@ -21,7 +21,7 @@ interface Answer {
   retryAfter: string | undefined;
 }
 
-/** The form of a device token: what is put into the path has no other characters. */
+/** The form of a device token, which becomes a part of the path. */
 export const APNS_TOKEN = /^[0-9a-fA-F]{64,200}$/;
 
 const REJECTED = new Set(["BadDeviceToken", "Unregistered", "DeviceTokenNotForTopic", "ExpiredToken"]);

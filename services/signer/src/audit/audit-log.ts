@@ -66,7 +66,7 @@ const MAX_ENTRY_AGE_MS = 20_000;
 /**
  * Keeps one chain of records for this process. Records that arrive while a commit is in progress share the
  * next one, so that durability costs one flush per batch and not one per signature. After a failed commit the
- * chain is given up and a new one begins: what the database has of the old one stays provable.
+ * chain is given up and a new one begins: committed records of the old one stay provable.
  */
 export function createAuditLog(options: AuditLogOptions): AuditLog {
   const { store, writer, clock, logger, signaturesPerMinute, onBudgetExceeded = () => undefined } = options;

@@ -185,7 +185,7 @@ export async function verifyExport(chunks: AsyncIterable<Uint8Array>, options: V
   };
 }
 
-/** Of a chain whose writer is not known nothing is looked at. */
+/** An unknown writer; its chain is not read further. */
 const NO_WRITER: WriterCertificate = {
   writerId: "",
   startedAt: new Date(0),

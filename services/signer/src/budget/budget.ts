@@ -91,7 +91,7 @@ export const proposalOf = (key: { address: string; keyId: number; sequenceNumber
 export const reservationId = ({ chainName, proposal }: Pick<Reservation, "chainName" | "proposal">): string =>
   `${chainName} ${proposal}`;
 
-/** A transaction's fees by its gas limit: what is used is less. */
+/** Prices of a transaction by its gas limit; the real fees are lower. */
 export interface FeePrices {
   /** In 10⁻⁸ FLOW. */
   readonly inclusion: number;

@@ -1,6 +1,6 @@
 import { AMOUNTS, type Amounts, type BudgetWindow, largest, type Reservation, reservationId } from "./budget.ts";
 
-/** A reservation as it stands. */
+/** The stored state of a reservation. */
 export interface Reserved {
   readonly amounts: Amounts;
   readonly referenceBlock: string;

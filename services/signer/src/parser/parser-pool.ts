@@ -20,7 +20,7 @@ export interface ParserPoolOptions {
   readonly idleMs?: number;
   /** A script that takes longer costs its worker. */
   readonly timeLimitMs?: number;
-  /** Scripts of everybody that may wait; more are rejected. */
+  /** Scripts of all senders that may wait; more are rejected. */
   readonly maxQueue?: number;
   /** How long nothing is read for a sender whose script cost a worker. */
   readonly pauseMs?: number;
@@ -58,7 +58,7 @@ if (compileCache) enableCompileCache(compileCache);
 import(entry).then(() => flushCompileCache());`;
 const ENTRY = new URL("./parser-worker.ts", import.meta.url).href;
 
-/** Longer scripts are not looked at: neither posted to a worker nor hashed into the cache. */
+/** Longer scripts are rejected before any work: neither posted to a worker nor hashed into the cache. */
 export const MAX_SCRIPT_LENGTH = 64 * 1024;
 const RESTART_MS = 1000;
 const IDLE_MS = 60_000;

@@ -48,7 +48,7 @@ export function watchPolicyFile(options: PolicyFileOptions): PolicyFile {
     onLoaded(DEFAULT_POLICY);
     return { current: () => DEFAULT_POLICY, reload: () => undefined, close: async () => undefined };
   }
-  // Always looked at before reading: what is written in between is seen the next time.
+  // The state is taken before the file is read, so that a change in between is noticed the next time.
   let seen = stateOf(file);
   let policy = read(file);
   onLoaded(policy);

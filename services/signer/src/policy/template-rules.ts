@@ -7,7 +7,7 @@ import { sameHolder } from "./template.ts";
 const badArguments = (detail: string) => refusal("BadTemplateArguments", detail);
 
 /**
- * The only caller whose rotations are signed: without its report of the seal the signer would go on with the
+ * The only caller whose rotations are signed: without its report of the seal the signer would keep using the
  * old key.
  */
 export const ROTATING_CALLER = "account";

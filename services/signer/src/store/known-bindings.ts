@@ -7,7 +7,7 @@ const CACHE_MS = 5_000;
 /** How long a read may be joined. */
 const MAX_SHARED_READ_MS = 500;
 
-/** Bound, and no rotation in progress: only changes that every replica is notified of change it. */
+/** Returns whether an account is bound and not rotating: then every replica is notified of each change. */
 const isUnchanging = (found: readonly Binding[]): boolean =>
   found.length > 0 && found.every(({ rotatingTo }) => rotatingTo === undefined);
 

@@ -56,7 +56,7 @@ export async function recordSequenceNumber(
   return recorded > 0;
 }
 
-/** Sequence numbers in Postgres: what one replica has signed every other one voids. */
+/** Sequence numbers in Postgres: every replica voids the templates that any replica signed. */
 export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => ({
   async laterKeptAt(account, number, { since, unfrozenAt }) {
     const id = idOf(account, number);

@@ -15,7 +15,7 @@ export interface MemoryStores {
   readonly rotations: { begin(version: number): void };
 }
 
-/** Effects of signatures in memory; what was written before a refused effect stays. */
+/** Keeps effects of signatures in memory; effects before a refused one stay. */
 export function memoryEffects(stores: MemoryStores): EffectStore {
   const write = async (account: Binding, effect: Effect, now: Date): Promise<boolean> => {
     switch (effect.kind) {

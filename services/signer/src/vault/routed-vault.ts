@@ -4,7 +4,7 @@ import { verifySignature } from "@countersign/keys/node";
 import { type KeyHolder, KeyHolderError } from "./key-holder.ts";
 import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
 
-/** A version of a key that stands elsewhere than in the keystore file. */
+/** A version of a key that is in another vault than the keystore file. */
 export interface HeldKey {
   readonly role: "creator" | "paymaster" | "audit";
   /** Absent for the audit key. */

@@ -37,7 +37,7 @@ export const listAccountKeys =
     const read = addresses.map(async ({ chainName, address }) => {
       const chain = chains.get(chainName);
       if (!chain) return [];
-      // The height first: what is read after it is no older.
+      // The height is read first, so the keys are at least as new.
       const { height } = await chain.latestBlock(signal);
       return [{ chainName, height, keys: await chain.accountKeys(address, signal) }];
     });

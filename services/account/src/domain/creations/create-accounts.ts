@@ -20,7 +20,7 @@ export interface CreateAccountsOptions {
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** The lease is somebody else's: this runner must not touch the creation any more. */
+/** Thrown when another runner has the lease: this one must not touch the creation any more. */
 class LeaseLostError extends Error {}
 
 const POLL_MS = 20;

@@ -19,7 +19,7 @@ export interface Creation {
   readonly accountIds: readonly string[];
   /** In the order of accountIds; empty until signed. */
   readonly serverKeys: readonly string[];
-  /** Of the serverKeys: the version that is bound, whichever is current by then. */
+  /** The version of the serverKeys. It is bound even if another one is current by then. */
   readonly serverKeyVersion: number;
   readonly userKeys: readonly PublicKey[];
   readonly transaction: FlowTransaction | undefined;
@@ -37,7 +37,7 @@ export interface CreatedAccount {
   readonly serverKeyIndex: number;
 }
 
-/** How a failed creation goes on: in halves, until one account fails alone. */
+/** The next step after a failed creation: it is halved until one account fails alone. */
 export type FailurePlan = { readonly requeueWithLimit: number } | { readonly failed: true };
 
 /**

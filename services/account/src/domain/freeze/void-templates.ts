@@ -57,7 +57,7 @@ export const voidTemplates =
       }
     }
 
-    /** By whichever transaction: what was signed before may have been faster. */
+    /** Waits until any transaction has used up the number: a template that was signed before counts too. */
     async function usedUp(chain: VoidChain, address: string, keyId: number, sequenceNumber: bigint): Promise<void> {
       for (let look = 0; look < LOOKS; look++) {
         const key = (await chain.accountKeys(address, signal)).find(({ index }) => index === keyId);

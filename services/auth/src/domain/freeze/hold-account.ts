@@ -14,7 +14,7 @@ export interface PlacedHold extends Hold {
   readonly placedAt: Date;
 }
 
-/** The end of an account's holds: who decided it, and why. */
+/** The end of an account's holds, with the operator and the reason. */
 export interface Lift {
   readonly accountId: string;
   /** The newest alert that the operator has seen: later ones still hold the account. */

@@ -74,7 +74,7 @@ export interface SignUpSteps<Answer extends Deployed> {
 /** Records a step as done; the last one also emits sign-up-completed, in the same commit. */
 export type MarkStep = (saga: SignUpSaga, step: SignUpStep, now: Date) => Promise<void>;
 
-/** A request to begin a sign-up or to go on with one; `leaseUntil` is the end of the request's lease. */
+/** A request to begin or to continue a sign-up; `leaseUntil` is the end of the request's lease. */
 export interface LeaseSignUp extends Omit<SignUpSaga, "accountId" | "done"> {
   readonly profile: LoginProfile;
   /** Used where the identity is new. */

@@ -2,7 +2,7 @@ import { children, type SyntaxNode, text, walk } from "../syntax.ts";
 import type { Imported } from "./imports.ts";
 import { LANGUAGE_NAMES } from "./language.ts";
 
-/** Something that stands at the top of the script. */
+/** A declaration at the top of the script. */
 export interface Declared {
   readonly kind: string;
   readonly at: string;

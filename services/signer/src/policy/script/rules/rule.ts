@@ -27,10 +27,10 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** One rule: what it has against the script, or nothing. Pure, and cheap: it runs for every signature. */
+/** One rule: returns its objection to the script, if any. Pure and cheap: it runs for every signature. */
 export type ScriptRule = (facts: ScriptFacts, context: ScriptContext) => Violation | undefined;
 
-/** " (line:column)" of something in the script. */
+/** Returns " (line:column)" of a place in the script. */
 export const at = (place: { readonly at: string } | undefined): string => (place?.at ? ` (${place.at})` : "");
 
 export const contractId = ({ address, name }: { address: string; name: string }): string => `A.${address}.${name}`;
