@@ -1,15 +1,12 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { FixedClock, type TokenVerifier } from "@countersign/core";
-import { TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import type { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createTokenState, type WritableTokenState } from "./state.ts";
+import { accountId, accountKey, entry, keyMessage, sessionId, sessionKey, watchMessage } from "./testing/samples.ts";
 import { createTokenVerifier } from "./verifier.ts";
 
-const accountId = "019a0000-0000-7000-8000-000000000001";
-const sessionId = "019a0000-0000-7000-8000-000000000002";
-const sessionKey = { alg: "ES256", key: "ab".repeat(64) };
-const accountKey = { alg: "ES256K", key: "cd".repeat(64) };
 const issuer = "https://auth.example";
 
 const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -57,17 +54,7 @@ function token(
   return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: options.dsa ?? "ieee-p1363" }).toString("base64url")}`;
 }
 
-function keyMessage(kid: string, key: KeyObject) {
-  return { kid, jwkJson: JSON.stringify(key.export({ format: "jwk" })) };
-}
-
-function heartbeat(message: Partial<WatchResponse> = {}): void {
-  state.apply({ ...WatchResponse.create({ cursor: "c", complete: true }), ...message });
-}
-
-function entry(value: Partial<TokenStateEntry>): TokenStateEntry {
-  return { ...TokenStateEntry.create({ active: true }), ...value };
-}
+const heartbeat = (message: Partial<WatchResponse> = {}): void => state.apply(watchMessage(message));
 
 beforeEach(() => {
   clock = new FixedClock();
@@ -288,23 +275,6 @@ describe("revoked access", () => {
     }
   });
 
-  test("entries end by themselves", () => {
-    heartbeat({ entries: [entry({ endedSessionId: sessionId, until: new Date(clock.now().getTime() + 60_000) })] });
-    expect(state.isSessionEnded(sessionId)).toBe(true);
-    clock.advance(60_000);
-    expect(state.isSessionEnded(sessionId)).toBe(false);
-  });
-
-  test("a blocked key ends being blocked by itself", () => {
-    const key = { algorithm: "ES256K", publicKey: accountKey.key } as const;
-    const until = new Date(clock.now().getTime() + 60_000);
-    heartbeat({ entries: [entry({ blockedKey: { accountId, publicKey: publicKeyToProto(key) }, until })] });
-    clock.advance(59_999);
-    expect([state.isKeyBlocked(accountId, key), state.blockedKeys(accountId)]).toEqual([true, [key]]);
-    clock.advance(1);
-    expect([state.isKeyBlocked(accountId, key), state.blockedKeys(accountId)]).toEqual([false, []]);
-  });
-
   test("a removed token key, for remembered tokens too", () => {
     const held = raw();
     verifier.verify(held);
@@ -314,52 +284,7 @@ describe("revoked access", () => {
   });
 });
 
-describe("the state", () => {
-  test("keeps when a freeze was lifted, for a day, through another freeze and a whole new state", () => {
-    const lifted = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
-    const lift = (until: Date) => ({ entries: [entry({ frozenAccountId: accountId, active: false, until })] });
-    const [first, second] = [lifted(0), lifted(60)];
-    expect(state.unfrozenAt(accountId)).toBeUndefined();
-    heartbeat(lift(first));
-    heartbeat({ entries: [entry({ frozenAccountId: accountId })] });
-    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([true, first]);
-    heartbeat(lift(second));
-    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([false, second]);
-    heartbeat({ reset: true, tokenKeys: [keyMessage("k1", pair.publicKey)], ...lift(second) });
-    for (let i = 0; i < 256; i++) heartbeat();
-    expect(state.unfrozenAt(accountId)).toEqual(second);
-    clock.advance(25 * 3_600_000 + 60_000);
-    for (let i = 0; i < 256; i++) heartbeat();
-    expect(state.unfrozenAt(accountId)).toBeUndefined();
-  });
-
-  test("knows of no lifting where an account is frozen for a time, or was never frozen", () => {
-    heartbeat({ entries: [entry({ frozenAccountId: accountId, until: new Date(clock.now().getTime() + 60_000) })] });
-    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([true, undefined]);
-    heartbeat({ entries: [entry({ frozenAccountId: accountId, active: false })] });
-    expect([state.isFrozen(accountId), state.unfrozenAt(accountId)]).toEqual([false, undefined]);
-  });
-
-  test("lists the blocked keys of one account, until they lapse or are lifted", () => {
-    const publicKey = publicKeyToProto({ algorithm: "ES256", publicKey: sessionKey.key });
-    const other = publicKeyToProto({ algorithm: "ES256", publicKey: accountKey.key });
-    const block = (key: typeof publicKey, change: Partial<TokenStateEntry> = {}, account = accountId) =>
-      heartbeat({ entries: [entry({ blockedKey: { accountId: account, publicKey: key }, ...change })] });
-    const blocked = () => state.blockedKeys(accountId).map(({ publicKey }) => publicKey);
-    expect(blocked()).toEqual([]);
-    block(publicKey);
-    block(other, { until: new Date(clock.now().getTime() + 60_000) });
-    block(other, {}, sessionId);
-    expect(blocked()).toEqual([sessionKey.key, accountKey.key]);
-    clock.advance(60_000);
-    expect(blocked()).toEqual([sessionKey.key]);
-    for (let i = 0; i < 256; i++) heartbeat();
-    expect(blocked()).toEqual([sessionKey.key]);
-    block(publicKey, { active: false });
-    expect(blocked()).toEqual([]);
-    expect(state.blockedKeys(sessionId)).toEqual([{ algorithm: "ES256", publicKey: accountKey.key }]);
-  });
-
+describe("a state that is not current, or was reset", () => {
   test("grants nothing before it is complete, nor ten seconds after its last heartbeat", () => {
     const empty = createTokenState({ clock, monotonicMs: () => monotonic });
     const early = createTokenVerifier(empty, { issuer, clock });
@@ -376,12 +301,6 @@ describe("the state", () => {
     verifier.verify(token());
   });
 
-  test("the wall clock does not make an old state young", () => {
-    monotonic = 20_000;
-    clock.set("2020-01-01T00:00:00Z");
-    expect(state.current()).toBe(false);
-  });
-
   test("a reset replaces everything, and only once it is complete", () => {
     heartbeat({ entries: [entry({ endedSessionId: sessionId })] });
     heartbeat({ reset: true, complete: false, tokenKeys: [keyMessage("k1", pair.publicKey)] });
@@ -390,39 +309,5 @@ describe("the state", () => {
     expect(state.isSessionEnded(sessionId)).toBe(false);
     expect(state.cursor()).toBe("d");
     verifier.verify(token());
-  });
-
-  test("an entry of a kind that this version does not know changes nothing", () => {
-    heartbeat({ entries: [entry({}), entry({ endedSessionId: sessionId })] });
-    expect(state.isSessionEnded(sessionId)).toBe(true);
-  });
-
-  test("has the age of its last complete message", () => {
-    monotonic = 7_000;
-    heartbeat({ complete: false });
-    expect([state.ageMs(), state.cursor()]).toEqual([7_000, "c"]);
-    heartbeat();
-    expect(state.ageMs()).toBe(0);
-    expect(createTokenState({ clock }).ageMs()).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  test("a key that is no public P-256 key is left out", () => {
-    const problems: unknown[] = [];
-    const strict = createTokenState({ clock, onProblem: (error) => problems.push(error) });
-    const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
-    strict.apply({
-      ...WatchResponse.create({ complete: true, reset: true }),
-      tokenKeys: [
-        keyMessage("a", rsa.publicKey),
-        keyMessage("b", pair.privateKey),
-        { kid: "c", jwkJson: "{" },
-        keyMessage("d", pair.publicKey),
-        keyMessage("e", generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey),
-        keyMessage("f", generateKeyPairSync("ed25519").publicKey),
-      ],
-    });
-    const taken = [..."abcdef"].filter((kid) => strict.tokenKey(kid) !== undefined);
-    expect(taken).toEqual(["d"]);
-    expect(problems).toHaveLength(5);
   });
 });

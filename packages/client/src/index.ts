@@ -46,9 +46,9 @@ export {
   type SendTransactionOptions,
   type SentTransaction,
   sendTransaction,
-  signTransaction,
   TransactionFailedError,
   type WaitForTransactionOptions,
   waitForTransaction,
 } from "./send-transaction.ts";
 export type { ChallengeOptions, SignUpOptions } from "./sign-in.ts";
+export { signTransaction } from "./sign-transaction.ts";

@@ -12,7 +12,7 @@ import {
 import { CountersignClient } from "./countersign-client.ts";
 import { matchingCodeOf } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
-import { signTransaction } from "./send-transaction.ts";
+import { signTransaction } from "./sign-transaction.ts";
 import { type Answer, fakeServer } from "./testing/fake-server.ts";
 import { ADDRESS, additionPayload, askedBy } from "./testing/two-factor.ts";
 

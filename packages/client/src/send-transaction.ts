@@ -5,24 +5,19 @@ import {
   type ChainKey,
   createAccessApi,
   encodeCadence,
-  envelopeMessage,
   type FlowTransaction,
   type HybridCustodyNetwork,
   KEY_ROLES,
-  payloadMessage,
   type TransactionPayload,
   type TransactionResult,
-  type TransactionSignature,
   transactionId,
 } from "@countersign/flow";
-import { bytesToHex } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
 import { ProblemError } from "./problem-error.ts";
-import type { CompositeSignature } from "./resources.ts";
+import { plainAddress, signTransaction } from "./sign-transaction.ts";
 import { sleep } from "./sleep.ts";
-import { TransactionQueue, type Turn } from "./transaction-queue.ts";
+import { queueOf, type Turn } from "./transaction-queue.ts";
 import { twinIds } from "./transaction-twins.ts";
-import { signMessageWith } from "./user-key.ts";
 
 /** The chain's facts that a client needs. */
 export interface ClientNetwork {
@@ -129,17 +124,6 @@ export async function waitForTransaction(
   return succeeded(id, await access.waitForSeal(id, { signal }));
 }
 
-/** By client and chain. */
-const queues = new WeakMap<CountersignClient, Map<string, TransactionQueue>>();
-
-function queueOf(client: CountersignClient, chainName: string): TransactionQueue {
-  const ofClient = queues.get(client) ?? new Map<string, TransactionQueue>();
-  queues.set(client, ofClient);
-  const queue = ofClient.get(chainName) ?? new TransactionQueue();
-  ofClient.set(chainName, queue);
-  return queue;
-}
-
 async function sendInTurn(
   client: CountersignClient,
   options: SendTransactionOptions,
@@ -148,7 +132,7 @@ async function sendInTurn(
   const { network } = options;
   const access = options.accessApi ?? createAccessApi({ baseUrl: network.accessNode });
   const signal = options.signal ?? AbortSignal.timeout(SEAL_TIMEOUT_MS);
-  const address = plain(options.address ?? (await cadenceAddress(client, network.chainName)));
+  const address = plainAddress(options.address ?? (await cadenceAddress(client, network.chainName)));
   let rebuilt = false;
   for (;;) {
     const attempt: Attempt = { serverKeyId: undefined, isStale: false };
@@ -206,7 +190,7 @@ async function sendOnce(
     referenceBlockId: block.id,
     gasLimit: options.gasLimit ?? 1000n,
     proposalKey: { ...key, sequenceNumber: turn.next(key) },
-    payer: plain(network.paymaster),
+    payer: plainAddress(network.paymaster),
     authorizers: [address],
   };
   const transaction = await signTransaction(client, payload, network.chainName, own.index);
@@ -299,28 +283,6 @@ async function submit(access: AccessApi, transaction: FlowTransaction, signal: A
   }
 }
 
-/**
- * Collects the three signatures: device and server over the payload, then the paymaster over the envelope.
- * `deviceKeyId`: the device key's index on chain, where another key proposes.
- */
-export async function signTransaction(
-  client: CountersignClient,
-  payload: TransactionPayload,
-  chainName: string,
-  deviceKeyId: number = payload.proposalKey.keyId,
-): Promise<FlowTransaction> {
-  const message = payloadMessage(payload);
-  const [device, server] = await Promise.all([
-    signMessageWith(client.deviceKey, message),
-    client.signTransaction(bytesToHex(message), chainName),
-  ]);
-  const { address } = payload.proposalKey;
-  const payloadSignatures = [{ address, keyId: deviceKeyId, ...device }, toSignature(server)];
-  const envelope = envelopeMessage({ ...payload, payloadSignatures });
-  const payer = await client.signPaymaster(bytesToHex(envelope), chainName);
-  return { ...payload, payloadSignatures, envelopeSignatures: [toSignature(payer)] };
-}
-
 /** Returns the account's address on a chain, with 0x. */
 export async function cadenceAddress(client: CountersignClient, chainName: string): Promise<string> {
   const { addresses } = await client.me();
@@ -341,12 +303,3 @@ function serverKeyOf(keys: readonly ChainKey[], address: string): ChainKey {
   if (!key) throw new Error(`the account 0x${address} has no server key`);
   return key;
 }
-
-const toSignature = ({ addr, keyId, signature }: CompositeSignature): TransactionSignature => ({
-  address: plain(addr),
-  keyId,
-  signature,
-});
-
-/** 16 hex digits without 0x, as the codec wants them. */
-const plain = (address: string): string => address.replace(/^0x/i, "").toLowerCase();

@@ -1,4 +1,5 @@
 import type { ProposalKey } from "@countersign/flow";
+import type { CountersignClient } from "./countersign-client.ts";
 
 /** One transaction's time at the head of the queue. */
 export interface Turn {
@@ -14,7 +15,7 @@ export interface Turn {
  * Runs what consumes sequence numbers one after another, in the order of the calls: two transactions that are
  * built at once would carry the same number, and the chain would run only one of them.
  */
-export class TransactionQueue {
+class TransactionQueue {
   #tail: Promise<void> = Promise.resolve();
   /** Nodes may lag behind what was seen executed. */
   readonly #next = new Map<string, bigint>();
@@ -40,6 +41,18 @@ export class TransactionQueue {
   #note(key: ProposalKey): void {
     this.#next.set(nameOf(key), key.sequenceNumber);
   }
+}
+
+/** By client and chain. */
+const queues = new WeakMap<CountersignClient, Map<string, TransactionQueue>>();
+
+/** Returns the queue of a client's transactions on one chain. */
+export function queueOf(client: CountersignClient, chainName: string): TransactionQueue {
+  const ofClient = queues.get(client) ?? new Map<string, TransactionQueue>();
+  queues.set(client, ofClient);
+  const queue = ofClient.get(chainName) ?? new TransactionQueue();
+  ofClient.set(chainName, queue);
+  return queue;
 }
 
 const nameOf = ({ address, keyId }: ProposalKey): string => `${address}/${keyId}`;

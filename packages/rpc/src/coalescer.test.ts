@@ -4,22 +4,32 @@ import { createCallsClient } from "./calls-client.ts";
 import type { AnyMethod } from "./definition.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 
-it("gives a call that is sent again only the time that its caller still waits", async () => {
-  const method = {
-    path: "/account.v1.Accounts/GetAccount",
-    requestSerialize: () => Buffer.alloc(0),
+const metadata = { requestId: "r", traceparent: "", token: undefined, clientIp: undefined, signals: [] };
+
+/** A method whose requests have `bytes` bytes. */
+const methodOf = (path: string, bytes: number) =>
+  ({
+    path,
+    requestSerialize: () => Buffer.alloc(bytes),
     responseDeserialize: () => "answer",
-  } as unknown as AnyMethod;
+  }) as unknown as AnyMethod;
+
+/** The server's answer to each of these calls. */
+const answersTo = (calls: readonly { id: number }[]) => ({
+  answers: calls.map(({ id }) => ({ id, response: Buffer.alloc(0) })),
+});
+
+it("gives a call that is sent again only the time that its caller still waits", async () => {
+  const method = methodOf("/account.v1.Accounts/GetAccount", 0);
   const timeouts: number[] = [];
   const client = createCallsClient(async function* (messages) {
     for await (const { calls } of messages) {
       timeouts.push(...calls.map(({ timeoutMs }) => timeoutMs));
-      if (timeouts.length > 1) yield { answers: calls.map(({ id }) => ({ id, response: Buffer.alloc(0) })) };
+      if (timeouts.length > 1) yield answersTo(calls);
       // The first stream ends in order and leaves its call unanswered: no server read it.
       else return void (await new Promise((resolve) => setTimeout(resolve, 200)));
     }
   });
-  const metadata = { requestId: "r", traceparent: "", token: undefined, clientIp: undefined, signals: [] };
   expect(await client.send(method, {}, { ...metadata, deadline: Date.now() + 5_000 })).toBe("answer");
   client.close();
   const [first, second] = timeouts as [number, number];
@@ -29,21 +39,17 @@ it("gives a call that is sent again only the time that its caller still waits", 
 });
 
 it("many large calls at once make several messages, none of them too large for the stream", async () => {
-  const method = {
-    path: "/auth.v1.SignUp/SignUp",
-    requestSerialize: () => Buffer.alloc(60_000),
-    responseDeserialize: () => "answer",
-  } as unknown as AnyMethod;
+  const method = methodOf("/auth.v1.SignUp/SignUp", 60_000);
   const sizes: number[] = [];
   const client = createCallsClient(async function* (messages) {
     for await (const message of messages) {
       sizes.push(StreamRequest.encode(message).finish().length);
-      yield { answers: message.calls.map(({ id }) => ({ id, response: Buffer.alloc(0) })) };
+      yield answersTo(message.calls);
     }
   });
-  const metadata = { requestId: "r", traceparent: "", token: "t".repeat(2_000), clientIp: undefined, signals: [] };
+  const token = "t".repeat(2_000);
   const calls = Array.from({ length: 100 }, () =>
-    client.send(method, {}, { ...metadata, deadline: Date.now() + 5_000 }),
+    client.send(method, {}, { ...metadata, token, deadline: Date.now() + 5_000 }),
   );
   expect(new Set(await Promise.all(calls))).toEqual(new Set(["answer"]));
   client.close();

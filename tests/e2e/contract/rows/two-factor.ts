@@ -293,7 +293,7 @@ export const twoFactor: Rows = {
       SigningRefused: MESSAGES,
       UnsupportedKey: unprovoked("an account key on Flow is never of Ed25519"),
       TooManyDevices: APPROVING,
-      TooManyKeys: APPROVING,
+      TooManyKeys: seenIn("services/device/src/domain/two-factor/approval-attempts.test.ts"),
       AccountNotReady: unprovoked("a person with a request to approve has an account on chain"),
       SignerNotCurrent: seenIn("packages/access-tokens/src/verifier.test.ts"),
       TimeLockRequired: RECOVERY,

@@ -1,38 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { AppError } from "@countersign/core";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
-import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
-import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
-import {
-  LIFE_MS,
-  type Registered,
-  refused,
-  type TwoFactorWorld,
-  twoFactorWorld,
-} from "../../testing/two-factor-world.ts";
+import { type PendingRequest, pendingRequest } from "../../testing/pending-request.ts";
+import { LIFE_MS, refused } from "../../testing/two-factor-world.ts";
 import { MAX_WRONG_APPROVALS } from "./approve-two-factor.ts";
-import type { TwoFactor } from "./two-factor.ts";
-import { ATTEMPT_TIMEOUT_MS } from "./two-factor-state.ts";
 
 const TX = "ab".repeat(32);
 
 describe("approveTwoFactor", () => {
-  let world: TwoFactorWorld;
-  let store: MemoryTwoFactorStore;
-  let accountId: string;
-  let old: Registered;
-  let asked: TwoFactor;
-  const row = () => store.rows.get(asked.id)!;
-  const statuses = () => store.events.map(({ status }) => status);
-
+  let { world, store, accountId, old, asked, row, statuses } = {} as PendingRequest;
   beforeEach(async () => {
-    store = memoryTwoFactorStore();
-    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
-    accountId = v7();
-    old = await world.device(accountId);
-    asked = (await world.open(world.enrollmentRequest(accountId))).request;
+    ({ world, store, accountId, old, asked, row, statuses } = await pendingRequest());
   });
 
   describe("with a signature", () => {
@@ -124,91 +103,6 @@ describe("approveTwoFactor", () => {
       expect(reasons.filter((reason) => reason === "RateLimited")).toHaveLength(12 - MAX_WRONG_APPROVALS);
     });
 
-    it.each(["InvalidSignature", "SigningRefused", "MessageRenewed", "TooManyKeys"] as const)(
-      "waits again after the account service's %s",
-      async (reason) => {
-        world.chain.submission = reason;
-        await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused(reason));
-        expect(row()).toMatchObject({ status: "pending", attemptId: null, approverId: null, reconcileAt: null });
-        world.chain.submission = "submitted";
-        await world.sign(old, asked.id, asked.message);
-        expect(row().status).toBe("approved");
-      },
-    );
-
-    it("approves when the lost answer turns out to have been a submission", async () => {
-      world.chain.submission = "lost";
-      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
-      expect(row()).toMatchObject({ status: "pending", attemptId: expect.any(String) });
-      await world.sign(old, asked.id, asked.message);
-      expect(row().status).toBe("approved");
-      expect(world.chain.submissions).toHaveLength(1);
-      expect(statuses()).toEqual(["pending", "approved"]);
-    });
-
-    it("refuses another device, since reconciling a lost answer shows the first approval", async () => {
-      const other = await world.device(accountId);
-      world.chain.submission = "lost";
-      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
-      const late = world.sign(other, asked.id, asked.message);
-      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
-      expect(row()).toMatchObject({ status: "approved", approverId: old.device.id });
-    });
-
-    /**
-     * Has the sweeper reconcile each attempt between its submission and the answer of the account service.
-     */
-    const sweepBeforeAnswer = (answer?: AppError) => {
-      const { submit } = world.chain;
-      world.chain.submit = async (...args) => {
-        const transaction = await submit.apply(world.chain, args);
-        world.clock.advance(ATTEMPT_TIMEOUT_MS);
-        await world.sweep();
-        if (answer) throw answer;
-        return transaction;
-      };
-    };
-
-    it("approves once where the sweeper notes the submission first", async () => {
-      sweepBeforeAnswer();
-      await world.sign(old, asked.id, asked.message);
-      expect(row()).toMatchObject({ status: "approved", approverId: old.device.id });
-      expect(statuses()).toEqual(["pending", "approved"]);
-      expect(world.chain.submissions).toHaveLength(1);
-    });
-
-    it("does not succeed where the sweeper has noted that the chain refused the submission", async () => {
-      const { submit } = world.chain;
-      world.chain.submit = async (...args) => {
-        const transaction = await submit.apply(world.chain, args);
-        world.chain.decide("failed");
-        world.clock.advance(ATTEMPT_TIMEOUT_MS);
-        await world.sweep();
-        return transaction;
-      };
-      const late = world.sign(old, asked.id, asked.message);
-      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
-      expect(row().status).toBe("failed");
-    });
-
-    it("answers with the error of a submission that the sweeper has noted, and succeeds when asked again", async () => {
-      sweepBeforeAnswer(new AppError("Unavailable"));
-      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
-      await world.sign(old, asked.id, asked.message);
-      expect(world.chain.submissions).toHaveLength(1);
-    });
-
-    it("does not succeed where the request was approved by another attempt", async () => {
-      const { submit } = world.chain;
-      world.chain.submit = async (...args) => {
-        const transaction = await submit.apply(world.chain, args);
-        store.rows.set(asked.id, { ...row(), status: "approved", attemptId: v7(), approverId: v7() });
-        return transaction;
-      };
-      const late = world.sign(old, asked.id, asked.message);
-      await expect(late).rejects.toMatchObject(refused("TwoFactorAuthNotPending"));
-    });
-
     it("is refused to account keys that are in no Flow account, and not counted", async () => {
       const accountKey = generateKeyPair("EdDSA");
       const approver = { ...old, keys: accountKey, session: { ...old.session, accountKey: accountKey.publicKey } };
@@ -224,29 +118,6 @@ describe("approveTwoFactor", () => {
         refused("InvalidSignature"),
       );
       expect(row()).toMatchObject({ status: "pending", wrongApprovals: 1 });
-    });
-
-    it("approves again when nothing was submitted", async () => {
-      world.chain.submission = "lost-before";
-      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
-      const [first] = [row().attemptId];
-      world.chain.submission = "submitted";
-      await world.sign(old, asked.id, asked.message);
-      expect(row().attemptId).not.toBe(first);
-      expect(world.chain.submissions).toEqual([row().attemptId]);
-    });
-
-    it("does not expire under an approval whose outcome is open", async () => {
-      world.chain.submission = "lost";
-      await expect(world.sign(old, asked.id, asked.message)).rejects.toMatchObject(refused("Unavailable"));
-      world.clock.advance(LIFE_MS + 1);
-      world.chain.down = true;
-      await world.sweep();
-      expect(row().status).toBe("pending");
-      world.chain.down = false;
-      world.clock.advance(ATTEMPT_TIMEOUT_MS);
-      await world.sweep();
-      expect(row().status).toBe("approved");
     });
   });
 

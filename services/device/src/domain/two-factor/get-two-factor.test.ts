@@ -1,30 +1,14 @@
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
-import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
-import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
-import {
-  LIFE_MS,
-  type Registered,
-  refused,
-  type TwoFactorWorld,
-  twoFactorWorld,
-} from "../../testing/two-factor-world.ts";
-import type { TwoFactor } from "./two-factor.ts";
+import { type PendingRequest, pendingRequest } from "../../testing/pending-request.ts";
+import { LIFE_MS, refused } from "../../testing/two-factor-world.ts";
 
 describe("reading requests", () => {
-  let world: TwoFactorWorld;
-  let store: MemoryTwoFactorStore;
-  let accountId: string;
-  let old: Registered;
-  let asked: TwoFactor;
+  let { world, store, accountId, old, asked } = {} as PendingRequest;
   const of = (id = asked.id) => ({ session: old.session, twoFactorId: id, requestId: "test" });
 
   beforeEach(async () => {
-    store = memoryTwoFactorStore();
-    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
-    accountId = v7();
-    old = await world.device(accountId);
-    asked = (await world.open(world.enrollmentRequest(accountId))).request;
+    ({ world, store, accountId, old, asked } = await pendingRequest());
   });
 
   it("renews the message under a new request id, once, and leaves the rest", async () => {

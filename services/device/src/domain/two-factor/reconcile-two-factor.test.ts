@@ -1,27 +1,18 @@
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
-import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
-import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
-import { type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../../testing/two-factor-world.ts";
+import { type PendingRequest, pendingRequest } from "../../testing/pending-request.ts";
+import { refused } from "../../testing/two-factor-world.ts";
 import { reconcileIfUnconfirmed, reconcileTwoFactor } from "./reconcile-two-factor.ts";
 import type { TwoFactor } from "./two-factor.ts";
 
 describe("reconciling an attempt", () => {
-  let world: TwoFactorWorld;
-  let store: MemoryTwoFactorStore;
-  let old: Registered;
-  let asked: TwoFactor;
+  let { world, old, asked, row } = {} as PendingRequest;
   /** The attempts that the account service was asked about. */
   let reconciled: string[];
-  const row = () => store.rows.get(asked.id)!;
   const reconcile = (request = row()) => reconcileTwoFactor(world.ports)(request, "test");
 
   beforeEach(async () => {
-    store = memoryTwoFactorStore();
-    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
-    const accountId = v7();
-    old = await world.device(accountId);
-    asked = (await world.open(world.enrollmentRequest(accountId))).request;
+    ({ world, old, asked, row } = await pendingRequest());
     reconciled = [];
     const { reconcile: answer } = world.chain;
     world.chain.reconcile = (attempt) => {

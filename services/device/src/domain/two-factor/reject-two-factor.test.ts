@@ -1,26 +1,15 @@
-import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
-import { memoryDeviceStore } from "../../testing/memory-device-store.ts";
-import { type MemoryTwoFactorStore, memoryTwoFactorStore } from "../../testing/memory-two-factor-store.ts";
-import { type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../../testing/two-factor-world.ts";
-import type { TwoFactor } from "./two-factor.ts";
+import { type PendingRequest, pendingRequest } from "../../testing/pending-request.ts";
+import { type Registered, refused } from "../../testing/two-factor-world.ts";
 
 describe("rejectTwoFactor", () => {
   const notPending = refused("TwoFactorAuthNotPending");
-  let world: TwoFactorWorld;
-  let store: MemoryTwoFactorStore;
-  let old: Registered;
-  let asked: TwoFactor;
+  let { world, store, old, asked, statuses } = {} as PendingRequest;
   const reject = ({ session }: Registered, id = asked.id, inRecovery = false) =>
     world.reject({ session, twoFactorId: id, requestId: "test", inRecovery });
-  const statuses = () => store.events.map(({ status }) => status);
 
   beforeEach(async () => {
-    store = memoryTwoFactorStore();
-    world = twoFactorWorld({ requests: store, devices: memoryDeviceStore() });
-    const accountId = v7();
-    old = await world.device(accountId);
-    asked = (await world.open(world.enrollmentRequest(accountId))).request;
+    ({ world, store, old, asked, statuses } = await pendingRequest());
   });
 
   it("succeeds again for the device that rejected, by any id of the request, and emits one event", async () => {
