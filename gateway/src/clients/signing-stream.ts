@@ -10,7 +10,7 @@ import { createCoalescer, type RpcCallOptions, type RpcClient } from "@countersi
 
 type Signing = Pick<RpcClient<SigningService>, "signTransaction" | "signPaymaster" | "close">;
 
-/** At least what the other fields of a request have together. */
+/** An upper bound for the other fields of a request together. */
 const OTHER_BYTES = 256;
 
 /** Sends signing calls on signer.v1.Signing/SignStream, where each request carries its own user's token. */

@@ -89,9 +89,9 @@ const running = (known: readonly Exchange[] = []): Exchange[] =>
   known.filter(({ request, response }) => !(request.complete && response.writableFinished));
 
 /**
- * Returns whether the client would take an answer for that to the broken request. While an earlier answer
- * is missing it would take it for that one. A request whose body does not end may be answered before it is
- * complete.
+ * Returns whether the client would take an answer as the one to the broken request. While an earlier request
+ * of the connection has no answer, the client would take it as the answer to that one. A request whose body
+ * does not end may be answered before it is complete.
  */
 const mayAnswer = ([exchange, ...others]: readonly Exchange[]): boolean =>
   exchange === undefined || (others.length === 0 && !exchange.request.complete && !exchange.response.headersSent);
@@ -102,7 +102,9 @@ const REASONS_OF_CODES: Record<string, Reason> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "PayloadTooLarge",
 };
 
-/** Answers what is no HTTP request, or was none in time: the application never receives it. */
+/**
+ * Answers input that is no HTTP request, or not a complete one in time; the application never receives it.
+ */
 function sendProblem(socket: Duplex, reason: Reason): void {
   const requestId = randomUUID();
   const problem = problemOf(new AppError(reason), requestId);

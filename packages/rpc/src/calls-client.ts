@@ -8,7 +8,7 @@ import { decodeStatus } from "./errors.ts";
 /** Opens rpc.v1.Calls/Stream. */
 type OpenCallsStream = (input: AsyncIterable<{ calls: Call[] }>, call: RpcCallOptions) => AsyncIterable<StreamResponse>;
 
-/** At least what the other fields of a call have together. */
+/** An upper bound for the other fields of a call together. */
 const OTHER_BYTES = 512;
 
 /**

@@ -3,8 +3,8 @@ import { command, UsageError } from "@countersign/runtime";
 import { withHolds } from "./with-holds.ts";
 
 /**
- * `auth accounts holds`: which accounts wait for an operator, and for which event on chain; one line for each
- * alert.
+ * `auth accounts holds`: lists the accounts that wait for an operator and the events on chain, one line for
+ * each alert.
  */
 export const accountsHolds = command({
   usage: "accounts holds [<account id>]",

@@ -25,7 +25,7 @@ export const onTwoFactorChanged =
   async ({ subject, event }: DeliveredEvent): Promise<void> => {
     const seen = toAccountEvent(0, subject, event);
     const { id, accountId, twoFactorChanged } = event;
-    // An incomplete event stays so when it is delivered again.
+    // An incomplete event is dropped: another delivery would not complete it.
     if (seen === undefined || !isPushKind(seen.type) || twoFactorChanged === undefined || !isUuid(accountId)) return;
     const isPending = twoFactorChanged.status === "pending";
     const request = await requests.find(accountId, twoFactorChanged.id);

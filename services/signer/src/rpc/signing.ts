@@ -28,7 +28,9 @@ export const signingRpcs = (
   },
 });
 
-/** At least what an answer has: UTF-8 needs three bytes at most for one of the detail's characters. */
+/**
+ * Returns an upper bound for an answer's bytes: UTF-8 needs at most three for each UTF-16 unit of the detail.
+ */
 const bytesOf = ({ refusal }: SignAnswer): number => 1_024 + 3 * (refusal?.detail.length ?? 0);
 
 async function* requestsOf(messages: AsyncIterable<SignStreamRequest>): AsyncGenerator<SignRequest[]> {

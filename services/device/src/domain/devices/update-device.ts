@@ -10,7 +10,7 @@ export interface UpdateDevice {
   session: Session;
   /** Identity key of the device to change, canonical hex. */
   publicKey: string;
-  /** May only repeat the device's own. */
+  /** If present, it must be the device's own id. */
   id?: string | undefined;
   changes: DeviceChanges;
   requestId: string;
