@@ -55,9 +55,9 @@ export const queryFlag = () =>
     .default("false")
     .transform((value) => value === "true" || value === "1");
 
-/** Lower-case hex without a prefix; "" for no bytes. */
+/** Returns lower-case hex without a prefix; "" for no bytes. */
 export const toHex = (bytes: Uint8Array | undefined): string =>
   bytes === undefined ? "" : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 
-/** ISO 8601 in UTC with milliseconds; "" for none. */
+/** Returns ISO 8601 in UTC with milliseconds; "" for none. */
 export const toTimestamp = (date: Date | undefined): string => date?.toISOString() ?? "";

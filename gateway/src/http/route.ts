@@ -151,7 +151,7 @@ function check(schema: z.ZodType, value: unknown, problems: FieldError[]): unkno
   return undefined;
 }
 
-/** RFC 6901. */
+/** Returns a JSON pointer (RFC 6901). */
 function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

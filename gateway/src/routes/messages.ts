@@ -17,7 +17,10 @@ const messageBody = z.object({
   address: cadenceAddress().nullish(),
 });
 
-/** Data that a client needs before it signs: the networks, and messages that are ready to be signed. */
+/**
+ * Returns the routes for data that a client needs before it signs: the networks, and messages that are ready
+ * to be signed.
+ */
 export const messageRoutes = ({ networks, messages }: Services): Route[] => [
   route({
     method: "get",

@@ -10,7 +10,7 @@ import { DEADLINES, once } from "./rpc.ts";
 import { toTwoFactorAuth } from "./two-factor.ts";
 
 /**
- * Sign-in on a new device: its own side of the enrollment. The side of the approving device is in
+ * Returns the routes of a new device: its own side of the enrollment. The side of the approving device is in
  * two-factor.ts.
  */
 export const newDeviceRoutes = ({ signIn }: Services): Route[] => [

@@ -15,7 +15,10 @@ export const DEADLINES = {
   approval: 12_500,
 } as const;
 
-/** Options of a call that is sent once: it grants something, and a second attempt could grant it twice. */
+/**
+ * Returns the options of a call that is sent once: it grants something, and a second attempt could grant it
+ * twice.
+ */
 export const once = (call: HttpCall, deadlineMs: number = DEADLINES.unary): RpcCallOptions => ({
   onBehalfOf: call,
   deadlineMs,
@@ -23,7 +26,8 @@ export const once = (call: HttpCall, deadlineMs: number = DEADLINES.unary): RpcC
 });
 
 /**
- * Options of a call that is sent again when the service was unavailable: two calls have the effect of one.
+ * Returns the options of a call that is sent again when the service was unavailable: two calls have the
+ * effect of one.
  */
 export const repeatable = (call: HttpCall, deadlineMs?: number): RpcCallOptions => ({
   ...once(call, deadlineMs),

@@ -16,7 +16,7 @@ const rotationBody = z.object({
   extensionData: hexBytes(4_096).optional(),
 });
 
-/** The rotation of the account's server key: the chain requires a device's signature too. */
+/** Returns the routes that rotate the account's server key: the chain requires a device's signature too. */
 export const serverKeyRoutes = ({ serverKeys }: Services): Route[] => [
   route({
     method: "get",

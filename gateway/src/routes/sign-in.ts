@@ -42,7 +42,7 @@ const respondBody = z.object({
     .nullish(),
 });
 
-/** Sign-in on a known device. */
+/** Returns the routes of signing in on a known device. */
 export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteOptions): Route[] => [
   route({
     method: "post",

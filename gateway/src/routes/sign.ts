@@ -32,7 +32,10 @@ const signing = {
   errors,
 } as const;
 
-/** The server key's and the paymaster's signatures, and the templates that the signer signs. */
+/**
+ * Returns the routes of the server key's and the paymaster's signatures, and of the templates that the signer
+ * signs.
+ */
 export const signRoutes = ({ signing: signer, information }: Services): Route[] => [
   route({
     method: "get",

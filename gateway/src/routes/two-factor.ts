@@ -48,7 +48,7 @@ const approvalBody = z
     }
   });
 
-/** The side of a registered device in an enrollment; the new device's side is in new-device.ts. */
+/** Returns the routes of a registered device in an enrollment; the new device's side is in new-device.ts. */
 export const twoFactorRoutes = ({ twoFactor }: Services): Route[] => [
   route({
     method: "get",

@@ -19,13 +19,13 @@ export const stampDir = join(root, "node_modules", ".cache", "countersign");
 /** Node's compile cache: compiling the same files again is half of a process's start. */
 export const compileCacheDir = join(root, ".local", "compile-cache");
 
-/** ~/.cache/countersign, or below XDG_CACHE_HOME. */
+/** Returns ~/.cache/countersign, or a path below XDG_CACHE_HOME. */
 export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "countersign");
 }
 
 /**
- * A directory for Postgres that another user can reach.
+ * Returns a directory for Postgres that another user can reach.
  * Postgres refuses to run as root, and its own user cannot enter a checkout below a directory of mode 0700.
  */
 export function postgresDir(stateDir: string): string {

@@ -35,7 +35,7 @@ export interface BrowserPasskey extends Passkey {
   readonly rpId: string;
 }
 
-/** The browser created no passkey, or returned no assertion. */
+/** Thrown when the browser created no passkey, or returned no assertion. */
 export class PasskeyUnavailableError extends Error {
   override readonly name = "PasskeyUnavailableError";
 }

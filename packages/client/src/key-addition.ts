@@ -26,7 +26,7 @@ export interface KeyAddition {
   proposalKey: ProposalKey;
 }
 
-/** The message is not the addition of one user key, so an approver must not sign it. */
+/** Thrown when the message is not the addition of one user key, so an approver must not sign it. */
 export class KeyAdditionError extends Error {
   override readonly name = "KeyAdditionError";
 }

@@ -62,7 +62,7 @@ async function pbkdf2(password: Uint8Array<ArrayBuffer>, salt: Uint8Array<ArrayB
   return new Uint8Array(await subtle.deriveBits(algorithm, key, BYTES * 8));
 }
 
-/** UTF-8 of lines that each end with a line feed. */
+/** Returns the UTF-8 of lines that each end with a line feed. */
 const lines = (texts: string[]): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(texts.map((text) => `${text}\n`).join(""));
 

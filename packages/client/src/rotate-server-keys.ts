@@ -23,7 +23,7 @@ export interface RotateServerKeysOptions {
   accessApi?: AccessApi;
 }
 
-/** The message to sign is not the rotation of this account's server key, and was not signed. */
+/** Thrown when the message to sign is not the rotation of this account's server key, and was not signed. */
 export class ServerKeyRotationError extends Error {
   override readonly name = "ServerKeyRotationError";
 }

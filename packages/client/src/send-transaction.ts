@@ -73,7 +73,7 @@ const SUBMIT_AGAIN_MS = 1_000;
 /** The service moves to an account's new server key that long after the chain. */
 const ROTATED_AGAIN_MS = 500;
 
-/** The transaction was refused by the chain, or ran out of time there. */
+/** Thrown when the transaction was refused by the chain, or ran out of time there. */
 export class TransactionFailedError extends Error {
   override readonly name = "TransactionFailedError";
   readonly transactionId: string;

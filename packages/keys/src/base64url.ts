@@ -1,4 +1,4 @@
-/** base64url without padding (RFC 4648, section 5). */
+/** Returns base64url without padding (RFC 4648, section 5). */
 export function bytesToBase64url(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);

@@ -18,7 +18,7 @@ export interface PublicKey {
   readonly publicKey: string;
 }
 
-/** The text is not a public key; the message says why and holds nothing secret. */
+/** Thrown when the text is not a public key; the message says why and holds nothing secret. */
 export class PublicKeyError extends Error {
   override readonly name = "PublicKeyError";
 }
@@ -93,7 +93,7 @@ export const samePublicKey = (a: PublicKey, b: PublicKey): boolean =>
 /** Returns the canonical bytes: 64 (ECDSA) or 32 (Ed25519). */
 export const publicKeyBytes = (key: PublicKey): Uint8Array => hexToBytes(key.publicKey);
 
-/** base64url(SHA-256(canonical bytes)): the nonce that binds an OpenID login to a key. */
+/** Returns base64url(SHA-256(canonical bytes)), the nonce that binds an OpenID login to a key. */
 export function publicKeyFingerprint(key: PublicKey): string {
   return bytesToBase64url(sha256(publicKeyBytes(key)));
 }

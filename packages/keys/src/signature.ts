@@ -1,4 +1,4 @@
-/** The bytes are not a signature. */
+/** Thrown when the bytes are not a signature. */
 export class SignatureError extends Error {
   override readonly name = "SignatureError";
 }

@@ -31,7 +31,7 @@ export interface TlsFiles {
   key: string;
 }
 
-/** Paths of a name's certificate and key below a state directory. */
+/** Returns the paths of a name's certificate and key below a state directory. */
 export function tlsFiles(stateDir: string, name: string): TlsFiles {
   const dir = join(stateDir, "tls");
   return { ca: join(dir, "ca.pem"), cert: join(dir, `${name}.pem`), key: join(dir, `${name}.key`) };

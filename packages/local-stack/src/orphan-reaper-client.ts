@@ -32,7 +32,7 @@ process.on("exit", () => {
   }
 });
 
-/** From now on this process and its group are ended, in order, if the supervisor dies. */
+/** Has the orphan reaper end this process and its group, in order, if the supervisor dies. */
 export function guard(pid: number, stopSignal: NodeJS.Signals): void {
   guarded.add(pid);
   reaper().write(`guard ${pid} ${stopSignal}\n`);

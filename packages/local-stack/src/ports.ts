@@ -38,7 +38,10 @@ async function* portsOfOwnBlocks(): AsyncGenerator<number, undefined> {
 
 const ownPorts = portsOfOwnBlocks();
 
-/** Ports on loopback that are free, and that nobody else who asks here is given while this process lives. */
+/**
+ * Returns ports on loopback that are free, and that nobody else who asks here is given while this process
+ * lives.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {

@@ -28,7 +28,7 @@ export interface Postgres extends DatabaseUrls {
   replaced: boolean;
 }
 
-/** Where the cluster of a state directory lives, outside of the checkout. */
+/** Returns the directory of a state directory's cluster, outside of the checkout. */
 export function postgresHome(stateDir: string): string {
   return postgresDir(stateDir);
 }

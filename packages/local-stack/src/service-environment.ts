@@ -104,7 +104,8 @@ export function baseEnvironment(): NodeJS.ProcessEnv {
 const nodeOptions = (): string => [...HEAP_OPTIONS, process.env.NODE_OPTIONS].filter(Boolean).join(" ");
 
 /**
- * networks.json with the access nodes as this process reaches them; the common file where nothing differs.
+ * Returns networks.json with the access nodes as this process reaches them; the common file where nothing
+ * differs.
  */
 async function networksFileFor(process: string, input: EnvironmentInput): Promise<string> {
   const { addressOf, networksFile, stateDir } = input;

@@ -5,7 +5,7 @@ import { installDebianPackages } from "./debian-packages.ts";
 
 const SOFT_HSM_MODULES = ["/usr/lib/softhsm/libsofthsm2.so", "/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so"];
 
-/** SoftHSM's PKCS #11 module, where it and its tool are installed. */
+/** Returns SoftHSM's PKCS #11 module, where it and its tool are installed. */
 export const findSoftHsm = (): string | undefined =>
   spawnSync("softhsm2-util", ["--version"]).status === 0 ? SOFT_HSM_MODULES.find(existsSync) : undefined;
 

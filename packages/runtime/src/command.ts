@@ -19,7 +19,7 @@ export interface Command {
   run(context: CommandContext): Promise<number>;
 }
 
-/** An error in the arguments; the message is the usage. */
+/** Thrown for an error in the arguments; the message is the usage. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   /** The reason why the arguments are wrong; empty where the usage says enough. */

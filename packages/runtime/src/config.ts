@@ -3,7 +3,7 @@ import { z } from "zod";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** An error that lists all settings that are wrong or missing, and never shows a value. */
+/** Thrown with a message that lists all settings that are wrong or missing, and never shows a value. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(`wrong settings:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);

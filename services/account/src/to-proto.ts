@@ -7,7 +7,7 @@ import type {
 import type { Account, AccountAddress, AccountDeployment, DeploymentState } from "./domain/accounts/account.ts";
 import type { Profile, ProfileOf } from "./domain/accounts/profiles.ts";
 
-/** common.v1.Address; addresses carry 0x outside of the services. */
+/** Returns common.v1.Address; addresses carry 0x outside of the services. */
 export const addressToProto = (
   { address, chainName, chainType, chainId }: AccountAddress,
   { domainName, profileImageUrl }: Profile,
@@ -20,7 +20,7 @@ export const addressToProto = (
   chainId: BigInt(chainId),
 });
 
-/** Addresses without a picture on chain have the picture of the login. */
+/** Gives addresses without a picture on chain the picture of the login. */
 export const accountToProto = (account: Account, profileOf: ProfileOf): ProtoAccount => ({
   id: account.id,
   addresses: account.addresses.map((address) => {
@@ -45,7 +45,7 @@ const STATUS = {
   failed: DeploymentStatus.DEPLOYMENT_STATUS_FAILED,
 } as const satisfies Record<DeploymentState, DeploymentStatus>;
 
-/** Account and deployment as DeployAccount and GetAccount answer them. */
+/** Returns account and deployment in the form of DeployAccount's and GetAccount's answers. */
 export function deploymentToProto(
   { account, deployment }: AccountDeployment,
   transactionUrl: (chainName: string, id: string) => string,

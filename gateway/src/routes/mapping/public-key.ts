@@ -19,7 +19,7 @@ export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, 
 }
 
 /**
- * As `fromPublicKey`; without `algorithm` it is the first of `guesses` whose curve has the point.
+ * Does as `fromPublicKey`; without `algorithm` it takes the first of `guesses` whose curve has the point.
  * Errors: InvalidPublicKey, of the last guess.
  */
 export function guessPublicKey(

@@ -43,7 +43,7 @@ export class CookieJar {
   }
 }
 
-/** RFC 6265, section 5.1.4. */
+/** Returns whether a cookie's path matches a request's (RFC 6265, section 5.1.4). */
 function covers(cookiePath: string, path: string): boolean {
   if (!path.startsWith(cookiePath)) return false;
   return path.length === cookiePath.length || cookiePath.endsWith("/") || path[cookiePath.length] === "/";

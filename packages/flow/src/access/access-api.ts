@@ -4,7 +4,7 @@ import { fromBase64, readBlock, readEvent, readKey, readTransaction, signatureBo
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 import * as wire from "./wire.ts";
 
-/** The access node rejected the request, gave an invalid answer, or did not answer. */
+/** Thrown when the access node rejected the request, gave an invalid answer, or did not answer. */
 export class AccessApiError extends Error {
   override readonly name = "AccessApiError";
   /** HTTP status; 0 when no answer came. */

@@ -9,7 +9,7 @@ const base64 = (bytes: Uint8Array): string => {
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);
 };
-/** Base64 of a text in UTF-8, as requests carry scripts and arguments. */
+/** Returns the base64 of a text in UTF-8, as requests carry scripts and arguments. */
 export const utf8 = (text: string): string => base64(new TextEncoder().encode(text));
 export const fromBase64 = (text: string): string => {
   const binary = atob(text);

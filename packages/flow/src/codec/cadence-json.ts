@@ -6,9 +6,9 @@ export interface CadenceValue {
 
 export const cadenceString = (value: string): CadenceValue => ({ type: "String", value });
 export const cadenceBool = (value: boolean): CadenceValue => ({ type: "Bool", value });
-/** `address`: 16 hex digits. */
+/** Returns an Address; `address`: 16 hex digits. */
 export const cadenceAddress = (address: string): CadenceValue => ({ type: "Address", value: `0x${address}` });
-/** `amount`: decimal text with eight digits after the point. */
+/** Returns a UFix64; `amount`: decimal text with eight digits after the point. */
 export const cadenceUFix64 = (amount: string): CadenceValue => ({ type: "UFix64", value: amount });
 export const cadenceUInt8 = (value: number): CadenceValue => ({ type: "UInt8", value: String(value) });
 export const cadenceInt = (value: number | bigint): CadenceValue => ({ type: "Int", value: String(value) });

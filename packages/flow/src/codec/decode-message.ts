@@ -2,7 +2,7 @@ import { bytesToHex } from "@countersign/keys";
 import { decodeRlp, RlpError, type RlpItem } from "./rlp.ts";
 import { signerList, TRANSACTION_TAG, type TransactionPayload, type TransactionSignature } from "./transaction.ts";
 
-/** The bytes are not a signable Flow transaction message. */
+/** Thrown when the bytes are not a signable Flow transaction message. */
 export class InvalidMessageError extends Error {
   override readonly name = "InvalidMessageError";
 }

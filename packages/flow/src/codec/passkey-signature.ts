@@ -2,7 +2,7 @@ import { type Assertion, bytesToHex, hexToBytes, parseSignature } from "@counter
 import { decodeRlp, encodeRlp, RlpError, type RlpItem } from "./rlp.ts";
 import type { TransactionSignature } from "./transaction.ts";
 
-/** Extension data of another scheme than passkeys', or of none. */
+/** Thrown for extension data of another scheme than passkeys', or of none. */
 export class ExtensionDataError extends Error {
   override readonly name = "ExtensionDataError";
 }

@@ -1,7 +1,7 @@
 /** A decoded RLP item: bytes, or a list of items (Ethereum yellow paper, appendix B). */
 export type RlpItem = Uint8Array | readonly RlpItem[];
 
-/** The bytes are not canonical RLP. */
+/** Thrown when the bytes are not canonical RLP. */
 export class RlpError extends Error {
   override readonly name = "RlpError";
 }
@@ -19,7 +19,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
-/** Big-endian bytes of an integer without leading zeros; zero has none. */
+/** Returns the big-endian bytes of an integer without leading zeros; zero has none. */
 export function encodeInteger(value: bigint | number): Uint8Array {
   if (value < 0) throw new RlpError("a negative integer");
   const bytes: number[] = [];
@@ -32,7 +32,7 @@ export function encodeInteger(value: bigint | number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Bytes that a length needs in the long form. */
+/** Returns the number of bytes that a length needs in the long form. */
 const digitsOf = (length: number): number => (length < 0x100 ? 1 : length < 0x1_0000 ? 2 : length < 0x100_0000 ? 3 : 4);
 const headerLength = (length: number): number => (length < 56 ? 1 : 1 + digitsOf(length));
 const isSingleByte = (item: Uint8Array): boolean => item.length === 1 && item[0]! < 0x80;

@@ -62,7 +62,7 @@ const payloadItem = (tx: TransactionPayload): RlpItem => [
   tx.authorizers.map(hexToBytes),
 ];
 
-/** Proposer, payer and authorizers, each once, in the order that signer indexes count. */
+/** Returns proposer, payer and authorizers, each once, in the order that signer indexes count. */
 export const signerList = (tx: TransactionPayload): string[] => [
   ...new Set([tx.proposalKey.address, tx.payer, ...tx.authorizers]),
 ];

@@ -33,7 +33,7 @@ transaction(userKey: String, isSecp256k1: Bool) {
 export const addUserKeyArguments = (userKey: PublicKey): string[] =>
   [cadenceString(userKey.publicKey), cadenceBool(userKey.algorithm === "ES256K")].map(encodeCadence);
 
-/** The transaction runs the template with invalid arguments, or does more than the template. */
+/** Thrown when the transaction runs the template with invalid arguments, or does more than the template. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }

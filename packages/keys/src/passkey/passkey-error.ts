@@ -9,7 +9,7 @@ export type PasskeyProblem =
   | "user-verification"
   | "signature";
 
-/** The assertion is not what was asked for; the message says what is wrong, for the client that sent it. */
+/** Thrown for a refused assertion; the message says what is wrong, for the client that sent it. */
 export class PasskeyError extends Error {
   override readonly name = "PasskeyError";
   readonly problem: PasskeyProblem;

@@ -31,11 +31,11 @@ export interface ComposeFile {
   volumes: Record<string, unknown>;
 }
 
-/** docker-compose.yml with its anchors and merge keys resolved, as Compose reads it. */
+/** Returns docker-compose.yml with its anchors and merge keys resolved, as Compose reads it. */
 export const readComposeFile = (): ComposeFile =>
   parse(readFileSync(join(root, "docker-compose.yml"), "utf8"), { merge: true, maxAliasCount: -1 }) as ComposeFile;
 
-/** The services in an order in which each comes after those that it depends on. */
+/** Returns the services in an order in which each comes after those that it depends on. */
 export function startOrder(services: Record<string, ComposeService>): string[] {
   const order: string[] = [];
   const visit = (name: string, path: string[]): void => {

@@ -40,7 +40,7 @@ export class Accounts {
   }
 }
 
-/** "ada.lovelace@example.com" → "Ada Lovelace". */
+/** Returns "Ada Lovelace" for "ada.lovelace@example.com". */
 function displayName(email: string): string {
   const words = (email.split("@")[0] as string).split(/[._+-]+/).filter(Boolean);
   return words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join(" ") || email;

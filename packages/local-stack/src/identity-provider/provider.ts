@@ -11,7 +11,7 @@ const authentication = ({ clientSecretFile }: ProviderClient) =>
     ? { token_endpoint_auth_method: "none" as const }
     : { token_endpoint_auth_method: "client_secret_post" as const, client_secret: readTrimmed(clientSecretFile) };
 
-/** An OpenID provider for development: a real one (oidc-provider), but anybody logs in as anybody. */
+/** Creates an OpenID provider for development: a real one (oidc-provider), but anybody logs in as anybody. */
 export function createProvider(config: ProviderConfig): { provider: Provider; accounts: Accounts } {
   const accounts = new Accounts(join(config.stateDir, "accounts.json"));
   const { jwks, cookieKeys } = ensureProviderKeys(config.stateDir);

@@ -11,7 +11,7 @@ const CONTRACTS: Record<Network["network"], { token: string; fees: string }> = {
 /** Transactions that are read at once. */
 const AT_ONCE = 8;
 
-/** "0.00001000" in 10⁻⁸. Errors: TypeError. */
+/** Returns a text such as "0.00001000" in 10⁻⁸. Errors: TypeError. */
 function units(value: unknown, what: string): bigint {
   const [, whole, fraction] = /^(\d+)\.(\d{8})$/.exec(String(value)) ?? [];
   if (whole === undefined || fraction === undefined) throw new TypeError(`${what} is no UFix64`);

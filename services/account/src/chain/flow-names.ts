@@ -12,7 +12,7 @@ const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_-]*(\.[\p{L}\p{N}][\p{L}\p{N}_-]*)*$/u;
 const nameFrom = (text: unknown): string =>
   typeof text === "string" && text.length <= 253 && NAME.test(text) ? text : "";
 
-/** Pictures over HTTPS only: apps show them unasked. */
+/** Accepts pictures over HTTPS only: apps show them unasked. */
 function pictureFrom(text: unknown): string {
   if (typeof text !== "string" || text.length > MAX_URL || !URL.canParse(text)) return "";
   const { protocol, href } = new URL(text);

@@ -34,7 +34,7 @@ const deployedAccounts = (events: readonly ChainEvent[]): DeployedAccount[] =>
     .filter((key) => key.keyIndex === KEY_ROLES.server.initialIndex && key.hashAlgorithm === HASH_ALGORITHM.SHA3_256)
     .map(({ address, publicKey, keyIndex }) => ({ address, serverKey: publicKey, serverKeyIndex: keyIndex }));
 
-/** A Flow network through the Access API. */
+/** Reaches a Flow network through the Access API. */
 export function createFlowChain(
   network: Network,
   access: AccessApi,

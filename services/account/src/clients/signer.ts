@@ -11,7 +11,7 @@ import type { KeyAdditionSigner } from "../domain/key-additions/key-addition.ts"
 import type { CreationSigner } from "../domain/ports.ts";
 import type { RotationSigner } from "../domain/server-keys/server-key-rotation.ts";
 
-/** signer.v1.Creation as the creation saga sees it. */
+/** Calls signer.v1.Creation for the creation saga. */
 export const creationSigner = (client: RpcClient<CreationService>): CreationSigner => ({
   async deriveServerKeys(chainName, accountIds) {
     const { serverKeys } = await client.deriveServerKeys(
@@ -44,7 +44,7 @@ export const creationSigner = (client: RpcClient<CreationService>): CreationSign
   },
 });
 
-/** signer.v1.ServerKeys and signer.v1.Signing, for rotations. */
+/** Calls signer.v1.ServerKeys and signer.v1.Signing for rotations. */
 export const rotationSigner = (
   client: RpcClient<ServerKeysService>,
   signing: RpcClient<SigningService>,
@@ -69,7 +69,7 @@ export const rotationSigner = (
   },
 });
 
-/** signer.v1.Signing, on behalf of a user: the token of their request goes along. */
+/** Calls signer.v1.Signing on behalf of a user, with the token of their request. */
 export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditionSigner {
   const onBehalf = (call: object): RpcCallOptions => ({
     onBehalfOf: call as NonNullable<RpcCallOptions["onBehalfOf"]>,
@@ -86,7 +86,7 @@ export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditio
   };
 }
 
-/** signer.v1.Budgets as the settling of budgets sees it. */
+/** Calls signer.v1.Budgets to settle budgets. */
 export const budgetSigner = (client: RpcClient<BudgetsService>): BudgetSigner => ({
   async begin(chainName) {
     const { mark, open } = await client.beginSettlement({ chainName }, { idempotent: true });
@@ -102,7 +102,7 @@ export const budgetSigner = (client: RpcClient<BudgetsService>): BudgetSigner =>
   },
 });
 
-/** signer.v1.Freezing as voiding sees it. */
+/** Calls signer.v1.Freezing to void templates. */
 export const voidSigner = (client: RpcClient<FreezingService>): VoidSigner => ({
   async signVoid({ accountId, chainName, referenceBlockId, sequenceNumber }) {
     const block = Buffer.from(hexToBytes(referenceBlockId));

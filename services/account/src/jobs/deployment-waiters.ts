@@ -1,4 +1,4 @@
-/** Those who wait for deployments of this process's requests; woken by the database's notifications. */
+/** Wakes this process's requests that wait for deployments, by the database's notifications. */
 export function createDeploymentWaiters() {
   const waiting = new Map<string, Set<() => void>>();
   const POLL_MS = 1_000;

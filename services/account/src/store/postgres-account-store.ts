@@ -58,7 +58,7 @@ const queueStatement = sqlFile<{
   now: Date;
 }>(sqlOf("queue-deployment"));
 
-/** Accounts in Postgres. Prisma is not used where every sign-up or request passes. */
+/** Keeps accounts in Postgres. Prisma is not used where every sign-up or request passes. */
 export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore {
   const find: AccountStore["find"] = async (accountId, chainName) => {
     const [row] = await postgres.query<Row>(findStatement({ accountId, chainName }));

@@ -60,7 +60,7 @@ const addressesOf = (created: CreatedAccount, chainName: string, chainId: number
   { chainName, chainType: "evm", address: created.evmAddress, chainId },
 ];
 
-/** Creations in Postgres: the database decides who holds which deployment, key and creation. */
+/** Keeps creations in Postgres: the database decides who holds which deployment, key and creation. */
 export function prismaCreationStore(prisma: PrismaClient, options: CreationStoreOptions): CreationStore {
   const { transactionUrl, firstKeyId } = options;
   return {

@@ -10,7 +10,7 @@ const toKeyAddition = ({ createdAt: _, userKeyAlgorithm, userKey, transaction, s
   transaction: transaction === null ? undefined : transactionFromJson(transaction),
 });
 
-/** Attempts to add a key in Postgres: of two that commit under one id, the first stays. */
+/** Keeps attempts to add a key in Postgres: of two that commit under one id, the first stays. */
 export function prismaKeyAdditionStore(prisma: PrismaClient): KeyAdditionStore {
   const find: KeyAdditionStore["find"] = async (attemptId) => {
     const row = await prisma.keyAddition.findUnique({ where: { attemptId } });

@@ -28,7 +28,7 @@ async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: re
   await tx.outbox.createMany({ data: events });
 }
 
-/** How far chains were read, in Postgres. */
+/** Keeps the heights up to which chains were read, in Postgres. */
 export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
   const managedIn = async (tx: Prisma.TransactionClient, chainName: string, addresses: readonly string[]) =>
     tx.address.findMany({

@@ -13,7 +13,8 @@ const toRotation = ({ createdAt: _, transaction, state, ...row }: Row): ServerKe
 });
 
 /**
- * Rotations of server keys in Postgres: of two that commit for one version the first stays, until it fails.
+ * Keeps rotations of server keys in Postgres: of two that commit for one version the first stays, until it
+ * fails.
  */
 export function prismaServerKeyRotationStore(prisma: PrismaClient): ServerKeyRotationStore {
   const key = ({ accountId, chainName, version }: ServerKeyRotation) => ({ accountId, chainName, version });

@@ -2,7 +2,7 @@ import type { SettlementStore } from "../domain/budgets/settle-budgets.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { leaseHeight } from "./lease-height.ts";
 
-/** The heights up to which chains were reported to the signer, in Postgres. */
+/** Keeps the heights up to which chains were reported to the signer, in Postgres. */
 export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
   return {
     lease: (chainName, lease, begin) => leaseHeight(prisma, "budget_settlement", chainName, lease, begin),

@@ -98,8 +98,8 @@ function requireIdToken({ payload, protectedHeader }: JWTVerifyResult): void {
 }
 
 /**
- * One configured identity provider. Its metadata comes from its configured issuer only, never from inside of
- * a token.
+ * Creates the client of one configured identity provider. Its metadata comes from its configured issuer only,
+ * never from inside of a token.
  */
 export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
   const { name, issuer, introspection } = config;
@@ -138,7 +138,7 @@ export function createOpenIdProvider(config: ProviderConfig, clock: Clock) {
     return jwks;
   }
 
-  /** Errors: InvalidLoginToken, IdentityProviderUnavailable. */
+  /** Verifies a provider's JWT. Errors: InvalidLoginToken, IdentityProviderUnavailable. */
   async function verifyJwt(token: string, kind: "ID token" | "access token"): Promise<JWTVerifyResult> {
     const keys = await keySet();
     try {

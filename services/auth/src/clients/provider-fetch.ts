@@ -4,7 +4,7 @@ import * as openid from "openid-client";
 const MAX_ANSWER_BYTES = 256 * 1024;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The provider's answer is refused; the message says why. */
+/** Thrown when the provider's answer is refused; the message says why. */
 export class ProviderAnswerError extends Error {
   override readonly name = "ProviderAnswerError";
 }

@@ -24,7 +24,7 @@ export const userKeyTypeToProto = (type: "device" | "passkey"): UserKeyType =>
 /** Time for the answer after the wait for the chain: "pending" must arrive before the deadline. */
 const ANSWER_MARGIN_MS = 3_000;
 
-/** The steps of sign-up, each an idempotent call to the service that owns the data. */
+/** Performs the steps of sign-up, each by an idempotent call to the service that owns the data. */
 export const signUpSteps = ({
   accounts,
   keys,

@@ -15,7 +15,7 @@ const STATUS = new Map<number, Enrollment["status"]>([
   [TwoFactorStatus.TWO_FACTOR_STATUS_FAILED, "failed"],
 ]);
 
-/** The methods of device.v1.TwoFactor that auth calls. */
+/** Calls device.v1.TwoFactor. */
 export const twoFactorRequests = (
   requests: Pick<RpcClient<TwoFactorService>, "openTwoFactor" | "describeEnrollment" | "finishTwoFactor">,
 ): TwoFactorRequests<TwoFactorAuth> => ({

@@ -16,7 +16,7 @@ interface CodeOrigin {
 
 const sha256 = (...parts: string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
-/** Errors of members of the login; pointers start at the message that carries it. */
+/** Returns the error of members of the login; pointers start at the message that carries it. */
 const badLogin = (detail: string, ...fields: { pointer: string; detail: string }[]) =>
   new AppError("InvalidRequest", { detail, fields });
 
@@ -82,7 +82,7 @@ function originOf({ config }: OpenIdProvider, login: Login): CodeOrigin {
 export function createVerifyLogin(providers: readonly OpenIdProvider[], codes: ExchangedCodeStore): VerifyLogin {
   const configured = providers.map(({ config }) => `"${config.name}"`).join(", ");
 
-  /** Errors: UnknownProvider. */
+  /** Returns the provider of a login. Errors: UnknownProvider. */
   function providerOf({ provider: name, method, token }: Login): OpenIdProvider {
     const refuse = (problem: string) => {
       const detail = `${problem}; configured: ${configured}`;

@@ -12,7 +12,10 @@ export interface JwksServerOptions {
 
 const GATEWAY = `DNS:${internalName("gateway")}`;
 
-/** GET /.well-known/jwks.json (RFC 7517) over HTTPS with mutual TLS, for the gateway, which serves a copy. */
+/**
+ * Serves GET /.well-known/jwks.json (RFC 7517) over HTTPS with mutual TLS, for the gateway, which serves a
+ * copy.
+ */
 export async function startJwksServer({ listen, tls, published }: JwksServerOptions) {
   const server = createServer(
     { ...tls, requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" },

@@ -92,7 +92,7 @@ export function signInHandlers(options: SignInOptions): Handlers<SignInService> 
   };
 }
 
-/** Errors: InvalidRequest, InvalidPublicKey. */
+/** Returns the key that is to answer the challenge. Errors: InvalidRequest, InvalidPublicKey. */
 function answererFrom({
   challengeType,
   publicKey,

@@ -99,7 +99,7 @@ export const publishUnfreezeAsked = (
     timeLockStarted: { id, operation: UNFREEZE, availableAt, chainName: "" },
   });
 
-/** Such a request was cancelled. */
+/** Publishes that such a request was cancelled. */
 export const publishUnfreezeCancelled = (
   tx: Prisma.TransactionClient,
   context: { accountId: string; requestId: string; now: Date },

@@ -66,7 +66,7 @@ export function createLimit(postgres: Postgres, name: string, { perMinute, wideF
   const consumeWide = createLimiter(postgres, name, Math.ceil(perMinute * wideFactor), 60);
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 
-  /** Before a row is written: else each of its /64s would get one. */
+  /** Rejects a /48 over its limit before a row is written: else each of its /64s would get one. */
   function requireNotRefused(wide: string): void {
     const leftMs = (refusedUntil.get(wide) ?? 0) - Date.now();
     if (leftMs > 0) throw new AppError("RateLimited", { retryAfterSeconds: Math.ceil(leftMs / 1000) });
@@ -87,7 +87,7 @@ export function createLimit(postgres: Postgres, name: string, { perMinute, wideF
   };
 }
 
-/** Once a second for each id. Errors: RateLimited. */
+/** Permits one call a second for each id. Errors: RateLimited. */
 export const createPollLimit = (postgres: Postgres, name: string) => createLimiter(postgres, name, 1, 1);
 
 type LimitName = "signUp" | "challenge" | "respond" | "twoFactor" | "refresh";

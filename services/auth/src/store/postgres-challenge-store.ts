@@ -42,7 +42,7 @@ async function advance(tx: Queries, accountId: string, { key, signCount }: Passk
   if (advanced === 0) throw new AppError("InvalidSignature", { detail: "The passkey's signature counter went back" });
 }
 
-/** Challenges in Postgres: the row decides which answer is the first. */
+/** Keeps challenges in Postgres: the row decides which answer is the first. */
 export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
   return {
     async insert({ data, type, accountId, chainName, app, signer, authTime, expiresAt }) {

@@ -18,10 +18,12 @@ const SKEW_MS = 60_000;
 /** A session that was last refreshed longer ago has no access token that is still good. */
 const LAST_TOKEN_MS = REFRESH_RETRY_MS + ACCESS_TOKEN_MS + SKEW_MS;
 
-/** Until when services must know that a session has ended: its last access token has expired by then. */
+/**
+ * Returns until when services must know that a session has ended: its last access token has expired by then.
+ */
 const endedUntil = (now: Date): Date => new Date(now.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
 
-/** Sessions of an account and what takes them away come one after the other. */
+/** Locks an account's sessions: beginning and ending them come one after the other. */
 export async function lockAccess(tx: Queries, accountId: string): Promise<void> {
   await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`access/${accountId}`}, 0))`);
 }
@@ -134,7 +136,7 @@ async function updateSession(tx: Queries, session: Session): Promise<void> {
     WHERE id = ${id}`);
 }
 
-/** Sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
+/** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
 export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
   return {
     begin: (session, requestId) => postgres.transaction((tx) => insertSession(tx, session, requestId)),

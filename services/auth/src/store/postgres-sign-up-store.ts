@@ -80,7 +80,7 @@ const markStep = sqlFile<{
   payload: Uint8Array;
 }>(new URL("../../sql/mark-sign-up-step.sql", import.meta.url));
 
-/** Identities and sign-up sagas in Postgres. */
+/** Keeps identities and sign-up sagas in Postgres. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {
   // An identity's account is written once and never changes.
   const accounts = new LRUCache<string, string>({ max: REMEMBERED_IDENTITIES });

@@ -1,7 +1,7 @@
 import type { ContactStore } from "../domain/login.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
-/** Contacts in Postgres, from the profile of the sign-up. */
+/** Reads contacts in Postgres, from the profile of the sign-up. */
 export function prismaContactStore(prisma: PrismaClient): ContactStore {
   return {
     async emailOf(accountId) {

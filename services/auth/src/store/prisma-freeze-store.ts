@@ -143,7 +143,7 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
   }
 }
 
-/** Frozen accounts in Postgres. */
+/** Keeps frozen accounts in Postgres. */
 export function prismaFreezeStore(prisma: PrismaClient): FreezeStore {
   return {
     change: (command, decide) =>

@@ -14,7 +14,7 @@ const toHold = ({ alertId, accountId, chainName, transactionId, eventType, place
   placedAt,
 });
 
-/** Accounts that wait for an operator, in Postgres. */
+/** Keeps the accounts that wait for an operator, in Postgres. */
 export function prismaHoldStore(prisma: PrismaClient): HoldStore {
   return {
     place: (hold, now) =>

@@ -6,7 +6,7 @@ async function list(db: Prisma.TransactionClient, since: Date): Promise<StoredTo
   return rows.map((row) => ({ ...row, publicJwk: row.publicJwk as Record<string, string> }));
 }
 
-/** Token keys in Postgres. */
+/** Keeps token keys in Postgres. */
 export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
   return {
     list: (since) => list(prisma, since),

@@ -15,7 +15,7 @@ function toEntry({ kind, subject, active, until }: Row): TokenStateEntry | undef
   return { ...entry, blockedKey: { accountId, publicKey: key } };
 }
 
-/** The token state in Postgres. */
+/** Reads the token state in Postgres. */
 export function prismaTokenStateStore(prisma: PrismaClient): TokenStateStore {
   return {
     async horizon() {

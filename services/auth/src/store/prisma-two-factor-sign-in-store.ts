@@ -26,7 +26,7 @@ async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: stri
   if (ended > 0) await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
 }
 
-/** Sign-ins of new devices, in Postgres. */
+/** Keeps sign-ins of new devices, in Postgres. */
 export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignInStore {
   const replayOf = async (
     tx: Pick<Tx, "usedIdempotencyKey" | "twoFactorSignIn">,

@@ -71,7 +71,7 @@ export interface TokenKeysOptions {
   readonly periodMs: number;
 }
 
-/** The keys that sign and verify tokens, the same in all replicas. */
+/** Provides the keys that sign and verify tokens, the same in all replicas. */
 export function createTokenKeys({ store, encryptionKey, clock, periodMs }: TokenKeysOptions) {
   let known: StoredTokenKey[] = [];
   let loadedAt = Number.NEGATIVE_INFINITY;

@@ -30,7 +30,7 @@ export interface TokenStateFeedOptions {
 }
 
 /**
- * The token state for those who watch it. Each watcher reads for itself, woken by the database's
+ * Serves the token state to watchers. Each watcher reads for itself, woken by the database's
  * notifications and once a second; a heartbeat is sent only when the database has answered just now, so that
  * a watcher never takes an old state for a young one.
  */

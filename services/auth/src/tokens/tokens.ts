@@ -27,7 +27,10 @@ export interface TokensOptions {
   readonly clock: Clock;
 }
 
-/** The JWTs of sessions: access tokens as in RFC 9068, and refresh tokens that only auth reads. */
+/**
+ * Signs and verifies the JWTs of sessions: access tokens as in RFC 9068, and refresh tokens that only auth
+ * reads.
+ */
 export function createTokens({ keys, issuer, clock }: TokensOptions) {
   interface AccessToken {
     readonly accountId: string;

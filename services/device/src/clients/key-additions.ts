@@ -18,7 +18,7 @@ const additionOf = ({ accountId, chainName, userKey }: KeyAddition) => ({
   userKey: publicKeyToProto(userKey),
 });
 
-/** Errors: Internal where the account service names no transaction. */
+/** Returns the named transaction. Errors: Internal where the account service names no transaction. */
 function transactionOf(reference: TransactionReference | undefined): ChainTransaction {
   if (!reference) throw new AppError("Internal", { cause: new Error("the account service named no transaction") });
   return { id: reference.id, refUrl: reference.refUrl };
@@ -29,7 +29,7 @@ function transactionOf(reference: TransactionReference | undefined): ChainTransa
  */
 const onBehalf = (call: UserCall) => ({ onBehalfOf: { ...call, signal: new AbortController().signal } });
 
-/** account.v1.KeyAdditions, over mutual TLS. */
+/** Calls account.v1.KeyAdditions. */
 export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditions {
   return {
     async prepare(addition, currentMessage) {

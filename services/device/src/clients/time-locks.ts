@@ -2,7 +2,7 @@ import type { TimeLocksService } from "@countersign/proto/signer/v1/time_locks.t
 import type { RpcClient } from "@countersign/rpc";
 import type { TimeLocks } from "../domain/time-locks/cancel-time-lock.ts";
 
-/** signer.v1.TimeLocks, over mutual TLS. */
+/** Calls signer.v1.TimeLocks. */
 export const signerTimeLocks = (client: RpcClient<TimeLocksService>): TimeLocks => ({
   async list(accountId, requestId) {
     const { timeLocks } = await client.listTimeLocks({ accountId }, { requestId, idempotent: true });

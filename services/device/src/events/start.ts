@@ -16,7 +16,7 @@ export interface AccountEventsOptions extends Omit<NatsOptions, "name"> {
 const MAX_PER_ACCOUNT = 50;
 const MAX_WAITING = 256;
 
-/** The process's feed of all events and the streams that it serves. */
+/** Starts the process's feed of all events and the streams that it serves. */
 export function startAccountEvents(options: AccountEventsOptions): WatchAccountOptions & { close(): Promise<void> } {
   const { natsUrl, tls, logger, metrics, clock, stopping } = options;
   const watchers = createWatchers({ maxPerAccount: MAX_PER_ACCOUNT, maxWaiting: MAX_WAITING });

@@ -68,7 +68,8 @@ function createWatcher(maxWaiting: number, onClose: () => void) {
 }
 
 /**
- * The watchers of each account in this process. One feed serves them all: a stream costs a queue, not NATS.
+ * Keeps the watchers of each account in this process. One feed serves them all: a stream costs a queue, not
+ * NATS.
  */
 export function createWatchers({ maxPerAccount, maxWaiting }: WatchersOptions): Watchers {
   type Entry = ReturnType<typeof createWatcher>;

@@ -36,7 +36,10 @@ export interface NotifyConfig {
 
 const smtpUrl = /^smtps?:\/\/\S+$/;
 
-/** Errors: ConfigError for incomplete groups of settings and for files that cannot be read. */
+/**
+ * Returns the settings of notices. Errors: ConfigError for incomplete groups of settings and for files that
+ * cannot be read.
+ */
 export function notifyConfig(settings: NotifySettings): NotifyConfig {
   const { DEVICE_APNS_KEY_FILE: keyFile, DEVICE_APNS_KEY_ID: keyId, DEVICE_APNS_TEAM_ID: teamId } = settings;
   const { DEVICE_APNS_TOPIC: topic, DEVICE_APNS_URL: url } = settings;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Logger } from "@countersign/core";
 import type { Mailer } from "./ports.ts";
 
-/** For development: a line per mail, with a fingerprint in place of the address. */
+/** Logs mails, for development: a line per mail, with a fingerprint in place of the address. */
 export function createLogMailer(logger: Logger): Mailer {
   return {
     async send({ to, subject }) {

@@ -33,7 +33,7 @@ function bodyOf({ kind, twoFactorId, visible }: PushMessage): string {
   return JSON.stringify({ aps, kind, twoFactorId });
 }
 
-/** Apple's push service over one HTTP/2 connection, opened when needed and again when it went. */
+/** Sends to Apple's push service over one HTTP/2 connection, opened when needed and again when it went. */
 export function createApnsAdapter(options: ApnsOptions): PushAdapter {
   const { token, topic, clock, timeoutMs = 5_000 } = options;
   let session: ClientHttp2Session | undefined;

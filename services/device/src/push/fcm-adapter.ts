@@ -31,7 +31,10 @@ function isTokenRejected(status: number, { error }: FcmError): boolean {
   return status === 400 && fields.includes("message.token");
 }
 
-/** Firebase Cloud Messaging, HTTP v1. Data messages only: the app makes the text, the payload has none. */
+/**
+ * Sends to Firebase Cloud Messaging, HTTP v1. Data messages only: the app makes the text, the payload has
+ * none.
+ */
 export function createFcmAdapter(options: FcmOptions): PushAdapter {
   const { clock, accessToken, timeoutMs = 5_000 } = options;
   const url = `${options.baseUrl ?? "https://fcm.googleapis.com"}/v1/projects/${encodeURIComponent(options.projectId)}/messages:send`;

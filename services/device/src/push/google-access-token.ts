@@ -10,7 +10,8 @@ const serviceAccount = z.object({
 });
 
 /**
- * Access tokens for Firebase messaging by a service account's file, kept until they end. Errors: ConfigError.
+ * Returns access tokens for Firebase messaging by a service account's file, kept until they end. Errors:
+ * ConfigError.
  */
 export function googleAccessToken(file: string): { projectId: string; accessToken(): Promise<string> } {
   const credentials = readJsonFile(file, serviceAccount);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Logger } from "@countersign/core";
 import type { PushAdapter } from "./push-adapter.ts";
 
-/** For development: a line per message, with a fingerprint in place of the token. */
+/** Logs pushes, for development: a line per message, with a fingerprint in place of the token. */
 export function createLogAdapter(logger: Logger): PushAdapter {
   return {
     async send({ pushToken, kind, twoFactorId }) {

@@ -41,7 +41,7 @@ export class PushRefused extends Error {
   override readonly name = "PushRefused";
 }
 
-/** Milliseconds of a Retry-After header, in seconds or as a date (RFC 9110, section 10.2.3). */
+/** Returns the milliseconds of a Retry-After header, in seconds or as a date (RFC 9110, section 10.2.3). */
 export function retryAfterMs(header: string | null | undefined, now: Date): number | undefined {
   if (!header) return undefined;
   if (/^\d{1,6}$/.test(header)) return Number(header) * 1_000;

@@ -2,7 +2,7 @@ import type { DeliveryStore } from "../notices/ports.ts";
 import type { Deliveries, PushTokens } from "../push/push-devices.ts";
 import type { PrismaClient } from "./generated/client.ts";
 
-/** Delivered notices, and push tokens that were rejected, in Postgres. */
+/** Keeps delivered notices and rejected push tokens in Postgres. */
 export function prismaDeliveryStore(prisma: PrismaClient): Deliveries & DeliveryStore & PushTokens {
   return {
     async has(eventId, target) {

@@ -49,7 +49,7 @@ function accountDevices(tx: Prisma.TransactionClient, accountId: string): Accoun
   };
 }
 
-/** Devices in Postgres. */
+/** Keeps devices in Postgres. */
 export function prismaDeviceStore(prisma: PrismaClient): DeviceStore {
   const touch = groupUses(
     ({ accountIds, algorithms, keys, usedAt }) => prisma.$executeRaw`

@@ -66,7 +66,9 @@ export function toRow({ app, userKey, signIn, result, ...rest }: TwoFactor): Pri
   };
 }
 
-/** guardHolds of domain/two-factor/two-factor-state.ts, as a condition of the database. */
+/**
+ * Returns a guard as a condition of the database; guardHolds of two-factor-state.ts is the same in memory.
+ */
 export function whereOf(when: Guard): Prisma.TwoFactorWhereInput {
   return {
     status: when.status,

@@ -113,8 +113,8 @@ export function followChain({ store, chain, clock, newId, alertAfterMs }: Follow
   }
 
   /**
-   * Leaving is final, so the chain must show a revoked server key and no active one; an empty answer does not
-   * count.
+   * Returns whether the account has left. Leaving is final, so the chain must show a revoked server key and
+   * no active one; an empty answer does not count.
    */
   const hasLeft = ({ keys }: ChainKeys): boolean => {
     const servers = keys.filter(({ role }) => role === "server");

@@ -71,7 +71,7 @@ const findByKey = sqlFile<{ accountId: string; chainName: string; algorithm: str
   new URL("../../sql/find-by-key.sql", import.meta.url),
 );
 
-/** Registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
+/** Keeps registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
 export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {
   const touch = groupUses(({ accountIds, algorithms, keys, usedAt }) =>
     postgres.execute(sql`

@@ -58,7 +58,7 @@ export interface AuditStore {
   ): Promise<void>;
 }
 
-/** The database has another head of a chain than its only writer left there. */
+/** Thrown when the database has another head of a chain than its only writer left there. */
 export class AuditHeadMovedError extends Error {
   override readonly name = "AuditHeadMovedError";
 }

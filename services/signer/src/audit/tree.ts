@@ -59,7 +59,7 @@ export function growTree(tree: Tree, recordHashes: readonly Uint8Array[]): { tre
   return { tree: { size, frontier }, blocks };
 }
 
-/** 32 bytes; of an empty tree the SHA-256 of nothing. */
+/** Returns the root, 32 bytes; of an empty tree the SHA-256 of nothing. */
 export const treeRoot = ({ frontier }: Tree): Buffer =>
   frontier.length === 0 ? hash("sha256", "", "buffer") : frontier.reduceRight((right, left) => parentNode(left, right));
 

@@ -31,7 +31,7 @@ export interface KnownCheckpoints {
  */
 export const RECORD_TIME_TOLERANCE_MS = 60_000;
 
-/** Numbers that follow each other, as first and last. */
+/** Returns the stretches of numbers that follow each other, as first and last. */
 function stretches(numbers: readonly number[]): [number, number][] {
   const found: [number, number][] = [];
   for (const number of numbers.toSorted((a, b) => a - b)) {

@@ -280,7 +280,7 @@ function endProblem({ sequence, batch, headSize, headHash, heads, previousHash }
 const hasAt = (bytes: Buffer, at: number, text: string): boolean =>
   bytes.toString("latin1", at, at + text.length) === text;
 
-/** Lines without their ends, as many at once as there are; a last one without an end is given too. */
+/** Yields lines without their ends, as many at once as there are; a last one without an end is given too. */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer[]> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -93,9 +93,9 @@ function decode(message: Uint8Array): DecodedMessage {
 }
 
 /**
- * The only way to a signature: decodes the message, calls `permit`, which checks the rules and writes the
- * request's effects, signs, makes the audit record and the reservation durable, and only then returns the
- * signature. A refusal is recorded as well.
+ * Creates the only way to a signature. It decodes the message, calls `permit`, which checks the rules and
+ * writes the request's effects, signs, makes the audit record and the reservation durable, and only then
+ * returns the signature. A refusal is recorded as well.
  */
 export function createDecide(options: DecideOptions) {
   const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;

@@ -99,8 +99,8 @@ export async function loadHistory(
 }
 
 /**
- * Until when a later sequence number that was signed for before a freeze may execute. Without a freeze: no
- * query.
+ * Returns until when a later sequence number that was signed for before a freeze may execute. Makes no query
+ * without a freeze.
  */
 async function loadLaterNumber(
   { signedTemplates, unfrozenAt }: FactSources,

@@ -48,5 +48,5 @@ export const creatorVersion = ({ creator }: ChainPolicy, keyId: number): number 
 /** A reference block expires after 600 blocks: eight minutes on mainnet, and more where blocks are slow. */
 const REFERENCE_SECONDS = 900;
 
-/** Seconds for which a signed transaction may still execute, by the signer's own clock. */
+/** Returns the seconds for which a signed transaction may still execute, by the signer's own clock. */
 export const referenceSeconds = ({ referenceSeconds: own }: ChainPolicy): number => own ?? REFERENCE_SECONDS;

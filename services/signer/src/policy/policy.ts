@@ -102,7 +102,7 @@ const schema = z.strictObject({
     .default({}),
 });
 
-/** A policy file that is not one; the message names each field. */
+/** Thrown for an invalid policy file; the message names each field. */
 export class PolicyError extends Error {}
 
 /** Reads a policy file's content. Errors: PolicyError. */
@@ -140,7 +140,7 @@ export const DEFAULT_POLICY: Policy = parsePolicy({
   switches: { authorizer: true, paymaster: true, creation: true },
 });
 
-/** Errors: SigningRefused (SwitchedOff). */
+/** Requires that the operation is switched on. Errors: SigningRefused (SwitchedOff). */
 export function checkSwitch(operation: Operation, { switches }: Policy): void {
   if (!switches[operation]) throw refusal("SwitchedOff", "the operator has switched this operation off");
 }

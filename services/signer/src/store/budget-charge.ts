@@ -3,7 +3,7 @@ import type { BudgetWindow, Reservation } from "../budget/budget.ts";
 import { reservationId } from "../budget/budget.ts";
 import { type BudgetState, usageId } from "../budget/over-budget.ts";
 
-/** Reservations and the windows that they name as JSON texts for one statement. */
+/** Returns reservations and the windows that they name as JSON texts for one statement. */
 export function chargeRows(reservations: readonly Reservation[]): { asked: string; windows: string } {
   // By the last of a batch: where the policy changed meanwhile, its limits are the new ones.
   const named = new Map<string, { chainName: string; window: BudgetWindow }>();

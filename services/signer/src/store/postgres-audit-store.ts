@@ -14,7 +14,7 @@ import type { PrismaClient } from "./generated/client.ts";
 /** Raised by over_limit() of the migrations. */
 const OVER_LIMIT = "CS001";
 
-/** Audit chains in Postgres. */
+/** Keeps audit chains in Postgres. */
 export function postgresAuditStore(postgres: Postgres): AuditStore {
   return {
     async startChain({ chainId, sequence, hash }, startedAt, { text, signature }) {
@@ -114,11 +114,11 @@ async function writeBatch(
   if (wrote !== shouldWrite) throw new AuditHeadMovedError(`audit chain ${head.chainId} has another head`);
 }
 
-/** No record of a batch is of a later time. */
+/** Returns the latest time of the records. */
 const latest = (records: readonly AuditRecord[]): Date =>
   new Date(records.reduce((time, record) => Math.max(time, record.time.getTime()), 0));
 
-/** Counts of minutes that are over; they decide nothing any more. */
+/** Deletes the counts of minutes that are over; they decide nothing any more. */
 export async function pruneSignatureCounts(prisma: PrismaClient, before: Date): Promise<void> {
   await prisma.signatureCount.deleteMany({ where: { minute: { lt: before } } });
 }

@@ -51,7 +51,7 @@ async function readBindings(postgres: Postgres, accountId: string): Promise<Bind
 export type PostgresBindingStore = BindingStore & Pick<KnownBindings, "forget">;
 
 /**
- * Bindings in Postgres; cached while this process is notified of changes (`listening`). `reads` has the
+ * Keeps bindings in Postgres; cached while this process is notified of changes (`listening`). `reads` has the
  * connections for `find`, which each signature waits for: a change that waits for a lock keeps none of them.
  */
 export function postgresBindingStore(

@@ -5,7 +5,7 @@ import { readRecordHashes, splitHashes } from "./prisma-checkpoint-store.ts";
 
 const textsOf = ({ texts }: Pick<AuditBatch, "texts">): string[] => texts.split("\n");
 
-/** Audit chains in Postgres, to prove records of them. */
+/** Reads audit chains in Postgres, to prove records of them. */
 export function prismaAuditReader(prisma: PrismaClient): AuditReader {
   return {
     async recordText(chainId, sequence) {

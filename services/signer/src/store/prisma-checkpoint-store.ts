@@ -12,7 +12,7 @@ const BATCHES_PER_PAGE = 1000;
 /** A chain of millions that is under no checkpoint yet takes its time. */
 const TIMEOUT_MS = 120_000;
 
-/** Hashes that were put one behind the other. */
+/** Returns the hashes that were put one behind the other. */
 export function splitHashes(joined: Uint8Array): Buffer[] {
   const bytes = Buffer.from(joined.buffer, joined.byteOffset, joined.byteLength);
   return Array.from({ length: bytes.length / HASH_BYTES }, (_, i) =>
@@ -139,7 +139,9 @@ async function writeCheckpoint(tx: Transaction, { checkpoint, signed, grown }: N
   await tx.outbox.create({ data: row });
 }
 
-/** Checkpoints in Postgres: one process at a time makes the next one, the others leave it to that one. */
+/**
+ * Keeps checkpoints in Postgres: one process at a time makes the next one, the others leave it to that one.
+ */
 export function prismaCheckpointStore(prisma: PrismaClient): CheckpointStore {
   return {
     async write(build) {

@@ -47,8 +47,8 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
 }
 
 /**
- * Effects of signatures in Postgres. Every transaction writes in the order in which policy/effects.ts lists
- * the kinds, so that two replicas never wait for each other's rows.
+ * Records effects of signatures in Postgres. Every transaction writes in the order in which policy/effects.ts
+ * lists the kinds, so that two replicas never wait for each other's rows.
  */
 export function prismaEffectStore(prisma: PrismaClient, bindings: Pick<PostgresBindingStore, "forget">): EffectStore {
   return {

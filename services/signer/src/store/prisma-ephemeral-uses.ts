@@ -4,8 +4,8 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 
 /**
- * Uses of ephemeral tokens in Postgres: of racing uses, over all replicas, the database counts up to the
- * limit.
+ * Counts uses of ephemeral tokens in Postgres: of racing uses, over all replicas, the database counts up to
+ * the limit.
  */
 export const prismaEphemeralUses = (prisma: Pick<Prisma.TransactionClient, "$executeRaw">) => ({
   /** Counts one more use; false, and nothing counted, where the limit is reached. */

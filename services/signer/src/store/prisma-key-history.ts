@@ -40,7 +40,7 @@ const recordStatement = sqlFile<{
   now: Date;
 }>(new URL("../../sql/record-added-key.sql", import.meta.url));
 
-/** User keys in Postgres: an addition that one replica has signed is known to every other one. */
+/** Keeps user keys in Postgres: an addition that one replica has signed is known to every other one. */
 export const prismaAddedKeys = (
   prisma: Pick<Prisma.TransactionClient, "$executeRawUnsafe" | "$queryRaw" | "$queryRawUnsafe">,
 ) => ({
@@ -90,7 +90,9 @@ export async function lockRevokedKeys(
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 
-/** Revoked keys in Postgres: no replica signs the addition of a key whose revocation another one signed. */
+/**
+ * Keeps revoked keys in Postgres: no replica signs the addition of a key whose revocation another one signed.
+ */
 export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revokedKey">) => ({
   async record({ accountId, chainName }: AccountOnChain, publicKey: string, signedAt: Date): Promise<void> {
     const data = [{ accountId, chainName, keyX: xOf(publicKey), signedAt }];
@@ -100,7 +102,7 @@ export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revoke
     (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
 });
 
-/** Recovery keys in Postgres. */
+/** Keeps recovery keys in Postgres. */
 export const prismaRecoveryKeys = (prisma: Pick<Prisma.TransactionClient, "recoveryKey">) => ({
   async record({ accountId, chainName }: AccountOnChain, key: PublicKey, signedAt: Date): Promise<void> {
     const { publicKey, algorithm } = key;

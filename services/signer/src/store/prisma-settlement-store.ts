@@ -35,7 +35,7 @@ async function lower(tx: Sql, chainName: string, returned: Returned): Promise<vo
     WHERE u.chain_name = ${chainName} AND u.budget = t.budget`;
 }
 
-/** Open reservations in Postgres. */
+/** Settles open reservations in Postgres. */
 export function prismaSettlementStore(prisma: PrismaClient): SettlementStore {
   return {
     async begin(chainName) {

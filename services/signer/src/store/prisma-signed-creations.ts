@@ -2,7 +2,7 @@ import type { SignedCreations } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { creationRows } from "./prisma-key-history.ts";
 
-/** Signed creations in Postgres: every replica binds the accounts that any replica signed. */
+/** Keeps signed creations in Postgres: every replica binds the accounts that any replica signed. */
 export const prismaSignedCreations = (prisma: PrismaClient): SignedCreations => ({
   async record({ chainName, serverKeyVersion, accounts }, signedAt) {
     const creations = accounts.map(({ accountId }) => ({ accountId, chainName, serverKeyVersion, signedAt }));

@@ -8,7 +8,7 @@ const MAX_BIGINT = 2n ** 63n - 1n;
 
 type Account = Parameters<SignedTemplates["has"]>[0];
 
-/** No account reaches a number that Postgres cannot store: what is signed for it never executes. */
+/** Returns the row's id; undefined for a number that Postgres cannot store, which no account reaches. */
 const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, number: bigint) =>
   number > MAX_BIGINT ? undefined : { accountId, chainName, keyIndex, number };
 
@@ -56,7 +56,7 @@ export async function recordSequenceNumber(
   return recorded > 0;
 }
 
-/** Sequence numbers in Postgres: every replica voids the templates that any replica signed. */
+/** Keeps sequence numbers in Postgres: every replica voids the templates that any replica signed. */
 export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => ({
   async laterKeptAt(account, number, { since, unfrozenAt }) {
     const id = idOf(account, number);

@@ -18,7 +18,7 @@ async function emit(tx: Prisma.TransactionClient, event: Change, lock: TimeLock,
   await tx.outbox.create({ data: outboxRow({ service: "signer", accountId, event, message, id, createdAt: now }) });
 }
 
-/** Time locks in Postgres: of racing first requests, over all replicas, one starts the time lock. */
+/** Keeps time locks in Postgres: of racing first requests, over all replicas, one starts the time lock. */
 export function prismaTimeLockStore(prisma: PrismaClient): TimeLockStore {
   return {
     async startOrFind(requested, requestId) {

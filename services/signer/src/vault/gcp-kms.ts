@@ -27,7 +27,7 @@ const signAnswer = z.object({
   name: z.string(),
 });
 
-/** CRC-32C (RFC 3720, appendix B.4): Google Cloud KMS's checksum of what it receives and answers. */
+/** Returns CRC-32C (RFC 3720, appendix B.4), Google Cloud KMS's checksum of requests and answers. */
 export function crc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) {

@@ -10,7 +10,7 @@ export interface KeyHolder {
   close(): void;
 }
 
-/** The holder has no such key, or not as it was configured. */
+/** Thrown when the holder has no such key, or not as it was configured. */
 export class KeyHolderError extends Error {
   override readonly name = "KeyHolderError";
 }

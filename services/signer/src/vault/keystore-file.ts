@@ -39,7 +39,10 @@ const envelope = z.object({
   ciphertext: z.string(),
 });
 
-/** The file is damaged, of another format, or the passphrase is wrong; the message does not say which. */
+/**
+ * Thrown when the file is damaged, of another format, or the passphrase is wrong; the message does not say
+ * which.
+ */
 export class KeystoreError extends Error {
   override readonly name = "KeystoreError";
 }

@@ -15,7 +15,7 @@ function chainKeys({ chains }: KeystoreContent, chainName: string) {
   return keys;
 }
 
-/** The embedded vault: private keys of an opened keystore file, held in this process only. */
+/** Creates the embedded vault: private keys of an opened keystore file, held in this process only. */
 export function createKeystoreVault(content: KeystoreContent): Vault {
   const roots = serverRoots(content);
   const cache = new LRUCache<string, KeyObject>({ max: MAX_CACHED_KEYS });
@@ -28,8 +28,8 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
     return found;
   };
   /**
-   * Errors: KeystoreError for a version without a root secret in this keystore: no other version's key may
-   * replace it.
+   * Returns the root secret of a version. Errors: KeystoreError for a version without a root secret in this
+   * keystore: no other version's key may replace it.
    */
   const rootOf = (version: number): Buffer => {
     const root = roots.find((each) => each.version === version);

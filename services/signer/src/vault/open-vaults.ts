@@ -33,7 +33,10 @@ const file = z
     });
   });
 
-/** Each kind's library is loaded where it is used: they are large, and most signers need none of them. */
+/**
+ * Opens a vault. Each kind's library is loaded where it is used: they are large, and most signers need none
+ * of them.
+ */
 async function open(settings: z.output<typeof holder>): Promise<KeyHolder> {
   switch (settings.kind) {
     case "pkcs11": {

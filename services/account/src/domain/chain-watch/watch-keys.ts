@@ -47,7 +47,7 @@ export interface WatchKeysOptions {
   readonly raised: (chainName: string, alerts: readonly Alert[]) => void;
 }
 
-/** Keys came or went; those that an account is created with are registered by its sign-up. */
+/** Returns whether keys came or went; those that an account is created with are registered by its sign-up. */
 const changesKeys = ({ addedKey, removedKeyIndex }: AccountEvent): boolean =>
   removedKeyIndex !== undefined || (addedKey !== undefined && addedKey.keyIndex > 1);
 

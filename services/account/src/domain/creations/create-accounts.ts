@@ -72,7 +72,7 @@ export function createAccounts({ store, signer, clock, owner, pause }: CreateAcc
     };
   }
 
-  /** Addresses go to accounts by server key, never by the order of events. */
+  /** Assigns addresses to accounts by server key, never by the order of events. */
   async function finish(
     creation: Creation,
     chain: Chain,

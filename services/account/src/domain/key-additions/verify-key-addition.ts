@@ -46,7 +46,7 @@ export const verifyKeyAddition =
     return index;
   };
 
-/** Errors: InvalidMessage. */
+/** Returns the message's reference block. Errors: InvalidMessage. */
 function referenceBlockOf(message: Uint8Array): string {
   try {
     return decodeMessage(message).referenceBlockId;

@@ -129,7 +129,7 @@ const rotateOnce =
     return ours;
   };
 
-/** Errors: InvalidMessage where it is no rotation at all. */
+/** Decodes a rotation. Errors: InvalidMessage where it is none. */
 function rotationOf(message: Uint8Array): DecodedMessage {
   try {
     const decoded = decodeMessage(message);

@@ -60,7 +60,7 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
     return { accountId: await identities.accountOf(profile.issuer, profile.subject), profile };
   }
 
-  /** Errors: PleaseRegisterKey, AccountLeft. */
+  /** Requires a key that may answer the challenge. Errors: PleaseRegisterKey, AccountLeft. */
   async function requireAnswerer(accountId: string, chainName: string, answerer: Answerer): Promise<void> {
     const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
       options.isKeyBlocked(accountId, accountKey) || options.isKeyBlocked(accountId, deviceKey);

@@ -21,11 +21,14 @@ export async function findReconciled(
 /** Returns whether a request that was read just now can be decided: pending, and no attempt has begun. */
 export const isOpen = ({ status, attemptId }: TwoFactor): boolean => status === "pending" && attemptId === null;
 
-/** Errors: TwoFactorAuthNotPending. */
+/** Requires a pending request. Errors: TwoFactorAuthNotPending. */
 export function requireOpen(twoFactor: TwoFactor): void {
   if (!isOpen(twoFactor)) throw notPending(twoFactor);
 }
 
-/** Another decision came first. An approval that is under way may still fail, so a retry makes sense then. */
+/**
+ * Returns the error where another decision came first. An approval under way may still fail: then a retry
+ * helps.
+ */
 export const notPending = ({ status }: TwoFactor): AppError =>
   new AppError("TwoFactorAuthNotPending", status === "pending" ? { retryAfterSeconds: 1 } : {});

@@ -36,7 +36,7 @@ export const REJECTION_COUNTS_MS = 24 * 60 * 60 * 1000;
 /** The longest that a request may be pending; auth uses the lifetime of the ephemeral token. */
 const MAX_LIFETIME_MS = 60 * 60 * 1000;
 
-/** Errors: InvalidRequest. */
+/** Requires an expiry in the near future. Errors: InvalidRequest. */
 function requireSoon(expiresAt: Date, now: Date): void {
   const left = expiresAt.getTime() - now.getTime();
   if (left > 0 && left <= MAX_LIFETIME_MS) return;

@@ -29,7 +29,7 @@ const METHODS: Readonly<Record<string, string>> = {
   issue: "capabilities.storage",
 };
 
-/** "storage.borrow" of `account.storage.borrow`, if it begins with an account. */
+/** Returns "storage.borrow" of `account.storage.borrow`, if it begins with an account. */
 function methodOn(invoked: SyntaxNode | undefined, accounts: ReadonlySet<string>): string | undefined {
   const names: string[] = [];
   let inner = invoked;
@@ -40,7 +40,7 @@ function methodOn(invoked: SyntaxNode | undefined, accounts: ReadonlySet<string>
   return METHODS[method] === names.join(".") ? method : undefined;
 }
 
-/** Constants that are nothing but a literal path, and declared once: as good as the literal. */
+/** Returns the constants that are nothing but a literal path, and declared once: as good as the literal. */
 function constantPaths(program: SyntaxNode): Set<string> {
   const constant = new Map<string, boolean>();
   for (const { name, declaration } of declaredNames(program)) {
