@@ -5,6 +5,7 @@ import { generate } from "@countersign/build/generate.ts";
 import { root } from "@countersign/build/paths.ts";
 import { run } from "@countersign/build/run.ts";
 import { checkBreakingChanges } from "./check-contracts.ts";
+import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkWords } from "./check-words.ts";
@@ -16,6 +17,11 @@ function report(found: string[]): void {
   if (found.length === 0) return;
   const more = found.length > 40 ? [`… and ${found.length - 40} more`] : [];
   throw new Failure([...found.slice(0, 40), ...more].join("\n"));
+}
+
+async function reportImports(): Promise<void> {
+  const refused = await checkImports(root);
+  report(refused.map(({ rule, from, to, why }) => `${from} imports ${to}\n        ${rule}: ${why}`));
 }
 
 async function reportBreakingChanges(): Promise<void> {
@@ -31,10 +37,8 @@ export async function check(): Promise<void> {
     ["generated code", generate],
     ["types (tsc)", () => run(bin("tsc"), ["-p", "tsconfig.json"])],
     ["types of the example page (tsc)", () => run(bin("tsc"), ["-p", "examples/web-wallet"])],
-    [
-      "lint, format and import rules (biome)",
-      () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"]),
-    ],
+    ["lint and format (biome)", () => run(bin("biome"), ["check", "--error-on-warnings", "--diagnostic-level=warn"])],
+    ["import rules (dev/src/import-rules.ts)", reportImports],
     ["words and line lengths (dev/words.json)", async () => report(checkWords(root))],
     ["links and paths in Markdown", async () => report(checkLinks(root))],
     ["settings are documented", async () => report(checkSettings(root))],
