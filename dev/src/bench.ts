@@ -4,16 +4,15 @@ import { ensureCadenceParser } from "@countersign/build/cadence-parser.ts";
 import { generate } from "@countersign/build/generate.ts";
 import { root } from "@countersign/build/paths.ts";
 import { ensureTools } from "@countersign/local-stack/tools.ts";
-import { NO_PRETENURING, ONE_MARKER } from "@countersign/runtime/node-flags.ts";
+import { NO_PRETENURING } from "@countersign/runtime/node-flags.ts";
 
 /** `npm run bench`: prepares what the stack needs, then runs the benchmark with the given arguments. */
 export async function bench(args: string[]): Promise<number> {
   await generate();
   await ensureTools((line) => console.error(line));
   await ensureCadenceParser((line) => console.error(line));
-  // The signer's flags: garbage collection in the load generator and the floors must not take
-  // cores from the measured processes.
-  const command = [ONE_MARKER, NO_PRETENURING, join(root, "bench/src/main.ts"), ...args];
+  // The services' flag, so that the floors are compared fairly.
+  const command = [NO_PRETENURING, join(root, "bench/src/main.ts"), ...args];
   const child = spawn(process.execPath, command, { cwd: root, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   return new Promise<number>((resolve) => child.on("exit", (code) => resolve(code ?? 1)));

@@ -1,5 +1,5 @@
 import { payloadMessage } from "@countersign/flow";
-import { verifyUserSignatureInPool } from "@countersign/flow/node";
+import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey, RelyingParty } from "@countersign/keys";
 import type { Approval } from "../policy/effects.ts";
 import { deviceSignatures } from "../policy/paymaster-rules.ts";
@@ -34,7 +34,7 @@ export async function findApproval(
     token.scope === "sign"
       ? await loadApprovers(sources, facts)
       : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
-  const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
+  const { key, isRecoveryKey } = requireSigner(facts, candidates, relyingParties);
   if (!addedUserKey(template)) return { isRecoveryKey, approverSince: undefined };
   const approver = findAdded(await sources.addedKeys.of(account), key.publicKey);
   return { isRecoveryKey, approverSince: approver?.signedAt };
@@ -43,18 +43,17 @@ export async function findApproval(
 /**
  * Returns the candidate whose signature the payload carries. Errors: SigningRefused (UserSignatureInvalid).
  */
-export async function requireSigner(
+export function requireSigner(
   { message, account }: Pick<RequestFacts, "message" | "account">,
   candidates: readonly Candidate[],
   relyingParties: readonly RelyingParty[],
-): Promise<Candidate> {
+): Candidate {
   const [signature] = deviceSignatures(message, account);
   const payload = payloadMessage(message);
-  for (const candidate of candidates) {
-    if (signature && (await verifyUserSignatureInPool(candidate.key, payload, signature, relyingParties)))
-      return candidate;
-  }
-  throw refusal("UserSignatureInvalid", "no key that may approve has signed the payload");
+  const signer =
+    signature && candidates.find(({ key }) => verifyUserSignature(key, payload, signature, relyingParties));
+  if (!signer) throw refusal("UserSignatureInvalid", "no key that may approve has signed the payload");
+  return signer;
 }
 
 /**
