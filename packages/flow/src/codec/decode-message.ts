@@ -96,7 +96,7 @@ function decodeSignatures(item: RlpItem | undefined, payload: TransactionPayload
     if (fields.length !== 3 && fields.length !== 4) refuse("a signature has three or four fields");
     const index = keyId(fields[0], "a signer index");
     const key = keyId(fields[1], "a key index");
-    const address = signers[index] ?? refuse("a signer index names nobody");
+    const address = signers[index] ?? refuse("a signer index is out of range");
     // Sorted and without a double: every set of signatures has one spelling.
     if (index < previous[0] || (index === previous[0] && key <= previous[1])) refuse("signatures are not in order");
     previous = [index, key];

@@ -65,7 +65,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
     } catch (err) {
       if (stop.signal.aborted) return;
       if (isRefusedForNow(err)) logger.warn({ err }, "a creation waits: the signer refuses it for now");
-      else logger.error({ err }, "a creation stopped half-way; it will be taken up again");
+      else logger.error({ err }, "a creation was interrupted; will retry");
       // The lease ends soon instead: the next runner continues from what is committed.
       const now = clock.now();
       const until = new Date(now.getTime() + (isRefusedForNow(err) ? refusedRetryMs * (1 + Math.random()) : RETRY_MS));
@@ -107,7 +107,7 @@ export function startCreationRunner(options: CreationRunnerOptions): CreationRun
       try {
         await round();
       } catch (err) {
-        logger.warn({ err }, "creations wait");
+        logger.warn({ err }, "creations failed for now; will retry");
       }
       const idle = pause(IDLE_MS, stop.signal);
       await Promise.race([woken.promise, idle]);

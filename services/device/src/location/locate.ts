@@ -38,7 +38,7 @@ export async function openLocator(file: string | undefined, logger: Logger): Pro
       try {
         return describePlace(reader.get(ip));
       } catch (err) {
-        logger.warn({ err }, "cannot look a location up");
+        logger.warn({ err }, "cannot look up a location");
         return "";
       }
     },
