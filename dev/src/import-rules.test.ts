@@ -93,6 +93,8 @@ const refused: [rule: string, file: string, source: string][] = [
   ["service/domain", "services/device/src/domain/a/push.ts", 'import type { Push } from "../../push/push.ts";'],
   ["service/domain", "services/signer/src/domain/parser.ts", 'import { parse } from "../parser/parser-pool.ts";'],
   ["service/domain", "services/auth/src/domain/a/events.ts", 'import type { Feed } from "@countersign/events";'],
+  ["signer-rules", "services/signer/src/policy/cache.ts", 'import { LRUCache } from "lru-cache";'],
+  ["signer-rules", "services/signer/src/budget/metrics.ts", 'import { Counter } from "prom-client";'],
   ["service/vault", "services/signer/src/vault/policy.ts", 'import { rules } from "../policy/policy.ts";'],
   ["service/budget", "services/signer/src/budget/policy.ts", 'import type { Policy } from "../policy/policy.ts";'],
   ["service/policy", "services/signer/src/policy/audit.ts", 'import type { Entry } from "../audit/record.ts";'],

@@ -202,6 +202,16 @@ export const forbidden: Rule[] = [
     { path: "^services/[^/]+/src/domain/", pathNot: TESTS },
     { pathNot: ["^services/[^/]+/src/", "^node_modules/@countersign/", "^crypto$"] },
   ),
+  forbid(
+    "signer-rules",
+    "The signer's rules compute, as a domain does; zod reads what operators write.",
+    {
+      path: "^services/signer/src/(policy|budget)/",
+      // They load, watch and count; and what one script says never changes, so known-scripts.ts may cache it.
+      pathNot: [...TESTS, "/(policy-file|start-policies|budget-metrics|known-scripts)\\.ts$"],
+    },
+    { pathNot: ["^services/signer/src/", "/@countersign/(core|flow|keys)/", "^node_modules/zod/", "^crypto$"] },
+  ),
   ...rulesOf("service", "services/[^/]+", SERVICE_FOLDERS),
   ...rulesOf("gateway", "gateway", GATEWAY_FOLDERS),
   forbid(

@@ -16,18 +16,17 @@ import { twoFactorRoutes } from "./two-factor.ts";
 
 /** Returns the table of all routes: the router, the validation and the OpenAPI document are made from it. */
 export const createRoutes = (services: Services, options: RouteOptions): Route[] => [
-  // The router tries the rows in this order: the most frequent requests come first.
-  ...signRoutes(services),
-  ...accountRoutes(services),
-  ...signInRoutes(services, options),
-  ...sessionRoutes(services),
   ...signUpRoutes(services),
+  ...sessionRoutes(services),
+  ...signInRoutes(services, options),
   ...newDeviceRoutes(services),
   ...twoFactorRoutes(services),
   ...deviceRoutes(services),
   ...eventRoutes(services),
   ...keyRoutes(services),
+  ...accountRoutes(services),
   ...messageRoutes(services),
   ...timeLockRoutes(services),
   ...serverKeyRoutes(services),
+  ...signRoutes(services),
 ];
