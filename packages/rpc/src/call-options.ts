@@ -21,8 +21,8 @@ export interface RpcCallOptions {
    */
   signal?: AbortSignal | undefined;
   /**
-   * Sending a unary call twice is harmless: the client repeats it after UNAVAILABLE. Never for signing or
-   * submitting. Streams are not repeated.
+   * Sending a unary call twice is harmless: the client repeats it after UNAVAILABLE. Never for signing, nor
+   * where a second call could build another transaction. Streams are not repeated.
    */
   idempotent?: boolean;
 }
