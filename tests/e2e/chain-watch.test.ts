@@ -48,7 +48,7 @@ const alertsOf = ({ signedUp }: Person) =>
     signedUp.account.id,
   ]) as Promise<{ event_type: string; kind: string }[]>;
 
-/** The events of an account's stream, as they come. */
+/** Returns the events of an account's stream, as they come. */
 function eventsOf(client: CountersignClient) {
   const seen: { type: string; data: Record<string, unknown> }[] = [];
   const abort = new AbortController();

@@ -31,7 +31,7 @@ import { addedAgo, change } from "./key-changes.ts";
 const ask = (operation: "transaction" | "paymaster", token: string, message: Uint8Array) =>
   call("POST", `/sign/v1/cadence/${operation}`, { token, body: { message: bytesToHex(message), chainName } });
 
-/** The index of a key on chain. */
+/** Returns the index of a key on chain. */
 async function indexOf({ address }: Person, { publicKey }: NodeDeviceKey): Promise<number> {
   const keys = await access.accountKeys(address);
   return keys.find((key) => key.publicKey === publicKey && !key.revoked)!.index;

@@ -23,7 +23,7 @@ function listen(client: CountersignClient, lastEventId?: string) {
   };
 }
 
-/** A raw stream: its text so far, and whether it ended. */
+/** Returns a raw stream: its text so far, and whether it ended. */
 async function rawStream(token: string, headers: Record<string, string> = {}) {
   const abort = new AbortController();
   const response = await fetch(`${stack.gateway}/device/v1/events`, {

@@ -35,7 +35,7 @@ const remote = (client: CountersignClient, operation: string) => async (message:
   return { signature: answer.body.signature.signature as string };
 };
 
-/** A transaction of the account at `address`, whose first user key signs by `sign`. */
+/** Sends a transaction of the account at `address`, whose first user key signs by `sign`. */
 async function sendWithFcl(client: CountersignClient, address: string, sign: (message: string) => Promise<Signature>) {
   const user = signer(address, 1, sign);
   const server = signer(address, 0, remote(client, "transaction"));

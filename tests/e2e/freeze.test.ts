@@ -29,7 +29,7 @@ async function outcomeOf(transaction: FlowTransaction): Promise<string> {
   return (await access.waitForSeal(id, { signal: AbortSignal.timeout(20_000) })).errorMessage;
 }
 
-/** The file of the stack's networks, changed. */
+/** Returns the file of the stack's networks, changed. */
 function networksWith(change: object): string {
   const running = readFileSync(`/proc/${stack.processes.signer!.pid}/environ`, "utf8").split("\0");
   const path = running.find((line) => line.startsWith("CS_NETWORKS_FILE="))!.replace("CS_NETWORKS_FILE=", "");

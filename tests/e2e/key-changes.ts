@@ -7,7 +7,7 @@ import { network, type Person, type Phone } from "../support/person.ts";
 export const change = ({ client }: Pick<Phone, "client">, wanted: WantedKeyChange) =>
   sendKeyChange(client, { network, change: wanted });
 
-/** The public half only, as requests carry it. */
+/** Returns the public half only, as requests carry it. */
 export const plain = ({ publicKey, algorithm }: PublicKey): PublicKey => ({ publicKey, algorithm });
 
 /**

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), "countersign-backend-"));
 const place = (name: string) => join(directory, name);
 
-/** A Python with the example's requirements, made once per machine and version of them. */
+/** Returns a Python with the example's requirements, made once per machine and version of them. */
 async function python(): Promise<string> {
   const requirements = "examples/python/requirements.txt";
   const version = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);

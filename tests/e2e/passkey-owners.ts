@@ -86,11 +86,11 @@ export const respond = (challengeData: string, { clientDataJSON, authenticatorDa
 
 export const INVALID = { status: 401, body: { error: "InvalidSignature" } };
 
-/** The same passkey, asked on another page or in another way. */
+/** Returns the same passkey, asked on another page or in another way. */
 export const asked = ({ passkey }: Owner, page: BrowserPage, changes: object = {}): Passkey =>
   browserPasskey({ ...passkey, credentials: page.credentials(changes) });
 
-/** A page with a copy of a passkey in its authenticator. */
+/** Returns a page with a copy of a passkey in its authenticator. */
 export async function copyOn(owner: Owner, origin: string, change: { signCount?: number } = {}): Promise<BrowserPage> {
   const page = await open(origin);
   await page.importCredential({ ...(await owner.page.exportCredential()), ...change });

@@ -26,7 +26,7 @@ async function run(client: PlainClient, make: () => Promise<string>): Promise<vo
   }
 }
 
-/** The account's active keys by weight and hash, as the chain has them. */
+/** Returns the account's active keys by weight and hash, as the chain has them. */
 const activeKeys = async (client: PlainClient) =>
   (await client.keys()).filter(({ revoked }) => !revoked).map((key) => key.public_key.replace(/^0x/, ""));
 

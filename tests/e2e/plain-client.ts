@@ -23,7 +23,7 @@ function encode(item: Rlp): Buffer {
   return item.length === 1 && item[0]! < 0x80 ? item : Buffer.concat([head(0x80, item.length), item]);
 }
 
-/** The item at an offset, and where it ends. */
+/** Returns the item at an offset, and where it ends. */
 function decodeAt(bytes: Buffer, offset: number): [item: Rlp, end: number] {
   const first = bytes[offset]!;
   if (first < 0x80) return [bytes.subarray(offset, offset + 1), offset + 1];

@@ -35,7 +35,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The rule that refuses a harmless transaction, or "signed" with the policy version of its record. */
+/**
+ * Returns the rule that refuses a harmless transaction, or "signed" with the policy version of its record.
+ */
 async function outcome(): Promise<string> {
   const token = person.client.credentials!.accessToken;
   let answer: SignTransactionResponse;

@@ -102,7 +102,7 @@ const PRIMES = {
   ES256: 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn,
   ES256K: 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2fn,
 };
-/** The same holder's other key: (x, −y). */
+/** Returns the same holder's other key: (x, −y). */
 function negated({ algorithm, publicKey }: PublicKey): PublicKey {
   const y = PRIMES[algorithm as keyof typeof PRIMES] - BigInt(`0x${publicKey.slice(64)}`);
   return { algorithm, publicKey: publicKey.slice(0, 64) + y.toString(16).padStart(64, "0") };

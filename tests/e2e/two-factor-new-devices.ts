@@ -32,7 +32,7 @@ export async function ask(of: Person, phone: Phone = newPhone()): Promise<NewDev
   return { ...phone, asked: await phone.client.requestTwoFactor({ login, chainName, device: attributes }) };
 }
 
-/** The code that the new phone shows. */
+/** Returns the code that the new phone shows. */
 export const codeOf = ({ client, asked }: NewDevice): Promise<string> => client.matchingCode(asked);
 export const idOf = ({ asked }: NewDevice): string => asked.twoFactorAuth.id;
 export const finish = ({ client, asked }: NewDevice) =>

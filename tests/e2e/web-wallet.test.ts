@@ -21,7 +21,7 @@ async function openWallet() {
   const open = () => page.goto(webWallet);
   await open();
   const line = (text: string) => page.locator("li", { hasText: text });
-  /** The rest of a line of the page's story, once it is there. */
+  /** Returns the rest of a line of the page's story, once it is there. */
   const shown = async (text: string) => {
     await line(text).waitFor({ timeout: 30_000 });
     return ((await line(text).textContent()) ?? "").split(text)[1] ?? "";

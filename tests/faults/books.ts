@@ -26,7 +26,7 @@ export interface StoredEvent {
   event: Event;
 }
 
-/** Every event in the stream, in its order. */
+/** Returns every event in the stream, in its order. */
 export async function readEvents(stack: Stack): Promise<StoredEvent[]> {
   const { cert, key } = stack.tls.clients.operator as { cert: string; key: string };
   const file = (path: string) => readFileSync(resolve(root, path), "utf8");
@@ -55,7 +55,7 @@ export interface AuditChain {
   records: ReturnType<typeof recordOfRow>[];
 }
 
-/** The signer's whole audit log. */
+/** Returns the signer's whole audit log. */
 export async function readAudit(stack: Stack): Promise<AuditChain[]> {
   const heads = await query<{ id: string; head_sequence: string; head_hash: string }>(
     stack,
@@ -70,7 +70,7 @@ export async function readAudit(stack: Stack): Promise<AuditChain[]> {
   }));
 }
 
-/** All databases, the stream, the audit log and the chain after one block, as they are now. */
+/** Returns all databases, the stream, the audit log and the chain after one block, as they are now. */
 export async function readBooks(stack: Stack, chain: ReturnType<typeof chainReader>, after: bigint) {
   const [identities, sagas, keys, devices, addresses, sessions, challenges, signIns, requests, additions] =
     await Promise.all([

@@ -38,7 +38,7 @@ export function chainReader(accessNode: string) {
   };
 }
 
-/** Each message of a transaction with who signed it: the payload's signers, and the envelope's. */
+/** Returns each message of a transaction with who signed it: the payload's signers, and the envelope's. */
 export function signedMessages({
   transaction,
 }: ChainTransaction): { address: string; keyId: number; message: Uint8Array }[] {

@@ -53,7 +53,7 @@ function toTransaction(wire: WireTransaction): ChainTransaction {
   return { id: wire.id, transaction };
 }
 
-/** Every transaction of the blocks after `after`, as the node behind `accessNode` has it. */
+/** Returns every transaction of the blocks after `after`, as the node behind `accessNode` has it. */
 export async function transactionsAfter(
   accessNode: string,
   access: AccessApi,

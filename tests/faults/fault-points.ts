@@ -219,7 +219,7 @@ export function placesAt(point: string): readonly string[] {
   return result;
 }
 
-/** Whether a test may hold a process at this point; elsewhere it need not wait for the controller. */
+/** Returns whether a test may hold a process at this point; elsewhere it need not wait for the controller. */
 export const isHeldAt = (point: string): boolean =>
   process.env.FAULT_PORTS !== undefined || placesAt(point)[0]! in PLACES;
 

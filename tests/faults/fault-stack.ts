@@ -36,7 +36,7 @@ export interface FaultStack extends RunningStack {
   keepLogs(): string;
 }
 
-/** The two processes of a program. */
+/** Returns the two processes of a program. */
 export const replicasOf = (program: Program): [string, string] => [program, `${program}-2`];
 
 /** Starts a stack for one test file: `replicas` of every program, which report their fault points. */
@@ -134,7 +134,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** A process and all below it: Postgres' backends are groups of their own. */
+/** Returns a process and all below it: Postgres' backends are groups of their own. */
 function withChildren(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))

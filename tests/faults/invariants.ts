@@ -136,7 +136,7 @@ export async function broken(
   return found;
 }
 
-/** Each signature of ours on the chain has a record, and the records are a chain themselves. */
+/** Returns the signatures of ours on the chain without a record, and breaks of the chains of records. */
 function wrongWithSignatures(stack: Stack, { audit, addresses, transactions }: Books): string[] {
   const found: string[] = [];
   for (const { head, records } of audit) {

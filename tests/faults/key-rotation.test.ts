@@ -96,7 +96,7 @@ function changeNetworks(change: (entry: Record<string, object>) => object): void
   writeFileSync(file, JSON.stringify({ networks: networks.map(change) }));
 }
 
-/** One after the other, as a deployment does. */
+/** Restarts both processes, one after the other, as a deployment does. */
 async function restartBoth(program: "signer" | "account"): Promise<void> {
   for (const name of [program, `${program}-2`]) await stack.roll(name);
 }

@@ -93,11 +93,14 @@ export function createKillScheduler(
     return true;
   }
 
-  /** Whether a kill at this point covers an open cell; if not, holding a process would keep others away. */
+  /**
+   * Returns whether a kill at this point covers an open cell; if not, holding a process would keep others
+   * away.
+   */
   const wanted = (at: FaultPoint) =>
     [...open].some((cell) => replicasOf(cell.victim).some((name) => covers(cell, at, name)));
 
-  /** Whether a process has been held long enough at a point that is still wanted. */
+  /** Returns whether a process has been held long enough at a point that is still wanted. */
   const gathered = () => [...held].some((each) => wanted(each) && performance.now() - each.since >= GATHER_MS);
 
   const working = (async () => {

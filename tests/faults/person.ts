@@ -88,7 +88,7 @@ export async function newPerson(stack: Stack): Promise<Person> {
   return person;
 }
 
-/** Whether repeating the request cannot change the answer. */
+/** Returns whether repeating the request cannot change the answer. */
 const isFinal = (error: unknown): error is ProblemError =>
   error instanceof ProblemError && error.status < 500 && error.status !== 429;
 

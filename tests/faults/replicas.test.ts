@@ -34,7 +34,7 @@ afterAll(() => stack?.stop(), 60_000);
 
 const chainName = () => stack.stack.chains[0]!.chainName;
 
-/** The same person at each gateway. */
+/** Returns the same person at each gateway. */
 function atBoth(person: Person): [CountersignClient, CountersignClient] {
   const { deviceKey } = person;
   const { credentials } = person.client;

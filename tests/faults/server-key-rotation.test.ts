@@ -41,7 +41,7 @@ afterAll(() => stack?.stop(), 60_000);
 const isUnanswered = (error: unknown): boolean => error instanceof ProblemError && error.status >= 503;
 
 let raising: Promise<number> | undefined;
-/** The version that the operator wants, from whichever test comes first. */
+/** Returns the version that the operator wants, from whichever test comes first. */
 function wantedVersion(): Promise<number> {
   raising ??= tools.wantNextVersion();
   return raising;

@@ -13,7 +13,7 @@ import { AGAIN_MS, completePerson, type Person, persist, RETRY_TIMEOUT_MS } from
 
 const NOTHING = "transaction { prepare(account: &Account) {} }";
 
-/** The steps of operators and clients when an account's server key changes, on this stack. */
+/** Returns the steps of operators and clients when an account's server key changes, on this stack. */
 export function serverKeys(stack: FaultStack) {
   const [chain] = stack.stack.chains;
   const { chainName, accessNode, paymaster } = chain!;
@@ -54,7 +54,7 @@ export function serverKeys(stack: FaultStack) {
 
   const newPerson = (n: number) => completePerson(stack.stack, n, { idempotent: true });
 
-  /** The server keys of an account on chain, by index. */
+  /** Returns the server keys of an account on chain, by index. */
   const serverKeysOf = async ({ address }: Person) =>
     (await access.accountKeys(address)).filter(({ hashAlgorithm }) => hashAlgorithm === "SHA3_256");
 

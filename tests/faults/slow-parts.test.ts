@@ -83,7 +83,7 @@ async function comeAndGo(person: Person): Promise<void> {
 }
 
 describe("NATS", () => {
-  /** Everything works at once while NATS is away; `back` resolves when its time is over. */
+  /** Checks that everything works at once while NATS is away; `back` resolves when its time is over. */
   async function worksWithout(person: Person, back: Promise<void>): Promise<void> {
     const over = back.then(() => "NATS is back");
     expect(await Promise.race([comeAndGo(person).then(() => "done"), over])).toBe("done");

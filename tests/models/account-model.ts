@@ -42,7 +42,7 @@ const keyOf = (device: number): PublicKey => ({ algorithm: "ES256", publicKey: `
 const RECOVERY: PublicKey = { algorithm: "ES256", publicKey: "f".repeat(128) };
 const partyOf = (actor: Actor): Party => (actor === "recovery" ? RECOVERY_KEY : deviceParty(keyOf(actor)));
 
-/** The account after sign-up. */
+/** Returns the account after sign-up. */
 export const signedUp = (devices: number): AccountState => ({
   devices: Array.from({ length: devices }, (_, index) =>
     index === 0 ? { place: "live", key: "active" } : { place: "free", key: "none" },
@@ -85,7 +85,7 @@ function registrationsOf({ devices, recovery }: AccountState): Registration[] {
 
 const accessTo = (state: AccountState, { accessOf }: Rules) => accessOf(registrationsOf(state));
 
-/** Whether this device or key signs in. */
+/** Returns whether this device or key signs in. */
 export function signsIn(state: AccountState, actor: Actor, rules: Rules = RULES): boolean {
   const access = accessTo(state, rules)[0];
   if (actor === "recovery") return access?.recoveryKey ?? false;
@@ -96,11 +96,14 @@ export function signsIn(state: AccountState, actor: Actor, rules: Rules = RULES)
 
 const actorsOf = ({ devices }: AccountState): Actor[] => [...devices.keys(), "recovery"];
 
-/** Whether somebody gets a transaction of the account signed. */
+/** Returns whether somebody gets a transaction of the account signed. */
 export const signs = (state: AccountState, rules: Rules = RULES): boolean =>
   state.frozenBy === undefined && state.devices.some((_, device) => signsIn(state, device, rules));
 
-/** The model's devices are used up; a real account's are not: the recovery key would enroll one more. */
+/**
+ * Returns whether the model's devices are used up; a real account's are not: the recovery key would enroll
+ * one more.
+ */
 export const isFull = ({ devices }: AccountState): boolean => devices.every(({ place }) => place !== "free");
 
 const change = (
@@ -159,7 +162,7 @@ function revoke(state: AccountState, by: number, device: number, rules: Rules): 
   return change(state, device, { key: "revoked", place: "removed" });
 }
 
-/** Every next state, by what was done. */
+/** Returns every next state, by what was done. */
 export function next(
   state: AccountState,
   rules: Rules,
@@ -212,7 +215,7 @@ export interface Reached {
 
 const nameOf = (state: AccountState): string => JSON.stringify(state);
 
-/** Every state that can be reached, with the shortest way to it. */
+/** Returns every state that can be reached, with the shortest way to it. */
 export function explore(from: AccountState, rules: Rules = RULES): Reached[] {
   const seen = new Map<string, Reached>([[nameOf(from), { state: from, way: [] }]]);
   // A map's entries that are added while it is walked are walked too.
@@ -225,7 +228,7 @@ export function explore(from: AccountState, rules: Rules = RULES): Reached[] {
   return [...seen.values()];
 }
 
-/** Those of the states from which a transaction is signed again, if only `by` act from there on. */
+/** Returns those of the states from which a transaction is signed again, if only `by` act from there on. */
 export function recoverable(
   states: readonly AccountState[],
   rules: Rules = RULES,

@@ -40,7 +40,7 @@ async function sessionCount(whose: Victim): Promise<number> {
   return rows.length;
 }
 
-/** The DER form of a raw signature. */
+/** Returns the DER form of a raw signature. */
 function der(raw: string): string {
   const integer = (hex: string) => {
     const digits = hex.replace(/^(00)+/, "") || "00";

@@ -33,7 +33,7 @@ async function labelsOf(process: string): Promise<Map<string, Set<string>>> {
   return labels;
 }
 
-/** The values that each label may have. A new label needs its closed set here. */
+/** Returns the values that each label may have. A new label needs its closed set here. */
 async function closedSets(process: string): Promise<Record<string, (value: string) => boolean>> {
   const oneOf =
     (...values: string[]) =>

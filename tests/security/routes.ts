@@ -19,7 +19,7 @@ export interface HostileRoute extends Operation {
   asNobody: boolean;
 }
 
-/** The path with names that nobody has, new ones each time. */
+/** Returns the path with names that nobody has, new ones each time. */
 const filled = (path: string): string =>
   path.replace("{id}", () => randomUUID()).replace("{publicKey}", () => attackerPhone().deviceKey.publicKey);
 

@@ -28,7 +28,7 @@ interface ObjectSchema {
   required?: string[];
 }
 
-/** The same body with null for every member that its schema has and it has not. */
+/** Returns the same body with null for every member that its schema has and it has not. */
 function optionalAsNull({ properties = {} }: ObjectSchema, body: unknown): unknown {
   if (typeof body !== "object" || body === null) return body;
   const given = body as Record<string, unknown>;

@@ -133,7 +133,7 @@ describe("the watched token state", () => {
 
   it("waits longer after each failed connection, and briefly again after one that brought something", async () => {
     const random = vi.spyOn(Math, "random").mockReturnValue(1);
-    /** How long the next call takes after this one has ended, to 50 ms. */
+    /** Returns how long the next call takes after this one has ended, to 50 ms. */
     const wait = async () => {
       const [before, from] = [calls.length, performance.now()];
       last().end();
@@ -170,7 +170,7 @@ describe("the watched token state", () => {
 });
 
 describe("waiting for a current state", () => {
-  /** Whether the wait is over after so many milliseconds. */
+  /** Returns whether the wait is over after so many milliseconds. */
   const isOver = async (waiting: Promise<void>, ms: number) => {
     let over = false;
     void waiting.then(() => {

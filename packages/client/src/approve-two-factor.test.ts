@@ -35,7 +35,7 @@ function approver(...answers: Answer[]) {
   return { client, seen, signatures: () => signatures };
 }
 
-/** The same request with a later message. */
+/** Returns the same request with a later message. */
 function renewal(key = asking): TwoFactorAuth {
   const payload = additionPayload(key, { referenceBlockId: "cd".repeat(32) });
   const request = { ...auth.request, id: "d9428888-122b-4f5e-8a70-000000000005", message: messageOf(payload) };

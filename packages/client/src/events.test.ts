@@ -8,7 +8,7 @@ const next = { accessToken: "access-2", refreshToken: "refresh-2" };
 const problem = (status: number, error: string, headers = {}) =>
   new Response(`{"error":"${error}"}`, { status, headers });
 
-/** A stream that brings these pieces, and then ends or stays. */
+/** Returns a stream that brings these pieces, and then ends or stays. */
 function stream(pieces: string[], signal?: AbortSignal) {
   return new Response(
     new ReadableStream({

@@ -17,7 +17,7 @@ const keys = (...algorithms: PublicKey["algorithm"][]) =>
 const accountKeys = keys("ES256", "ES256K");
 const deviceKeys = keys("ES256", "ES256K", "EdDSA");
 
-/** The same code as a person might type it. */
+/** Returns the same code as a person might type it. */
 const typed = (code: string) =>
   fc
     .tuple(...[...code].map((character) => fc.constantFrom(...spellings(character))))

@@ -22,7 +22,7 @@ const parties = [TEST_RELYING_PARTY];
 const { rpId } = TEST_RELYING_PARTY;
 const rawId = Uint8Array.from([1, 2, 3, 250]);
 
-/** A browser whose person always agrees. */
+/** Returns a browser whose person always agrees. */
 function browser() {
   const asked: RequestOptions[] = [];
   const spki = toKeyObject(authenticator.publicKey).export({ format: "der", type: "spki" });

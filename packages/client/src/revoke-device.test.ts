@@ -28,7 +28,7 @@ const keyOf = (publicKey: string, change: Partial<Key> = {}, devicePublicKey = p
 
 type Refusal = { status: number; error: string } & Record<string, unknown>;
 
-/** A service that lists `keys`, and a chain that runs what it has signed. */
+/** Returns a service that lists `keys`, and a chain that runs what it has signed. */
 function setUp(options: { keys: Partial<Key>[]; onChain?: string[]; remove?: Refusal; sign?: Refusal }) {
   const onChain = options.onChain ?? [...new Set(options.keys.map(({ publicKey }) => publicKey!))];
   const chain = new FakeChain([

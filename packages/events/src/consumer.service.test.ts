@@ -27,7 +27,7 @@ async function publish(service: string, name: string, count: number): Promise<st
   return ids;
 }
 
-/** A proxy to NATS that delays the client's messages and passes answers on at once. */
+/** Returns a proxy to NATS that delays the client's messages and passes answers on at once. */
 async function slowWay(delayMs: number): Promise<string> {
   const server = createServer((client) => {
     const upstream = connect(nats.port, "127.0.0.1");

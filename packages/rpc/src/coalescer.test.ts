@@ -6,7 +6,7 @@ import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 
 const metadata = { requestId: "r", traceparent: "", token: undefined, clientIp: undefined, signals: [] };
 
-/** A method whose requests have `bytes` bytes. */
+/** Returns a method whose requests have `bytes` bytes. */
 const methodOf = (path: string, bytes: number) =>
   ({
     path,
@@ -14,7 +14,7 @@ const methodOf = (path: string, bytes: number) =>
     responseDeserialize: () => "answer",
   }) as unknown as AnyMethod;
 
-/** The server's answer to each of these calls. */
+/** Returns the server's answer to each of these calls. */
 const answersTo = (calls: readonly { id: number }[]) => ({
   answers: calls.map(({ id }) => ({ id, response: Buffer.alloc(0) })),
 });

@@ -66,7 +66,7 @@ const CONTRACT: Record<string, Reason[]> = {
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 const described = Object.values(operations);
 
-/** Whether a test of the e2e project provokes the code, here or in the file that is named. */
+/** Returns whether a test of the e2e project provokes the code, here or in the file that is named. */
 const isAnswered = (provoked: Provoked): boolean =>
   typeof provoked === "function" || ("file" in provoked && provoked.file.startsWith("tests/"));
 

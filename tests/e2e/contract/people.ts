@@ -70,7 +70,7 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 export const accountIdOf = ({ signedUp }: Person): string => signedUp.account.id;
 
-/** The request of a new phone to be enrolled. */
+/** Returns the request of a new phone to be enrolled. */
 export const enrollmentBody = async (email: string, phone: Phone) => ({
   request: { ...(await logIn(email)), chainName },
   userKey: userKeyOf(phone),

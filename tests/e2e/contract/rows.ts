@@ -41,13 +41,13 @@ export const unprovoked = (because: string): Unprovoked => ({ because });
 /** Of operations that ask the chain; tests/e2e/names.test.ts refuses its node on a stack of its own. */
 export const CHAIN_AWAY = unprovoked("the shared stack's chain node is never away; names.test.ts has one that is");
 
-/** Every code that has a test for an operation, or a reason for having none. */
+/** Returns every code that has a test for an operation, or a reason for having none. */
 export const codesOf = (operationId: string, row: Row): Record<string, Provoked> => ({
   ...commonCodes(operations[operationId]!),
   ...row.codes,
 });
 
-/** The tests of an area: each operation as it is meant, and each of its codes. */
+/** Defines the tests of an area: each operation as it is meant, and each of its codes. */
 export function testRows(rows: Rows): void {
   describe.each(Object.entries(rows))("%s", (operationId, row) => {
     it("answers what is documented, all of it", async () => {

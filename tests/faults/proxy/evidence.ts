@@ -9,7 +9,7 @@ const STREAM = "CS_EVENTS";
 /** Index of the server's key in every account. */
 const SERVER_KEY = 0;
 
-/** Every message of the stream of events, as subject and event id. */
+/** Returns every message of the stream of events, as subject and event id. */
 export async function publishedEvents({ stack }: ProxiedStack): Promise<{ subject: string; id: string }[]> {
   const { cert, key } = stack.tls.clients.operator!;
   const tls = loadTls({ ca: stack.tls.ca, cert, key });

@@ -19,7 +19,7 @@ const count = async (query: Query, service: ServiceName, from: string, accountId
   return row?.n ?? 0;
 };
 
-/** The account id of a person's key; the complaint where there is none, or more than one. */
+/** Returns the account id of a person's key; the complaint where there is none, or more than one. */
 async function accountIdOf(query: Query, { deviceKey }: Person): Promise<{ accountId?: string; complaint?: string }> {
   const rows = await query<{ account_id: string }>("auth", "SELECT account_id FROM sign_up WHERE account_key = $1", [
     deviceKey.publicKey,

@@ -102,7 +102,10 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
   let ledger: ReturnType<typeof createLedger>;
   let before: bigint;
 
-  /** Whether a call is made for this person, by its request id or by the key or account id in the request. */
+  /**
+   * Returns whether a call is made for this person, by its request id or by the key or account id in the
+   * request.
+   */
   const concerns = ({ tag, deviceKey: { publicKey } }: Person, { headers, request }: ProxiedCall): boolean => {
     const accountId = accountIds.get(publicKey);
     return (
@@ -113,7 +116,7 @@ export function createMatrix(faults: Faults, options: MatrixOptions): Matrix {
     );
   };
 
-  /** The additional checks of each RPC, on all answers that the callee gave, lost ones included. */
+  /** Returns the additional checks of each RPC, on all answers that the callee gave, lost ones included. */
   const judge = (rpc: string, strikes: readonly Strike[], refreshed: string): void => {
     for (const { call, answers } of strikes) {
       const given = answers.filter(({ status }) => status === 0);

@@ -26,7 +26,7 @@ export interface Network {
 }
 
 const hop = (caller: string, callee: string): string => `${caller}→${callee}`;
-/** A replica has its program's certificate. */
+/** Returns the program of a process: a replica has its program's certificate. */
 const program = (process: string): string => process.replace(/-\d+$/, "");
 
 /** Makes the proxies of a stack as it asks for addresses. `seed` is for the jitter. */

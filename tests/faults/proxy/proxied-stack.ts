@@ -21,7 +21,7 @@ export interface ProxiedStack {
   stop(): Promise<void>;
 }
 
-/** The folder in which a file's logs are kept for the reader of a failure. */
+/** Returns the folder in which a file's logs are kept for the reader of a failure. */
 const logsOf = (name: string): string => join(root, ".local", `faults-${name}`);
 
 /**

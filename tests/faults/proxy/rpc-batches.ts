@@ -71,5 +71,5 @@ const BATCHES: Record<string, Batches> = {
   },
 };
 
-/** The calls inside of an RPC's stream, where that is what it carries. */
+/** Returns the calls inside of an RPC's stream, where that is what it carries. */
 export const batchesOf = (rpc: string): Batches | undefined => BATCHES[rpc];

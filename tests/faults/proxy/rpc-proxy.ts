@@ -53,7 +53,7 @@ const answerOf = ({ headers, body, trailers }: Collected): ProxiedAnswer => ({
   response: body.subarray(FRAME_BYTES),
 });
 
-/** A caller's HTTP/2 headers as a request of our own. */
+/** Returns a caller's HTTP/2 headers as a request of our own. */
 function onward(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { ":scheme": _scheme, ...rest } = headers;
   return { ":scheme": "https", ...rest };

@@ -19,7 +19,7 @@ export function lose(stream: ServerHttp2Stream, as: LossKind): void {
   refuse(stream, "the network lost it");
 }
 
-/** The answer of a load balancer that has lost the callee. */
+/** Answers as a load balancer that has lost the callee. */
 function refuse(stream: ServerHttp2Stream, message: string): void {
   const status = { "grpc-status": String(UNAVAILABLE), "grpc-message": encodeURIComponent(message) };
   stream.respond({ ":status": 200, "content-type": "application/grpc", ...status }, { endStream: true });

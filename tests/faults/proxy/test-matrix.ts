@@ -13,7 +13,7 @@ export interface MatrixTest {
   perHop?: number;
 }
 
-/** Every RPC of a person's way under each of these faults, and what must hold afterwards. */
+/** Defines the tests of every RPC of a person's flow under each of these faults. */
 export function testMatrix(faults: Faults, { name, what, coalesce, perHop }: MatrixTest): void {
   const seed = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
   const matrix = createMatrix(faults, { parallel: 16, seed, ...(perHop === undefined ? {} : { perHop }) });

@@ -9,7 +9,7 @@ export interface Seen {
 /** An answer of a fake server; an Error is thrown as by a broken network. */
 export type Answer = [status: number, body?: unknown, headers?: Record<string, string>] | Error;
 
-/** A server that answers from a list, one answer per request, and remembers what it was asked. */
+/** Returns a server that answers from a list, one answer per request, and remembers what it was asked. */
 export function fakeServer(...answers: Answer[]) {
   const seen: Seen[] = [];
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {

@@ -5,7 +5,7 @@ import type { Device, TwoFactorAuth } from "../resources.ts";
 export const ADDRESS = "01cf0e2f2f715450";
 const when = "2026-11-20T10:00:00.000Z";
 
-/** The payload that adds a key to the account at ADDRESS, proposed by its server key. */
+/** Returns the payload that adds a key to the account at ADDRESS, proposed by its server key. */
 export const additionPayload = (userKey: PublicKey, change: Partial<TransactionPayload> = {}): TransactionPayload => ({
   ...addUserKeyPayload(userKey, {
     account: ADDRESS,
@@ -18,7 +18,7 @@ export const additionPayload = (userKey: PublicKey, change: Partial<TransactionP
 
 export const messageOf = (payload: TransactionPayload): string => bytesToHex(payloadMessage(payload));
 
-/** A pending request of a device for one key in both roles, or for another identity key. */
+/** Returns a pending request of a device for one key in both roles, or for another identity key. */
 export function askedBy(
   accountKey: PublicKey,
   change: { message?: string; device?: Partial<Device> } = {},

@@ -19,7 +19,7 @@ const sample: FlowTransaction = {
   envelopeSignatures: [],
 };
 
-/** The sample's payload with one field replaced. */
+/** Returns the sample's payload with one field replaced. */
 function tampered(index: number, item: RlpItem): Uint8Array {
   const fields = [...(decodeRlp(payloadMessage(sample).subarray(32)) as RlpItem[])];
   fields[index] = item;

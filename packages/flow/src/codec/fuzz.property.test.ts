@@ -93,7 +93,7 @@ function nestedLists(): Uint8Array {
   return concatBytes(TRANSACTION_TAG, ...headers.reverse());
 }
 
-/** A payload whose only argument is JSON nested as deep as a message allows. */
+/** Returns a payload whose only argument is JSON nested as deep as a message allows. */
 function nestedArgument(): Uint8Array {
   const depth = 120_000;
   const [tx] = fc.sample(transactions, { numRuns: 1, seed: 1 });

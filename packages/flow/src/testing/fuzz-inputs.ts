@@ -41,7 +41,7 @@ function randomTree(random: Random, depth: number): RlpItem {
   return Array.from({ length: random.below(10) }, () => randomTree(random, depth - 1));
 }
 
-/** The tree with one item of it replaced, doubled or left out. */
+/** Returns the tree with one item of it replaced, doubled or left out. */
 function changedTree(random: Random, item: RlpItem): RlpItem {
   if (item instanceof Uint8Array || item.length === 0 || random.below(5) === 0) return randomTree(random, 3);
   const at = random.below(item.length);
@@ -55,8 +55,8 @@ function changedTree(random: Random, item: RlpItem): RlpItem {
 }
 
 /**
- * An encoding that other decoders accept for the same item: headers longer than necessary, with all lengths
- * around them right.
+ * Returns an encoding that other decoders accept for the same item: headers longer than necessary, with all
+ * lengths around them right.
  */
 function loosely(random: Random, item: RlpItem): Uint8Array {
   const bytes = item instanceof Uint8Array;
@@ -103,8 +103,8 @@ export interface ValidMessage {
 }
 
 /**
- * One input of the fuzzer: noise, tagged noise, a random tree, a valid message with a changed tree or with
- * changed bytes.
+ * Returns one input of the fuzzer: noise, tagged noise, a random tree, a valid message with a changed tree or
+ * with changed bytes.
  */
 export function fuzzInput(random: Random, valid: readonly ValidMessage[]): Uint8Array {
   switch (random.below(9)) {

@@ -87,7 +87,7 @@ export const transactions: fc.Arbitrary<FlowTransaction> = parts.map((made) => {
   return { ...payload, payloadSignatures, envelopeSignatures: [] };
 });
 
-/** The same transaction as Flow's own library wants it. */
+/** Returns the same transaction as Flow's own library wants it. */
 export const sdkTransactionOf = (tx: FlowTransaction) => ({
   cadence: tx.script,
   refBlock: tx.referenceBlockId,

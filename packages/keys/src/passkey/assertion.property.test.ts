@@ -25,7 +25,7 @@ function verified(assertion: Assertion): boolean {
   }
 }
 
-/** The key as credentials carry it: a COSE map of kty EC2, alg ES256, crv P-256, x and y. */
+/** Returns the key as credentials carry it: a COSE map of kty EC2, alg ES256, crv P-256, x and y. */
 const cose = (key: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from([
     ...[0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20, ...hexToBytes(key.slice(0, 64))],

@@ -155,7 +155,7 @@ describe("an assertion", () => {
   });
 });
 
-/** The key (x, −y). */
+/** Returns the key (x, −y). */
 function negated(key: string): string {
   const prime = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
   return key.slice(0, 64) + (prime - BigInt(`0x${key.slice(64)}`)).toString(16).padStart(64, "0");

@@ -23,7 +23,7 @@ const all = Object.entries(services);
 const programs = [...serviceNames, "gateway"] as const;
 const oneShot = all.filter(([, service]) => service.restart === undefined).map(([name]) => name);
 
-/** The volumes of a service as [volume, path, writable]. */
+/** Returns the volumes of a service as [volume, path, writable]. */
 const mounts = (service: ComposeService) =>
   (service.volumes ?? []).map((text) => {
     const [volume = "", path = "", mode] = text.split(":");

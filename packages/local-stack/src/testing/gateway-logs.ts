@@ -45,7 +45,7 @@ export interface AnsweredProblem {
   reason: string;
 }
 
-/** Every problem that gateways of the last run of the e2e project have answered. */
+/** Returns every problem that gateways of the last run of the e2e project have answered. */
 export function answeredProblems(): AnsweredProblem[] {
   if (!existsSync(directory)) return [];
   const logs = readdirSync(directory).filter((name) => name !== EXCUSED);

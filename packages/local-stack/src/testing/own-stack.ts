@@ -4,8 +4,8 @@ import type { Stack } from "../stack-file.ts";
 import "./provided.ts";
 
 /**
- * The stack of the worker that runs this file; the first file that asks waits until it is up. Error: why it
- * did not start.
+ * Returns the stack of the worker that runs this file; the first file that asks waits until it is up. Error:
+ * why it did not start.
  */
 export async function ownStack(): Promise<Stack> {
   const socket = connect(inject("stackServer")).setEncoding("utf8");

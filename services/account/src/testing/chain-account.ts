@@ -7,7 +7,7 @@ export const address = "01cf0e2f2f715450";
 export const paymaster = "f3fcd2c1a78f5eee";
 export const signal = new AbortController().signal;
 
-/** The id of the block at a height. */
+/** Returns the id of the block at a height. */
 export const block = (height: number) => height.toString(16).padStart(64, "0");
 
 export const key = (index: number, publicKey: string, change: Partial<AccountKey> = {}): AccountKey => ({
@@ -21,7 +21,7 @@ export const key = (index: number, publicKey: string, change: Partial<AccountKey
   ...change,
 });
 
-/** A key of the server's; `publicKey` as 128 hex digits. */
+/** Returns a key of the server's; `publicKey` as 128 hex digits. */
 export const serverKeyAt = (index: number, publicKey: string) =>
   key(index, publicKey, { weight: 999, hashAlgorithm: "SHA3_256", sequenceNumber: 5n });
 

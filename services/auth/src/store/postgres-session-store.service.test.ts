@@ -111,7 +111,7 @@ describe("sessions", () => {
 describe("a new session of a device", () => {
   const sessions = () => postgresSessionStore(prisma, postgres);
   const live = async (accountId: string) => (await sessions().list(accountId, now)).map(({ id }) => id);
-  /** A session of the same device, unless `change` says otherwise. */
+  /** Returns a session of the same device, unless `change` says otherwise. */
   const sameDevice = ({ accountId, deviceKey, accountKey }: Session, change: Partial<Session> = {}) =>
     someSession({ accountId, deviceKey, accountKey, ...change });
   const endings = async (accountId: string) => {

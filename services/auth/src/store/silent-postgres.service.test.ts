@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const works = async () => expect(await prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
 
-/** The error that a caller would get, and after how many milliseconds. */
+/** Returns the error that a caller would get, and after how many milliseconds. */
 async function emitted(work: Promise<unknown>): Promise<{ reason: string; ms: number }> {
   const started = performance.now();
   const error = await work.then(

@@ -32,7 +32,7 @@ export interface FakeAnswer {
   body?: unknown;
 }
 
-/** A provider on a free port that counts what is asked of it. */
+/** Returns a provider on a free port that counts what is asked of it. */
 export async function fakeProvider() {
   const { publicKey, privateKey } = await generateTokenKey("ES256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256", use: "sig" };

@@ -8,7 +8,7 @@ import { clock, postgres, prisma, someSession } from "./store-fixture.ts";
 
 export const TIME_LOCKS = { deviceMs: 60_000, recoveryMs: 300_000 };
 
-/** A device of the account, with a session since `createdAt`; or its recovery key. */
+/** Returns a device of the account, with a session since `createdAt`; or its recovery key. */
 export async function phoneOf(accountId: string, change: Partial<Session> = {}): Promise<Session> {
   const key = generateKeyPair().publicKey;
   const createdAt = new Date(clock.now().getTime() - 1000);

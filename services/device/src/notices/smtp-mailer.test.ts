@@ -74,14 +74,14 @@ const mailer = (requireTls = false) =>
     requireTls,
   });
 
-/** The text of quoted-printable (RFC 2045, section 6.7). */
+/** Returns the text of quoted-printable (RFC 2045, section 6.7). */
 const unquoted = (text: string): string => {
   const joined = text.replace(/=\n/g, "");
   const bytes = joined.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString();
 };
 
-/** The text of a header of encoded words in UTF-8 (RFC 2047). */
+/** Returns the text of a header of encoded words in UTF-8 (RFC 2047). */
 const decodeWords = (header: string): string =>
   header
     .replace(/\?=\s+=\?/g, "?==?")

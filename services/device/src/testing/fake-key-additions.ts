@@ -39,7 +39,7 @@ const transactionOf = (text: string): ChainTransaction => {
   return { id, refUrl: `http://127.0.0.1:8888/v1/transaction_results/${id}` };
 };
 
-/** A fake account service for tests, by the contract of account.v1.KeyAdditions. */
+/** Returns a fake account service for tests, by the contract of account.v1.KeyAdditions. */
 export function fakeKeyAdditions(): FakeKeyAdditions {
   let message = Uint8Array.from(randomBytes(64));
   const lost = () => new AppError("Unavailable");

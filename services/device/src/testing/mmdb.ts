@@ -1,6 +1,8 @@
 type Value = string | number | { [key: string]: Value } | Value[];
 
-/** One value in MaxMind's data format (https://maxmind.github.io/MaxMind-DB/), sizes below 285 only. */
+/**
+ * Returns one value in MaxMind's data format (https://maxmind.github.io/MaxMind-DB/), sizes below 285 only.
+ */
 function encode(value: Value): Buffer {
   const control = (type: number, size: number): Buffer => {
     const extended = type > 7;
@@ -23,7 +25,7 @@ function encode(value: Value): Buffer {
   ]);
 }
 
-/** A database file of a few IPv4 networks such as "203.0.113.0/24", for tests. */
+/** Returns a database file of a few IPv4 networks such as "203.0.113.0/24", for tests. */
 export function makeDatabase(networks: Record<string, Value>): Buffer {
   type Node = [Node | number | undefined, Node | number | undefined];
   const root: Node = [undefined, undefined];

@@ -3,7 +3,7 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import type { DeviceAttributes } from "../domain/devices/device.ts";
 
-/** A new P-256 public key. */
+/** Returns a new P-256 public key. */
 export const somePublicKey = (): PublicKey => generateKeyPair().publicKey;
 
 export const someAttributes: DeviceAttributes = {
@@ -18,7 +18,7 @@ export const someAttributes: DeviceAttributes = {
   sdkVersion: "",
 };
 
-/** A registration as sign-up sends it. */
+/** Returns a registration as sign-up sends it. */
 export const someRegistration = (accountId: string, publicKey = somePublicKey()) => ({
   accountId,
   deviceId: v7(),

@@ -39,7 +39,7 @@ interface Asserted {
   challenge?: Uint8Array;
 }
 
-/** All commands over a store, a fixed clock and a fake account service. */
+/** Returns all commands over a store, a fixed clock and a fake account service. */
 export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: DeviceStore }, clock = new FixedClock()) {
   const chain: FakeKeyAdditions = fakeKeyAdditions();
   const frozen = new Set<string>();
@@ -123,5 +123,5 @@ export function twoFactorWorld(stores: { requests: TwoFactorStore; devices: Devi
 
 export type TwoFactorWorld = ReturnType<typeof twoFactorWorld>;
 
-/** The shape of an AppError for `rejects.toMatchObject`. */
+/** Returns the shape of an AppError for `rejects.toMatchObject`. */
 export const refused = (reason: AppError["reason"]) => ({ reason });

@@ -3,10 +3,10 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { v7 } from "uuid";
 import type { RegisterKey } from "../domain/register-key.ts";
 
-/** A new P-256 public key. */
+/** Returns a new P-256 public key. */
 export const somePublicKey = (): PublicKey => generateKeyPair().publicKey;
 
-/** A registration as sign-up sends it. */
+/** Returns a registration as sign-up sends it. */
 export const someKey = (changes: Partial<RegisterKey> = {}): RegisterKey => ({
   accountId: v7(),
   chainName: "flow-emulator",

@@ -107,7 +107,8 @@ describe("an export", () => {
     const after = (ms: number) => new Date(time.getTime() + ms);
     const HOUR_MS = 3_600_000;
     /**
-     * A record of `recordMs`, covered by the second of two checkpoints, one and two hours after the start.
+     * Returns a record of `recordMs`, covered by the second of two checkpoints, one and two hours after the
+     * start.
      */
     const problemsAt = (recordMs: number, { isCovered = true } = {}) => {
       const timed = auditWorld();

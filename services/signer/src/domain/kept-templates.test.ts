@@ -8,7 +8,7 @@ import { refusalOf } from "../testing/template-fixture.ts";
 
 const SECOND = 1000;
 const LIFE = 900 * SECOND;
-/** A template of the server key's sequence number. */
+/** Returns a template of the server key's sequence number. */
 const at = (sequenceNumber: bigint) =>
   payloadMessage(addition(generateKeyPair().publicKey, { proposalKey: { ...addition().proposalKey, sequenceNumber } }));
 const signing = (number: bigint, sessionId = "owner") => refusalOf(transaction(asked(at(number), { sessionId })));

@@ -62,7 +62,7 @@ describe("the creator", () => {
   }
   const create = (bytes: Uint8Array, accountIds = ids) =>
     creation({ chainName, message: bytes, accountIds, caller: "account" });
-  /** The message with its argument texts changed. */
+  /** Returns the message with its argument texts changed. */
   const rewritten = async (change: (text: string) => string) => {
     const serverKeys = await Promise.all(ids.map(serverKeyOf));
     const texts = createAccountsArguments(serverKeys.map((serverKey, i) => ({ serverKey, userKey: users[i]! })));

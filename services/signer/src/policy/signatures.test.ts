@@ -16,7 +16,7 @@ import {
 } from "../testing/policy-fixture.ts";
 
 const other = generateKeyPair();
-/** One transaction with the payload signatures of several. */
+/** Returns one transaction with the payload signatures of several. */
 const signedBy = (...signers: FlowTransaction[]) =>
   envelopeMessage({ ...tx(), payloadSignatures: signers.flatMap(({ payloadSignatures }) => payloadSignatures) });
 const withExtension = (signed: FlowTransaction, extensionData: string) => ({

@@ -10,7 +10,7 @@ import { postgresAuditStore } from "./postgres-audit-store.ts";
 const entry = (accountId: string) => auditEntry({ accountId, time: clock.now() });
 
 let sequences = 0;
-/** A transaction of an account; service and app allow all of them. */
+/** Returns a transaction of an account; service and app allow all of them. */
 function reservation(
   accountId: string,
   change: Partial<Reservation> = {},

@@ -15,14 +15,14 @@ const joined = (records: readonly AuditRecord[]) => ({
 const entries = (count: number, change: Partial<AuditEntry> = {}): AuditEntry[] =>
   Array.from({ length: count }, () => auditEntry({ time: new Date(), caller: "forged", ...change }));
 
-/** The chain that the honest process wrote, and its batches. */
+/** Returns the chain that the honest process wrote, and its batches. */
 async function honestChain() {
   const batch = await prisma.auditBatch.findFirstOrThrow({ orderBy: { lastSequence: "desc" } });
   const chain = await prisma.auditChain.findUniqueOrThrow({ where: { id: batch.chainId } });
   return { batch, chain, head: { chainId: chain.id, sequence: chain.headSequence, hash: chain.headHash } };
 }
 
-/** A chain of forged records; every column that is no part of them is copied from the honest chain. */
+/** Writes a chain of forged records; every column that is no part of them is copied from the honest chain. */
 async function insertChain(): Promise<string> {
   const { batch, chain } = await honestChain();
   const chainId = uuidv7({ now: () => new Date() });
@@ -42,7 +42,7 @@ async function appendBatch(): Promise<string> {
   return chainId;
 }
 
-/** A genuine batch of the honest chain as the first one of a new chain. */
+/** Writes a genuine batch of the honest chain as the first one of a new chain. */
 async function replayBatch(): Promise<string> {
   const { batch, chain } = await honestChain();
   const chainId = uuidv7({ now: () => new Date() });
@@ -51,7 +51,7 @@ async function replayBatch(): Promise<string> {
   return chainId;
 }
 
-/** A genuine batch once more, behind the last one of its own chain. */
+/** Writes a genuine batch once more, behind the last one of its own chain. */
 async function repeatBatch(): Promise<string> {
   const { batch, chain } = await honestChain();
   const lastSequence = batch.lastSequence + BigInt(batch.hashes.length / 32);

@@ -13,7 +13,7 @@ const newAccount = () => ({
 });
 const SESSION = uuidv7(clock);
 const ANY = { sessionId: SESSION, limit: 1000, openSince: new Date(0), unfrozenAt: undefined };
-/** The store with what the effects of a signature write. */
+/** Returns the store with what the effects of a signature write. */
 const storeOf = (replica: PrismaClient) => ({
   ...prismaSignedTemplates(replica),
   record: (

@@ -31,11 +31,11 @@ export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
   ...change,
 });
 
-/** The first record of a chain. */
+/** Returns the first record of a chain. */
 export const firstRecord = (chainId: string, change: Partial<AuditEntry>): AuditRecord =>
   chainRecords({ chainId, sequence: 0n, hash: genesisHash(chainId) }, [auditEntry(change)])[0]!;
 
-/** A process's key for its batches, certified by the audit key or by another one. */
+/** Returns a process's key for its batches, certified by the audit key or by another one. */
 export function newWriter({ startedAt = time, certifiedBy = auditKey } = {}) {
   const { publicKey, privateKey } = generateKeyPair();
   const writerId = "01900000-0000-7000-8000-00000000aaaa";
@@ -120,7 +120,7 @@ export function auditWorld(writer = newWriter()) {
   };
 }
 
-/** The lines as a file would be read: in chunks that end anywhere. */
+/** Returns the lines as a file would be read: in chunks that end anywhere. */
 export async function* chunksOf(lines: readonly string[], size = 1000): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(`${lines.join("\n")}\n`);
   for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size);

@@ -39,7 +39,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The audit log of a signer process. */
+/** Returns the audit log of a signer process. */
 export const newAuditLog = (onAlarm = () => {}) =>
   createAuditLog({
     store: postgresAuditStore(postgres),
@@ -50,7 +50,7 @@ export const newAuditLog = (onAlarm = () => {}) =>
     onAlarm,
   });
 
-/** A signer process: its audit log, and a checkpointer with a file. */
+/** Returns a signer process: its audit log, and a checkpointer with a file. */
 export function newAuditProcess(name: string, file = true, { stalledMs = 600_000 } = {}) {
   const path = join(directory, name);
   const state = { alarms: 0 };
@@ -91,6 +91,6 @@ export async function verifyDatabase(elsewhere: readonly SignedCheckpoint[] = []
   return verifyExport(chunksOf(lines), { keys: auditKeys, elsewhere: [{ name: "file", checkpoints: elsewhere }] });
 }
 
-/** How many records are under checkpoints. */
+/** Returns how many records are under checkpoints. */
 export const countCovered = (): Promise<number> =>
   prisma.auditTree.findMany().then((all) => all.reduce((sum, { size }) => sum + Number(size), 0));

@@ -16,7 +16,7 @@ export const someBinding = (change: Partial<Binding> = {}): Binding => ({
   ...change,
 });
 
-/** A binding that is in the database. */
+/** Returns a binding that is in the database. */
 export async function bound(): Promise<Binding> {
   const binding = someBinding();
   await postgresBindingStore(postgres).insert(binding, { now: clock.now(), requestId: "" });

@@ -25,7 +25,7 @@ export const addition = (userKey: PublicKey = newDevice.publicKey, change: Parti
   ...change,
 });
 
-/** The addition as it comes to the paymaster: signed by the server key and the approving device. */
+/** Returns the addition as it comes to the paymaster: signed by the server key and the approving device. */
 export async function paid(payload = addition(), by = "vault") {
   const { signature } = await transaction(asked(payloadMessage(payload)));
   state.records = [];

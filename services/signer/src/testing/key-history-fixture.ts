@@ -15,7 +15,7 @@ import { account, asked, device, paymaster, transaction } from "./policy-fixture
 
 type KeyPair = ReturnType<typeof generateKeyPair>;
 
-/** The full session of a device. */
+/** Returns the full session of a device. */
 export const sessionOf = ({ publicKey }: KeyPair): Partial<VerifiedToken> => ({
   deviceKey: publicKey,
   accountKey: publicKey,
@@ -29,7 +29,7 @@ export const changeOf = (change: KeyChange): FlowTransaction => ({
   envelopeSignatures: [],
 });
 
-/** The envelope with the server key's signature and these devices' beside it. */
+/** Returns the envelope with the server key's signature and these devices' beside it. */
 export async function envelopeBy(
   payload: FlowTransaction,
   signers: readonly KeyPair[],

@@ -67,7 +67,7 @@ export const token: VerifiedToken = {
 };
 
 export const scalar = () => [{ version: 1, scalar: `00${hex(31)}` }];
-/** A vault whose server keys were rotated twice: versions 1 to 3. */
+/** Returns a vault whose server keys were rotated twice: versions 1 to 3. */
 export const vaultOfThreeVersions = () =>
   createKeystoreVault({
     rootSecret: hex(32),
@@ -241,7 +241,7 @@ export const asked = (message: Uint8Array, change: Partial<VerifiedToken> = {}) 
   caller: "gateway",
 });
 
-/** The rule that refused; checks that nothing but one refusal was recorded. */
+/** Returns the rule that refused; checks that nothing but one refusal was recorded. */
 export async function refusal(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => expect.unreachable("it was signed"),

@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The audit log of one replica, as fast as it goes. */
+/** Returns the audit log of one replica, as fast as it goes. */
 export const newLog = (replica: Postgres) =>
   createAuditLog({
     store: postgresAuditStore(replica),

@@ -19,7 +19,7 @@ const proposed = {
   payer: policy.paymaster.address,
 };
 
-/** A template as the server key proposes it. */
+/** Returns a template as the server key proposes it. */
 export const changing = (change: KeyChange): TransactionPayload => ({
   ...tx(),
   ...addUserKeyPayload(generateKeyPair().publicKey, proposed),
@@ -27,10 +27,10 @@ export const changing = (change: KeyChange): TransactionPayload => ({
   arguments: keyChangeArguments(change).map(encodeCadence),
 });
 
-/** A login of now. */
+/** Returns a login of now. */
 export const fresh = (): Partial<VerifiedToken> => ({ authTime: clock.now() });
 
-/** The account was bound so long ago. */
+/** Sets the account's age. */
 export const ageIs = (ms: number): void => {
   state.bindings = [{ ...account, boundAt: new Date(clock.now().getTime() - ms) }];
 };

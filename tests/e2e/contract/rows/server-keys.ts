@@ -19,7 +19,7 @@ import { type Rows, seenIn, unprovoked } from "../rows.ts";
 const owner = once(signUpPerson);
 const newServerKey = "ab".repeat(64);
 
-/** A rotation of the person's server key, to a key that nobody asked for. */
+/** Returns a rotation of the person's server key, to a key that nobody asked for. */
 async function rotationOf({ address }: Person): Promise<TransactionPayload> {
   const [block, key] = await Promise.all([access.latestSealedBlock(), access.accountKey(address, 0)]);
   return {

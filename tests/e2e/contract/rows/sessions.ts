@@ -12,7 +12,7 @@ const person = once(signUpPerson);
 /** The person's other phone. */
 const otherPhone = once(async () => secondPhone(await person()));
 
-/** A new session of the person's other phone, in the place of its older one; its tokens. */
+/** Returns a new session of the person's other phone, in the place of its older one; its tokens. */
 async function newSession() {
   const { email } = await person();
   const other = await otherPhone();

@@ -48,12 +48,12 @@ const frozen = once(async () => {
   await exchange("freezeAccount", { token: tokenOf(person) });
   return { person, requester, waiting };
 });
-/** A new request of the owner. */
+/** Returns a new request of the owner. */
 async function fresh(): Promise<{ person: Person; requester: Awaited<ReturnType<typeof requestEnrollment>> }> {
   const person = await owner();
   return { person, requester: await requestEnrollment(person) };
 }
-/** A request that was rejected, on an account that allows requests again. */
+/** Returns a request that was rejected, on an account that allows requests again. */
 async function rejected() {
   const { person, requester } = await fresh();
   await exchange("rejectTwoFactor", { token: tokenOf(person), name: requester.id });
@@ -94,7 +94,7 @@ async function finishOnceSealed(token: string, id: string): Promise<Answer> {
 const report = (person: Person, id: string, body: object) =>
   exchange("approveTwoFactor", { token: tokenOf(person), name: id, body });
 
-/** The codes of an operation on one request. */
+/** Returns the codes of an operation on one request. */
 const ofOne = (operationId: string, body?: object): Partial<Record<Reason, Provoked>> => ({
   // A path that is not well formed; any other name is one that names nothing.
   InvalidRequest: async () =>

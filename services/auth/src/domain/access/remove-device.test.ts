@@ -10,7 +10,7 @@ const [own, other] = [generateKeyPair().publicKey, generateKeyPair().publicKey];
 const token = { accountId: "account", deviceKey: own, scope: "full" } as VerifiedToken;
 const TIME_LOCKS = { deviceMs: 1000 };
 
-/** The calls that a removal makes, in their order. */
+/** Returns the calls that a removal makes, in their order. */
 function world({ frozenBy, access = "access" }: { frozenBy?: PublicKey; access?: "access" | Error } = {}) {
   const calls: string[] = [];
   const freeze: Freeze | undefined = frozenBy && {

@@ -6,7 +6,7 @@ import type { SessionStore } from "./session.ts";
 const clock = new FixedClock("2026-11-21T10:00:00Z");
 const token = { accountId: "account", sessionId: "own", scope: "full" } as VerifiedToken;
 
-/** The commands over a store that ends `count` sessions each time, and what they asked of it. */
+/** Returns the commands over a store that ends `count` sessions each time, and what they asked of it. */
 function world(count = 1) {
   const ended: unknown[] = [];
   const end: SessionStore["end"] = async (...args) => {

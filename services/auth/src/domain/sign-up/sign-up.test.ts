@@ -65,7 +65,7 @@ interface Answers {
   giveUp: Error;
 }
 
-/** A sign-up on a store and services in memory. */
+/** Returns a sign-up on a store and services in memory. */
 function world({ status = "deployed", leased, registerKey, giveUp }: Partial<Answers> = {}) {
   const clock = new FixedClock("2026-11-21T10:00:00Z");
   const leases: LeaseSignUp[] = [];

@@ -39,14 +39,14 @@ function read(collection: string): Sample[] {
   );
 }
 
-/** Every attack, each to be refused for its reason. */
+/** Returns every attack, each to be refused for its reason. */
 export const attacks = (): Attack[] =>
   read("attacks").map(({ title, ...sample }) => {
     const [, reason = "", harm, what = ""] = /^(\w+)(?: harm ([\w.]+))?: (.*)$/.exec(title) ?? [];
     return { ...sample, title: what, reason, harm };
   });
 
-/** Every ordinary transaction, in the order in which the emulator runs them. */
+/** Returns every ordinary transaction, in the order in which the emulator runs them. */
 export const ordinary = (): Ordinary[] =>
   read("ordinary").map(({ title, ...sample }) => {
     const [, what = "", args = ""] = /^(.*?) (\[.*\])$/.exec(title) ?? [];
@@ -64,7 +64,7 @@ const contractsIn = (file: string): Contract[] =>
     .slice(1)
     .map((text) => ({ name: text.slice(0, text.indexOf("\n")), code: text.slice(text.indexOf("\n") + 1) }));
 
-/** The contracts that samples import from the emulator's service account. */
+/** Returns the contracts that samples import from the emulator's service account. */
 export const contracts = (): Contract[] => contractsIn("contracts.cdc");
 
 /**
@@ -88,6 +88,6 @@ const OWN: Readonly<Record<string, string>> = {
   "0xf8d6e0586b0a20c7": "0xf8d6e0586b0a20c7",
 };
 
-/** A script with its imports from where the emulator has them, or where the fake contracts are. */
+/** Returns a script with its imports from where the emulator has them, or where the fake contracts are. */
 export const onEmulator = (script: string, fakesAt: string): string =>
   script.replace(/(?<=^import .* from )0x[0-9a-f]{16}$/gm, (address) => OWN[address] ?? `0x${fakesAt}`);
