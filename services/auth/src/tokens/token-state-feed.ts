@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "@countersign/core";
+import { type Clock, type Logger, sleepUntil } from "@countersign/core";
 import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
@@ -35,20 +35,14 @@ export interface TokenStateFeedOptions {
  * a watcher never takes an old state for a young one.
  */
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
-  const waiting = new Set<() => void>();
+  const waiting = new Set<AbortController>();
 
-  const pause = (signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        waiting.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, HEARTBEAT_MS);
-      waiting.add(done);
-      signal.addEventListener("abort", done, { once: true });
-    });
+  async function pause(signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    waiting.add(woken);
+    await sleepUntil(HEARTBEAT_MS, [signal, woken.signal]);
+    waiting.delete(woken);
+  }
 
   async function publishedKeys(): Promise<TokenKey[]> {
     return (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
@@ -57,7 +51,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
   return {
     /** Something may have changed. */
     notify(): void {
-      for (const wake of [...waiting]) wake();
+      for (const waiter of waiting) waiter.abort();
     },
 
     async *watch(cursor: string, signal: AbortSignal): AsyncGenerator<WatchResponse> {
