@@ -8,6 +8,9 @@ const exclude = [...configDefaults.exclude, "**/generated/**", "proto/gen/**"];
 /** Vitest's default leaves one core for itself, which on two cores is half of the machine. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
+/** A process for many files: to start one and to load the same packages costs more than most files' tests. */
+const sharedWorkers = { isolate: false, setupFiles: ["dev/src/testing/reset-modules.ts"] };
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -18,6 +21,7 @@ export default defineConfig({
           include: [`${sources}/**/*.test.ts`, "tests/{faults/proxy,models}/*.test.ts"],
           exclude: [...exclude, "**/*.service.test.ts"],
           globalSetup: ["packages/local-stack/src/testing/parser-setup.ts"],
+          ...sharedWorkers,
           maxWorkers,
         },
       },

@@ -19,7 +19,7 @@ export async function test(args: string[]): Promise<number> {
   }
   await ensureTestPrograms((line) => console.log(line));
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  // Each file of tests loads the same packages in a process of its own.
+  // Every worker loads the same packages.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCacheDir };
   const child = spawn(process.execPath, [vitest, "run", ...args, ...reporters(args)], {
     cwd: root,

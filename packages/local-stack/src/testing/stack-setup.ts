@@ -69,7 +69,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       // A worker stays connected as long as it lives.
       socket.once("close", () => {
         own.users -= 1;
-        if (own.users === 0) own.rest = setTimeout(() => end(worker, own), IDLE_MS);
+        // The last workers end after the run's own end, which has ended their stacks.
+        if (own.users === 0 && stacks.get(worker) === own) own.rest = setTimeout(() => end(worker, own), IDLE_MS);
       });
       const answer = await own.running.then(
         ({ stack }) => ({ stack }),
