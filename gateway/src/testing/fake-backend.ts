@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TLSSocket } from "node:tls";
 import { createTokenState, createTokenVerifier } from "@countersign/access-tokens";
 import { AppError, systemClock } from "@countersign/core";
 import { AccountsService, type GetMeResponse } from "@countersign/proto/account/v1/accounts.ts";
@@ -98,7 +99,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
   const keyRequests: { url: string | undefined; peer: string; headers: IncomingHttpHeaders }[] = [];
   const tls = loadTls(tlsOf("auth"));
   const https = createServer({ ...tls, requestCert: true, rejectUnauthorized: true }, (request, response) => {
-    const socket = request.socket as import("node:tls").TLSSocket;
+    const socket = request.socket as TLSSocket;
     keyRequests.push({
       url: request.url,
       peer: String(socket.getPeerCertificate().subject.CN),
