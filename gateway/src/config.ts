@@ -1,30 +1,6 @@
-import type { TlsMaterial } from "@countersign/core";
 import { isWebViewOrigin } from "@countersign/keys";
 import { dialAddress, type Env, listenAddress, loadEnv, loadTlsFromEnv, sharedEnv } from "@countersign/runtime";
 import { z } from "zod";
-
-/** The gateway's settings. Its only secret is the key of its certificate. */
-export interface GatewayConfig {
-  /** host:port of HTTP for clients. */
-  listen: string;
-  tls: TlsMaterial;
-  /** host:port to dial; the TLS name is `<service>.countersign.internal`. */
-  addresses: { auth: string; device: string; key: string; account: string; signer: string };
-  /** Auth's HTTPS listener for its public keys. */
-  authHttpAddress: string;
-  /** `iss` of access tokens. */
-  issuer: string;
-  allowedOrigins: string[];
-  trustedProxies: string[];
-  requireLoginToken: boolean;
-  /** Milliseconds without an event until a comment is sent on an event stream. */
-  eventsHeartbeatMs: number;
-  /**
-   * Calls to the services go together on streams; off, each goes alone: slower, and easier to watch on the
-   * wire.
-   */
-  coalesceCalls: boolean;
-}
 
 /** A comma-separated list; absent is empty. */
 const list = z
@@ -55,19 +31,21 @@ const schema = z.object({
   GATEWAY_ALLOWED_ORIGINS: origins,
   GATEWAY_TRUSTED_PROXIES: proxies,
   // Less than the idle timeouts of proxies and phones.
+  /** Milliseconds without an event until a comment is sent on an event stream. */
   GATEWAY_EVENTS_HEARTBEAT_MS: z.coerce.number().int().min(1_000).max(60_000).default(15_000),
   CS_AUTH_ADDRESS: dialAddress.default("127.0.0.1:5001"),
   CS_DEVICE_ADDRESS: dialAddress.default("127.0.0.1:5002"),
   CS_KEY_ADDRESS: dialAddress.default("127.0.0.1:5003"),
   CS_ACCOUNT_ADDRESS: dialAddress.default("127.0.0.1:5004"),
   CS_SIGNER_ADDRESS: dialAddress.default("127.0.0.1:5005"),
+  /** Auth's HTTPS listener for its public keys. */
   CS_AUTH_HTTP_ADDRESS: listenAddress.default("127.0.0.1:5101"),
   AUTH_ISSUER: z.string().min(1),
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
 });
 
 /** Reads the settings. Errors: ConfigError with all problems. */
-export function loadConfig(env: Env): GatewayConfig {
+export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "GATEWAY_" });
   return {
     listen: settings.GATEWAY_LISTEN,
@@ -88,3 +66,5 @@ export function loadConfig(env: Env): GatewayConfig {
     requireLoginToken: settings.AUTH_REQUIRE_LOGIN_TOKEN === "true",
   };
 }
+
+export type GatewayConfig = ReturnType<typeof loadConfig>;

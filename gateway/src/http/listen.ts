@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import {
   createServer,
   type IncomingMessage,
@@ -7,6 +8,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { AppError, type Reason } from "@countersign/core";
 import { splitAddress } from "@countersign/runtime";
@@ -65,16 +67,10 @@ export async function listenHttp(handle: RequestListener, address: string): Prom
     else reject(socket, REASONS_OF_CODES[error.code ?? ""] ?? "InvalidRequest");
   });
   const { host, port } = splitAddress(address);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-  const bound = server.address();
+  server.listen(port, host);
+  await once(server, "listening");
   return {
-    port: typeof bound === "object" && bound !== null ? bound.port : port,
+    port: (server.address() as AddressInfo).port,
     async close(drainMs) {
       closing = true;
       const force = setTimeout(() => server.closeAllConnections(), drainMs);

@@ -1,4 +1,4 @@
-import { AppError, type FieldError, type Logger, type Reason } from "@countersign/core";
+import { type FieldError, invalidFields, type Logger, type Reason } from "@countersign/core";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import { authenticate, type TokenKind, type TokenVerifier } from "./authenticate.ts";
@@ -136,9 +136,7 @@ async function readInput(row: Route, request: Request, response: Response): Prom
     query: row.request.query && check(row.request.query, request.query, problems),
     body: row.request.body && check(row.request.body, body, problems),
   };
-  if (problems.length > 0) {
-    throw new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: problems.slice(0, 20) });
-  }
+  if (problems.length > 0) throw invalidFields(problems.slice(0, 20));
   return input;
 }
 

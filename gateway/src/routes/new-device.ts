@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Services } from "../clients.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, withLoginPointers } from "./mapping/login.ts";
+import { fromLogin, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 import { toTwoFactorAuth } from "./two-factor.ts";
@@ -28,13 +28,7 @@ export const newDeviceRoutes = ({ signIn }: Services): Route[] => [
     },
     response: TwoFactorRequested,
     errors: [
-      "InvalidLoginToken",
-      "UnknownProvider",
-      "IdentityProviderUnavailable",
-      "UnknownChain",
-      "UnsupportedKey",
-      "InvalidPublicKey",
-      "KeyBindingRequired",
+      ...NEW_KEY_ERRORS,
       "AccountNotFound",
       "AccountNotReady",
       "AccountFrozen",

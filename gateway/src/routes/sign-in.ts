@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { invalidField } from "@countersign/core";
 import { Algorithm } from "@countersign/http-api/formats.ts";
 import { Login, OptionalLogin, optionalText, requiredText, text } from "@countersign/http-api/requests.ts";
 import { Challenge, SignedIn } from "@countersign/http-api/resources.ts";
@@ -8,7 +8,7 @@ import type { Services } from "../clients.ts";
 import { base64Bytes, clientDataJson, hexBytes, toHex, toTimestamp } from "../http/fields.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, withLoginPointers } from "./mapping/login.ts";
+import { fromLogin, LOGIN_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromPublicKey } from "./mapping/public-key.ts";
 import { once } from "./rpc.ts";
 
@@ -53,16 +53,7 @@ export const signInRoutes = ({ signIn }: Services, { requireLoginToken }: RouteO
     limit: "challenge",
     request: { body: challengeBody(requireLoginToken ? Login : OptionalLogin) },
     response: Challenge,
-    errors: [
-      "InvalidLoginToken",
-      "UnknownProvider",
-      "IdentityProviderUnavailable",
-      "UnknownChain",
-      "InvalidPublicKey",
-      "PleaseRegisterKey",
-      "KeyBindingRequired",
-      "AccountLeft",
-    ],
+    errors: [...LOGIN_ERRORS, "InvalidPublicKey", "PleaseRegisterKey", "KeyBindingRequired", "AccountLeft"],
     handler: async ({ body }, call) => {
       const { publicKey } = body;
       const passkeyUsername = (body.challengeType === "passKey" && body.passKey?.username) || "";
@@ -111,8 +102,4 @@ function fromAnswer({ challengeType, challengeData, ...body }: z.output<typeof r
   return { ...request, passkey: { clientDataJson, authenticatorData, signature } };
 }
 
-const missing = (pointer: string) =>
-  new AppError("InvalidRequest", {
-    detail: "Some fields are not valid",
-    fields: [{ pointer, detail: "Required for this challengeType" }],
-  });
+const missing = (pointer: string) => invalidField(pointer, "Required for this challengeType");

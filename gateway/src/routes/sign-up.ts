@@ -3,7 +3,7 @@ import { SignedIn } from "@countersign/http-api/resources.ts";
 import type { Services } from "../clients.ts";
 import { type Route, route } from "../http/route.ts";
 import { toSignedIn } from "./mapping/account.ts";
-import { fromLogin, withLoginPointers } from "./mapping/login.ts";
+import { fromLogin, NEW_KEY_ERRORS, withLoginPointers } from "./mapping/login.ts";
 import { fromUserKey } from "./mapping/public-key.ts";
 import { DEADLINES, once } from "./rpc.ts";
 
@@ -18,19 +18,7 @@ export const signUpRoutes = ({ signUp }: Services): Route[] => [
     idempotencyKey: true,
     request: { body: Login.extend({ chainName: requiredText(64), userKey: UserKeyInput }) },
     response: SignedIn,
-    errors: [
-      "InvalidLoginToken",
-      "UnknownProvider",
-      "IdentityProviderUnavailable",
-      "UnknownChain",
-      "UnsupportedKey",
-      "InvalidPublicKey",
-      "KeyBindingRequired",
-      "AccountExists",
-      "IdempotencyKeyReused",
-      "DeploymentFailed",
-      "PleaseRegisterKey",
-    ],
+    errors: [...NEW_KEY_ERRORS, "AccountExists", "IdempotencyKeyReused", "DeploymentFailed", "PleaseRegisterKey"],
     handler: async ({ body }, call) => {
       const request = {
         login: fromLogin(body),

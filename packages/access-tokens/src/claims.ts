@@ -94,9 +94,9 @@ function otherKindOf(value: unknown): string | undefined {
 }
 
 /** Parses the claims. Errors: InvalidAccessToken. The caller checks the times. */
-export function parseClaims(part: string, expected: { issuer: string; audience: string }): AccessTokenClaims {
+export function parseClaims(part: string, issuer: string): AccessTokenClaims {
   const result = claims.safeParse(json(part));
-  if (!result.success || result.data.iss !== expected.issuer || result.data.aud !== expected.audience) {
+  if (!result.success || result.data.iss !== issuer || result.data.aud !== ACCESS_TOKEN_AUDIENCE) {
     throw new AppError("InvalidAccessToken");
   }
   return result.data;

@@ -8,8 +8,6 @@ export interface TokenVerifierOptions {
   /** The accepted `iss`: AUTH_ISSUER. */
   issuer: string;
   clock: Clock;
-  /** Default "countersign". */
-  audience?: string;
   /**
    * Rejects tokens of frozen accounts with AccountFrozen. For the signer: elsewhere a person must be able to
    * unfreeze.
@@ -44,7 +42,6 @@ const END_REPORTED_MS = 5 * 60_000;
  */
 export function createTokenVerifier(state: TokenState, options: TokenVerifierOptions): TokenVerifier {
   const { clock, issuer } = options;
-  const audience = options.audience ?? "countersign";
   const cacheSize = options.cacheSize ?? 10_000;
   const cache = new LRUCache<string, Remembered>({ max: cacheSize });
   const stale = () => new AppError(options.staleReason ?? "Unavailable");
@@ -60,7 +57,7 @@ export function createTokenVerifier(state: TokenState, options: TokenVerifierOpt
     const good =
       signature.length === 64 && verifySignature("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature);
     if (!good) throw new AppError("InvalidAccessToken");
-    const claims = parseClaims(parts.payload, { issuer, audience });
+    const claims = parseClaims(parts.payload, issuer);
     return { token: tokenOf(claims), notBefore: Math.max(claims.iat, claims.nbf ?? 0) * 1000, keysVersion };
   };
 

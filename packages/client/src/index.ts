@@ -31,16 +31,22 @@ export {
 } from "./revoke-device.ts";
 export { type RotateServerKeysOptions, rotateServerKeys, ServerKeyRotationError } from "./rotate-server-keys.ts";
 export {
+  type SendKeyAdditionOptions,
+  type SendKeyChangeOptions,
+  sendKeyAddition,
+  sendKeyChange,
+  type WantedKeyChange,
+} from "./send-key-change.ts";
+export {
   acceptChild,
   type ChildOptions,
   offerToParent,
   type ParentOptions,
   removeParent,
+  type SendParentLinkOptions,
   sendHybridCustody,
-} from "./send-hybrid-custody.ts";
-export { type SendKeyAdditionOptions, sendKeyAddition } from "./send-key-addition.ts";
-export { type SendKeyChangeOptions, sendKeyChange, type WantedKeyChange } from "./send-key-change.ts";
-export { type SendParentLinkOptions, sendParentLink } from "./send-parent-link.ts";
+  sendParentLink,
+} from "./send-parent-link.ts";
 export {
   type ClientNetwork,
   type SendTransactionOptions,

@@ -1,9 +1,11 @@
-import { ADD_USER_KEY_SCRIPT, envelopeMessage, type TransactionPayload } from "@countersign/flow";
+import { envelopeMessage, keyTemplateScript, type TransactionPayload } from "@countersign/flow";
 import { bytesToHex } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { describeKeyAddition, KeyAdditionError, matchingCodeOf, readKeyAddition } from "./key-addition.ts";
 import { generateDeviceKey } from "./node/device-key.ts";
 import { ADDRESS, additionPayload, askedBy, messageOf } from "./testing/two-factor.ts";
+
+const ADD_USER_KEY_SCRIPT = keyTemplateScript("add-user-key");
 
 const { algorithm, publicKey } = generateDeviceKey();
 const key = { algorithm, publicKey };

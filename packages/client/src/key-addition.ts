@@ -1,13 +1,7 @@
-import {
-  type DecodedMessage,
-  decodeMessage,
-  InvalidMessageError,
-  type ProposalKey,
-  readAddUserKey,
-  TemplateError,
-} from "@countersign/flow";
-import { hexToBytes, isHex, type PublicKey } from "@countersign/keys";
+import { type ProposalKey, readAddUserKey } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
 import { matchingCode } from "./matching-code.ts";
+import { readMessage } from "./read-message.ts";
 import type { TwoFactorAuth } from "./resources.ts";
 
 /** The change that a person agrees to by signing the message of a 2FA request. */
@@ -31,18 +25,23 @@ export class KeyAdditionError extends Error {
   override readonly name = "KeyAdditionError";
 }
 
+const refuse = (detail: string): never => {
+  throw new KeyAdditionError(detail);
+};
+
 /**
  * Reads the `message` (hex) of a 2FA request. The result is all that the transaction does: text and arguments
  * are compared byte for byte with the template, and exactly one account, which also proposes, authorizes.
  * Throws KeyAdditionError for any other message.
  */
 export function readKeyAddition(message: string): KeyAddition {
-  const decoded = decode(message);
+  const { decoded, change: key } = readMessage(message, readAddUserKey, refuse);
   const [account, ...others] = decoded.authorizers;
   if (decoded.kind !== "payload") throw new KeyAdditionError("the message is no payload");
   if (account === undefined || others.length > 0) throw new KeyAdditionError("not exactly one account authorizes");
   if (decoded.proposalKey.address !== account) throw new KeyAdditionError("another account proposes");
-  const { algorithm, publicKey } = addedKey(decoded);
+  if (key === undefined) throw new KeyAdditionError("the transaction is not the addition of a key");
+  const { algorithm, publicKey } = key;
   return {
     address: `0x${account}`,
     publicKey,
@@ -88,27 +87,6 @@ export async function describeKeyAddition(auth: ShownTwoFactor): Promise<string>
     `If you approve, its key is added to your account ${address} with weight 1, and it can then act for you together with the service, as this device can.`,
     `Approve only if the other device is in front of you and shows the code ${code}.`,
   ].join(" ");
-}
-
-function decode(message: string): DecodedMessage {
-  if (message === "" || !isHex(message)) throw new KeyAdditionError("the message is not hex");
-  try {
-    return decodeMessage(hexToBytes(message));
-  } catch (error) {
-    if (!(error instanceof InvalidMessageError)) throw error;
-    throw new KeyAdditionError(`the message is no transaction: ${error.message}`);
-  }
-}
-
-function addedKey(decoded: DecodedMessage): PublicKey {
-  try {
-    const key = readAddUserKey(decoded);
-    if (key !== undefined) return key;
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    throw new KeyAdditionError(error.message);
-  }
-  throw new KeyAdditionError("the transaction is not the addition of a key");
 }
 
 const MAX_NAME = 64;

@@ -4,6 +4,7 @@ import { ProblemError, SessionEndedError } from "./problem-error.ts";
 import type { Device, Key } from "./resources.ts";
 import { sendKeyChange } from "./send-key-change.ts";
 import { type ClientNetwork, cadenceAddress, TransactionFailedError } from "./send-transaction.ts";
+import { plainAddress } from "./sign-transaction.ts";
 
 export interface RevokeDeviceOptions {
   /** The chains as this client knows them; keys on others stay "open". */
@@ -59,7 +60,7 @@ export async function revokeDevice(
   device: string | Pick<Device, "publicKey">,
   options: RevokeDeviceOptions,
 ): Promise<DeviceRevocation> {
-  const publicKey = (typeof device === "string" ? device : device.publicKey).replace(/^0x/i, "").toLowerCase();
+  const publicKey = plainAddress(typeof device === "string" ? device : device.publicKey);
   if (publicKey === client.deviceKey.publicKey) {
     throw new Error("a device cannot revoke its own key: revoke it from another device of the account");
   }
@@ -123,7 +124,7 @@ async function revokeKey(
   try {
     const address = await cadenceAddress(client, chainName);
     const isRevoked = async () => {
-      const onChain = await access.accountKeys(address.replace(/^0x/i, ""), signal);
+      const onChain = await access.accountKeys(plainAddress(address), signal);
       return !onChain.some((each) => !each.revoked && each.publicKey === publicKey);
     };
     if (!(await isRevoked())) {

@@ -3,16 +3,15 @@ import {
   heavyKeys,
   keyChangeArguments,
   keyTemplateScript,
-  MAX_COMPUTATION,
   type WantedKeyChange,
 } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
 import type { CountersignClient } from "./countersign-client.ts";
-import { type SendTransactionOptions, type SentTransaction, sendTransaction } from "./send-transaction.ts";
+import { type SendTemplateOptions, type SentTransaction, sendTemplate } from "./send-transaction.ts";
 
 export type { WantedKeyChange } from "@countersign/flow";
 
-export interface SendKeyChangeOptions
-  extends Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi"> {
+export interface SendKeyChangeOptions extends SendTemplateOptions {
   change: WantedKeyChange;
 }
 
@@ -20,15 +19,27 @@ export interface SendKeyChangeOptions
  * Changes the account's keys by one of the service's templates: signed by this client's key, the server key
  * and the paymaster. Errors: as `sendTransaction`; TimeLockRequired and TimeLockCancelled for recovery keys.
  */
-export function sendKeyChange(
+export const sendKeyChange = (
   client: CountersignClient,
   { change, ...options }: SendKeyChangeOptions,
-): Promise<SentTransaction> {
-  return sendTransaction(client, {
+): Promise<SentTransaction> =>
+  sendTemplate(client, {
     ...options,
     cadence: keyTemplateScript(change.template),
     args: (keys) => keyChangeArguments(completeKeyChange(change, heavyKeys(keys))),
-    gasLimit: MAX_COMPUTATION,
-    proposer: "server",
   });
+
+export interface SendKeyAdditionOptions extends SendTemplateOptions {
+  /** The key to add, as `readKeyAddition` gave it for a request whose code was compared. */
+  userKey: PublicKey;
 }
+
+/**
+ * Adds a user key to the account by a transaction of this device's own, for `approveTwoFactor` with its id.
+ * Errors: as `sendTransaction`.
+ */
+export const sendKeyAddition = (
+  client: CountersignClient,
+  { userKey, ...options }: SendKeyAdditionOptions,
+): Promise<SentTransaction> =>
+  sendKeyChange(client, { ...options, change: { template: "add-user-key", newKey: userKey } });

@@ -1,9 +1,16 @@
-import { MAX_COMPUTATION, type ParentLinkTemplateName, parentLinkArguments, parentLinkScript } from "@countersign/flow";
+import {
+  type HybridCustodyChange,
+  hybridCustodyArguments,
+  hybridCustodyScript,
+  type ParentLinkTemplateName,
+  parentLinkArguments,
+  parentLinkScript,
+} from "@countersign/flow";
 import type { CountersignClient } from "./countersign-client.ts";
-import { type SendTransactionOptions, type SentTransaction, sendTransaction } from "./send-transaction.ts";
+import { type SendTemplateOptions, type SentTransaction, sendTemplate } from "./send-transaction.ts";
+import { plainAddress } from "./sign-transaction.ts";
 
-export interface SendParentLinkOptions
-  extends Pick<SendTransactionOptions, "network" | "address" | "onSubmitted" | "signal" | "accessApi"> {
+export interface SendParentLinkOptions extends SendTemplateOptions {
   /** The child publishes and removes, the parent claims. */
   template: ParentLinkTemplateName;
   /** The other account: the parent for the child, the child for the parent. With or without 0x. */
@@ -14,16 +21,79 @@ export interface SendParentLinkOptions
  * Offers, claims or removes a link between this account and another one, by one of the service's templates.
  * Report it with `client.linkParent()` afterwards, as the child. Errors: as `sendTransaction`.
  */
-export function sendParentLink(
+export const sendParentLink = (
   client: CountersignClient,
   { template, other, ...options }: SendParentLinkOptions,
-): Promise<SentTransaction> {
-  const address = other.replace(/^0x/i, "").toLowerCase();
-  return sendTransaction(client, {
+): Promise<SentTransaction> =>
+  sendTemplate(client, {
     ...options,
     cadence: parentLinkScript(template),
-    args: parentLinkArguments({ template, other: address }),
-    gasLimit: MAX_COMPUTATION,
-    proposer: "server",
+    args: parentLinkArguments({ template, other: plainAddress(other) }),
+  });
+
+/**
+ * Sets up, redeems, removes or ends links through HybridCustody, by the templates of the network. Errors: as
+ * `sendTransaction`.
+ */
+export function sendHybridCustody(
+  client: CountersignClient,
+  change: HybridCustodyChange,
+  options: SendTemplateOptions,
+): Promise<SentTransaction> {
+  const { hybridCustody } = options.network;
+  if (!hybridCustody) throw new Error(`${options.network.chainName} has no HybridCustody to link through`);
+  return sendTemplate(client, {
+    ...options,
+    cadence: hybridCustodyScript(change.template, hybridCustody),
+    args: hybridCustodyArguments(
+      "other" in change ? { ...change, other: plainAddress(change.other) } : change,
+      hybridCustody,
+    ),
   });
 }
+
+export interface ParentOptions extends SendTemplateOptions {
+  /** The parent's address, with or without 0x. */
+  parent: string;
+}
+
+export interface ChildOptions extends SendTemplateOptions {
+  /** The child's address, with or without 0x. */
+  child: string;
+}
+
+type LinkStep = Exclude<HybridCustodyChange["template"], "end-hybrid-custody">;
+
+/** One step of a link, through HybridCustody where the network has it, else through the inbox. */
+const step =
+  (throughCustody: LinkStep, throughInbox: ParentLinkTemplateName) =>
+  (client: CountersignClient, other: string, options: SendTemplateOptions): Promise<SentTransaction> =>
+    options.network.hybridCustody
+      ? sendHybridCustody(client, { template: throughCustody, other }, options)
+      : sendParentLink(client, { ...options, template: throughInbox, other });
+
+const offer = step("set-up-hybrid-custody", "publish-parent-link");
+const accept = step("redeem-hybrid-custody", "claim-parent-link");
+const remove = step("remove-hybrid-custody", "remove-parent-link");
+
+/**
+ * The child's first step: offers this account to a parent, who has to accept it. Errors: as
+ * `sendTransaction`.
+ */
+export const offerToParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
+  offer(client, parent, options);
+
+/**
+ * The parent's step, where the parent is an account of the service. The child reports the link with
+ * `client.linkParent()` afterwards. Errors: as `sendTransaction`.
+ */
+export const acceptChild = (client: CountersignClient, { child, ...options }: ChildOptions) =>
+  accept(client, child, options);
+
+/**
+ * The child's way out, accepted or not; report it with `client.linkParent()`. Where a parent's manager makes
+ * it fail on chain, `end-hybrid-custody` of `sendHybridCustody` ends all links without asking anybody.
+ * Errors: as `sendTransaction`.
+ */
+export const removeParent = (client: CountersignClient, { parent, ...options }: ParentOptions) =>
+  remove(client, parent, options);

@@ -1,13 +1,14 @@
 import {
   type AccessApi,
   AccessApiError,
+  activeKey,
   type CadenceValue,
   type ChainKey,
   createAccessApi,
   encodeCadence,
   type FlowTransaction,
   type HybridCustodyNetwork,
-  KEY_ROLES,
+  MAX_COMPUTATION,
   type TransactionPayload,
   type TransactionResult,
   transactionId,
@@ -59,6 +60,12 @@ export interface SendTransactionOptions {
   accessApi?: AccessApi;
 }
 
+/** What a caller chooses where one of the service's own templates is sent. */
+export type SendTemplateOptions = Pick<
+  SendTransactionOptions,
+  "network" | "address" | "onSubmitted" | "signal" | "accessApi"
+>;
+
 export interface SentTransaction {
   id: string;
   result: TransactionResult;
@@ -100,6 +107,12 @@ export function sendTransaction(client: CountersignClient, options: SendTransact
   const queue = queueOf(client, options.network.chainName);
   return queue.run((turn) => sendInTurn(client, options, turn), options.signal);
 }
+
+/** Sends one of the service's templates: the server key proposes. Errors: as `sendTransaction`. */
+export const sendTemplate = (
+  client: CountersignClient,
+  template: SendTemplateOptions & Pick<SendTransactionOptions, "cadence" | "args">,
+): Promise<SentTransaction> => sendTransaction(client, { ...template, gasLimit: MAX_COMPUTATION, proposer: "server" });
 
 /** The options of `waitForTransaction`. */
 export interface WaitForTransactionOptions {
@@ -298,8 +311,7 @@ function deviceKeyOf(keys: readonly ChainKey[], address: string, publicKey: stri
 }
 
 function serverKeyOf(keys: readonly ChainKey[], address: string): ChainKey {
-  const { weight } = KEY_ROLES.server;
-  const key = keys.find((entry) => !entry.revoked && entry.weight === weight && entry.hashAlgorithm === "SHA3_256");
+  const key = activeKey(keys, "server");
   if (!key) throw new Error(`the account 0x${address} has no server key`);
   return key;
 }

@@ -1,4 +1,11 @@
-export { AppError, type AppErrorOptions, type FieldError, isAppError } from "./app-error.ts";
+export {
+  AppError,
+  type AppErrorOptions,
+  type FieldError,
+  invalidField,
+  invalidFields,
+  isAppError,
+} from "./app-error.ts";
 export { type Clock, FixedClock, systemClock } from "./clock.ts";
 export { countPerMinute, limitPerMinute, minuteOf } from "./count-per-minute.ts";
 export {

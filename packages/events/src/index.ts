@@ -2,7 +2,7 @@ export { type ConsumerOptions, type DeliveredEvent, type EventConsumer, startCon
 export { DURABLES, type Durable, FED_SUBJECTS } from "./consumers.ts";
 export { type EventFeed, type FedEvent, type FeedOptions, type StoredEvent, startEventFeed } from "./feed.ts";
 export type { NatsOptions } from "./nats.ts";
-export { type OutboxRow, type OutboxRowInput, outboxRow } from "./outbox-row.ts";
+export { type EventContext, eventRow, type OutboxRow, outboxRow } from "./outbox-row.ts";
 export { type OutboxPublisher, type OutboxPublisherOptions, startOutboxPublisher } from "./publisher.ts";
 export { setUpEvents } from "./set-up.ts";
 export { EVENTS_STREAM, EVENTS_SUBJECTS } from "./stream.ts";

@@ -1,3 +1,6 @@
+import { uuidv7 } from "@countersign/core";
+import { Event } from "@countersign/proto/events/v1/events.ts";
+
 export interface OutboxRowInput {
   /** The service that emits it, for example "device". NATS lets a service publish its own subjects only. */
   service: string;
@@ -32,4 +35,22 @@ export function outboxRow(input: OutboxRowInput): OutboxRow {
     if (!TOKEN.test(part)) throw new Error(`"${part}" cannot be part of a subject`);
   }
   return { id, subject: `cs.v1.${service}.${accountId}.${event}`, payload: Uint8Array.from(input.message), createdAt };
+}
+
+export interface EventContext {
+  accountId: string;
+  occurredAt: Date;
+  /** Default: none; the event is of no request. */
+  requestId?: string;
+  /** UUIDv7. Default: a new one of the time of the event. */
+  id?: string;
+}
+
+type Payload = Partial<Omit<Event, "id" | "occurredAt" | "accountId" | "requestId">>;
+
+/** Returns the row of an event of a service, with its payload by its name in events.proto. */
+export function eventRow(service: string, event: string, context: EventContext, payload: Payload): OutboxRow {
+  const { accountId, occurredAt, requestId = "", id = uuidv7({ now: () => occurredAt }) } = context;
+  const message = Event.encode({ id, occurredAt, accountId, requestId, ...payload }).finish();
+  return outboxRow({ service, accountId, event, message, id, createdAt: occurredAt });
 }

@@ -11,12 +11,8 @@ export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
   metrics?: { registry: Registry };
   /** The connection's name in NATS. Default "outbox". */
   name?: string;
-  /** Rows of one transaction. Default 100. */
-  batchSize?: number;
   /** Milliseconds between two polls of the table without a notification. Default 1000. */
   pollMs?: number;
-  /** Days that published rows are kept. Default 7. */
-  keepDays?: number;
 }
 
 export interface OutboxPublisher {
@@ -29,6 +25,9 @@ interface Row {
   payload: Buffer;
 }
 
+const BATCH_SIZE = 100;
+/** How long published rows are kept. */
+const KEEP_DAYS = 7;
 const ACK_MS = 5_000;
 /** A transaction waits for NATS. */
 const TRANSACTION_MS = 30_000;
@@ -50,7 +49,6 @@ const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
  */
 export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPublisher {
   const logger = options.logger.child({ component: "outbox" });
-  const batchSize = options.batchSize ?? 100;
   const metrics = createOutboxMetrics(options.metrics);
   const stop = new AbortController();
   const postgres = openPostgres(options.databaseUrl, {
@@ -80,7 +78,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
       // Skips rows that another replica holds. Transactions commit out of order, so there is no cursor.
       const rows = await tx.query<Row>(sql`
         SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
-        ORDER BY created_at, id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`);
+        ORDER BY created_at, id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`);
       const results = rows.length === 0 ? [] : await outbox.publish(stream, rows);
       const ids = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
       if (ids.length > 0) {
@@ -108,7 +106,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     prunedAt = performance.now();
     const count = await postgres.execute(sql`
       DELETE FROM outbox WHERE id IN (
-        SELECT id FROM outbox WHERE published_at < now() - make_interval(days => ${options.keepDays ?? 7})
+        SELECT id FROM outbox WHERE published_at < now() - make_interval(days => ${KEEP_DAYS})
         LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
     if (count > 0) logger.info({ count }, "pruned published rows");
   };
@@ -126,7 +124,7 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     const connection = nats.current();
     if (connection === undefined) return;
     const stream = connection.jetstream({ timeout: ACK_MS });
-    while (!stop.signal.aborted && (await publishBatch(stream)) === batchSize);
+    while (!stop.signal.aborted && (await publishBatch(stream)) === BATCH_SIZE);
   };
 
   const run = async (): Promise<void> => {

@@ -28,13 +28,6 @@ export {
   transactionId,
 } from "./codec/transaction.ts";
 export * from "./templates/account-model.ts";
-export {
-  ADD_USER_KEY_SCRIPT,
-  addUserKeyArguments,
-  addUserKeyPayload,
-  readAddUserKey,
-  TemplateError,
-} from "./templates/add-user-key.ts";
 export { type AccountToCreate, createAccountsArguments, createAccountsScript } from "./templates/create-accounts.ts";
 export { evmAddressesScript } from "./templates/evm-addresses.ts";
 export {
@@ -46,10 +39,13 @@ export {
 } from "./templates/hybrid-custody.ts";
 export type { HybridCustodyNetwork } from "./templates/hybrid-custody-scripts.ts";
 export {
+  addUserKeyArguments,
+  addUserKeyPayload,
   type KeyChange,
   type KeyTemplateName,
   keyChangeArguments,
   keyTemplateScript,
+  readAddUserKey,
   readKeyChange,
 } from "./templates/key-templates.ts";
 export { type NameServiceKind, nameScript } from "./templates/name-scripts.ts";
@@ -61,6 +57,7 @@ export {
   readParentLinkChange,
 } from "./templates/parent-links.ts";
 export { hybridCustodyParentsScript, INBOX_PARENTS_SCRIPT } from "./templates/parents-scripts.ts";
+export { TemplateError } from "./templates/template-arguments.ts";
 export {
   addsKeyOf,
   readTemplate,

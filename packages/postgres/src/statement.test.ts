@@ -24,7 +24,7 @@ describe("sqlFile", () => {
   const statementOf = (text: string) => {
     const file = join(directory, "statement.sql");
     writeFileSync(file, text);
-    return sqlFile<Record<string, unknown>>(pathToFileURL(file));
+    return sqlFile(pathToFileURL(file));
   };
 
   it("numbers parameters by their first use, and leaves casts alone", () => {

@@ -26,11 +26,13 @@ export function sql(parts: TemplateStringsArray, ...values: readonly unknown[]):
   return { ...statement, values };
 }
 
+type Value = string | number | bigint | boolean | Date | Uint8Array | null | readonly Value[];
+
 /**
  * Reads a statement with parameters like `:accountId` from a file. The result makes a statement of an object
- * with a value for each parameter; null is a value, undefined is an error.
+ * with a value for each parameter; null is a value, a missing one is an error.
  */
-export function sqlFile<Parameters extends object>(file: URL): (parameters: Parameters) => Statement {
+export function sqlFile(file: URL): (values: Readonly<Record<string, Value>>) => Statement {
   const parameters: string[] = [];
   // Not the second colon of a cast.
   const text = readFileSync(file, "utf8").replace(/(?<!:):([a-z]\w*)/gi, (_, parameter: string) => {
@@ -42,7 +44,7 @@ export function sqlFile<Parameters extends object>(file: URL): (parameters: Para
     name,
     text,
     values: parameters.map((parameter) => {
-      const value = (values as Record<string, unknown>)[parameter];
+      const value = values[parameter];
       if (value === undefined) throw new TypeError(`${file.pathname}: parameter ${parameter} has no value`);
       return value;
     }),

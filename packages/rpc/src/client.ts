@@ -14,14 +14,7 @@ import { CallsService, type StreamResponse } from "@countersign/proto/rpc/v1/cal
 import { Client, type ClientUnaryCall, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Prepared, RpcCallOptions } from "./call-options.ts";
 import { createCallsClient } from "./calls-client.ts";
-import {
-  type AnyMethod,
-  type IsTrue,
-  type RequestOf,
-  type ResponseOf,
-  rpcName,
-  type ServiceDefinition,
-} from "./definition.ts";
+import { type AnyMethod, type InputOf, type OutputOf, rpcName, type ServiceDefinition } from "./definition.ts";
 import { decodeError, grpcCodeOf } from "./errors.ts";
 import { MAX_MESSAGE_BYTES } from "./message-size.ts";
 import { AUTHORIZATION, CLIENT_IP, REQUEST_ID, requestIdFrom, TRACEPARENT } from "./metadata.ts";
@@ -42,8 +35,6 @@ export interface RpcClientOptions {
   /** Milliseconds that a call may take by default. */
   deadlineMs: number;
   metrics?: RpcMetrics | undefined;
-  /** Bytes of one message. Default 1 MiB. */
-  maxMessageBytes?: number;
   /**
    * Sends this client's unary calls over one stream (rpc.v1.Calls), those of one turn of the event loop in
    * one message. Default: false.
@@ -51,14 +42,7 @@ export interface RpcClientOptions {
   coalesce?: boolean;
 }
 
-export type ClientMethod<M> =
-  IsTrue<M, "requestStream"> extends true
-    ? IsTrue<M, "responseStream"> extends true
-      ? (requests: AsyncIterable<RequestOf<M>>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
-      : (requests: AsyncIterable<RequestOf<M>>, options?: RpcCallOptions) => Promise<ResponseOf<M>>
-    : IsTrue<M, "responseStream"> extends true
-      ? (request: RequestOf<M>, options?: RpcCallOptions) => AsyncIterable<ResponseOf<M>>
-      : (request: RequestOf<M>, options?: RpcCallOptions) => Promise<ResponseOf<M>>;
+export type ClientMethod<M> = (input: InputOf<M>, options?: RpcCallOptions) => OutputOf<M>;
 
 /**
  * Methods by ts-proto's lower-camel names: promises for unary RPCs, async iterables for streams. Errors of
@@ -70,7 +54,6 @@ export type RpcClient<D extends ServiceDefinition> = { [K in keyof D]: ClientMet
 /** Creates a client over mutual TLS. Streams have no deadline except that of their call. */
 export function createRpcClient<D extends ServiceDefinition>(definition: D, options: RpcClientOptions): RpcClient<D> {
   const { tls } = options;
-  const bytes = options.maxMessageBytes ?? MAX_MESSAGE_BYTES;
   const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
   const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
   const client = new Client(target, credentials.createSsl(tls.ca, tls.key, tls.cert), {
@@ -85,8 +68,8 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     // always have one that it can reach.
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 500,
-    "grpc.max_receive_message_length": bytes,
-    "grpc.max_send_message_length": bytes,
+    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.enable_channelz": 0,
     // grpc.enable_retries keeps its default: without a retry policy grpc-js repeats only what never left the
     // client or what the server refused before any handler saw it, so signing calls as well.

@@ -12,11 +12,6 @@ export interface CoalescerOptions<Item, Answer> {
   open: OpenStream<Item, Answer>;
   /** Returns about how many bytes an item has in a message. */
   bytesOf(item: Item): number;
-  /**
-   * Milliseconds after which a stream is replaced by a new one, which may reach another replica. Default
-   * 30,000.
-   */
-  maxAgeMs?: number;
   /** Returns an item as it is sent again, with so many milliseconds left until its deadline. */
   forResend?: (item: Omit<Item, "id">, leftMs: number) => Omit<Item, "id">;
 }
@@ -49,7 +44,9 @@ interface Waiting<Item, Answer> {
 const SWEEP_MS = 100;
 /** A stream that ends sooner was never open: its server cannot be reached. */
 const MIN_OPEN_MS = 100;
-/** A stream is cancelled so many milliseconds after maxAgeMs, whether it has answered its items or not. */
+/** A stream is replaced after so many milliseconds by a new one, which may reach another replica. */
+const MAX_AGE_MS = 30_000;
+/** A stream is cancelled so many milliseconds after MAX_AGE_MS, whether it has answered its items or not. */
 const GRACE_MS = 30_000;
 
 /** One stream of a coalescer, from its first item to its last answer. */
@@ -149,7 +146,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
 export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
   options: CoalescerOptions<Item, Answer>,
 ): Coalescer<Item, Answer> {
-  const { open, bytesOf, maxAgeMs = 30_000 } = options;
+  const { open, bytesOf } = options;
   const lanes = new Set<Lane<Item, Answer>>();
   let current: Lane<Item, Answer> | undefined;
   let sweeping: NodeJS.Timeout | undefined;
@@ -164,8 +161,8 @@ export function createCoalescer<Item extends Numbered, Answer extends Numbered>(
     for (const lane of lanes) {
       // A replica that did not answer in time may be stalled: the next items go elsewhere.
       if (lane.expire(now)) retire(lane);
-      if (now - lane.openedAt > maxAgeMs) retire(lane);
-      if (now - lane.openedAt > maxAgeMs + GRACE_MS) lane.cancel();
+      if (now - lane.openedAt > MAX_AGE_MS) retire(lane);
+      if (now - lane.openedAt > MAX_AGE_MS + GRACE_MS) lane.cancel();
     }
     if (lanes.size > 0) return;
     clearInterval(sweeping);

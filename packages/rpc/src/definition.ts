@@ -8,8 +8,11 @@ export type ServiceDefinition = Readonly<Record<string, AnyMethod>>;
 export type RequestOf<M> = M extends { requestDeserialize: (value: Buffer) => infer R } ? R : never;
 export type ResponseOf<M> = M extends { responseDeserialize: (value: Buffer) => infer R } ? R : never;
 
-export type IsTrue<M, K extends "requestStream" | "responseStream"> =
-  M extends Readonly<Record<K, true>> ? true : false;
+/** What a method takes: a request, or a stream of them. */
+export type InputOf<M> = M extends Readonly<Record<"requestStream", true>> ? AsyncIterable<RequestOf<M>> : RequestOf<M>;
+/** What a method returns: the promise of a response, or a stream of them. */
+export type OutputOf<M> =
+  M extends Readonly<Record<"responseStream", true>> ? AsyncIterable<ResponseOf<M>> : Promise<ResponseOf<M>>;
 
 /** Returns the name of a method as in peers.json, metrics and logs: "auth.v1.SignUp/SignUp". */
 export function rpcName(method: { path: string }): string {

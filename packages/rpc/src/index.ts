@@ -15,7 +15,8 @@ export {
   peersFile,
   type TokenMode,
 } from "./peers.ts";
-export { publicKeyFromProto, publicKeyToProto } from "./public-key.ts";
+export { publicKeyFromProto, publicKeyToProto, validPublicKeyFromProto } from "./public-key.ts";
+export { parseRequest, publicKeyField, textField, uuidField } from "./request-fields.ts";
 export { createRpcMetrics, type RpcMetrics } from "./rpc-metrics.ts";
 export { createRpcServer, type RpcServer } from "./server.ts";
 export type { RpcServerOptions } from "./server-options.ts";

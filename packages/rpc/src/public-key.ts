@@ -1,5 +1,11 @@
 import { AppError } from "@countersign/core";
-import { type KeyAlgorithm as KeyAlgorithmName, type PublicKey, publicKeyLength } from "@countersign/keys";
+import {
+  type KeyAlgorithm as KeyAlgorithmName,
+  type PublicKey,
+  PublicKeyError,
+  parsePublicKey,
+  publicKeyLength,
+} from "@countersign/keys";
 import { KeyAlgorithm, type PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
 
 const toProto = {
@@ -24,4 +30,15 @@ export function publicKeyFromProto(key: ProtoPublicKey | undefined, pointer = "/
     throw new AppError("InvalidPublicKey", { fields: [{ pointer, detail: "not a public key in canonical form" }] });
   }
   return { algorithm, publicKey: Buffer.from(key.bytes).toString("hex") };
+}
+
+/** Returns the key of a message, which is on its curve. Errors: InvalidPublicKey that names the field. */
+export function validPublicKeyFromProto(key: ProtoPublicKey | undefined, pointer: string): PublicKey {
+  const { publicKey, algorithm } = publicKeyFromProto(key, pointer);
+  try {
+    return parsePublicKey(publicKey, algorithm);
+  } catch (error) {
+    if (!(error instanceof PublicKeyError)) throw error;
+    throw new AppError("InvalidPublicKey", { fields: [{ pointer, detail: error.message }], cause: error });
+  }
 }

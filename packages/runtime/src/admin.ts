@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
@@ -77,10 +78,8 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   });
   server.keepAliveTimeout = 5_000;
   const { host, port } = splitAddress(options.listen);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => resolve());
-  });
+  server.listen(port, host);
+  await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>

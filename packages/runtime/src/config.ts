@@ -79,6 +79,21 @@ export const sharedEnv = z.object({
   CS_COALESCE_CALLS: z.enum(["true", "false"]).default("true"),
 });
 
+/** The variables that the services with a database share. */
+export const serviceEnv = sharedEnv.extend({
+  CS_NATS_URL: z.string(),
+  /** `iss` of the access tokens that are accepted. */
+  AUTH_ISSUER: z.url(),
+});
+
+/** The settings that these variables give a service. */
+export const sharedSettings = (settings: z.output<typeof serviceEnv>) => ({
+  natsUrl: settings.CS_NATS_URL,
+  issuer: settings.AUTH_ISSUER,
+  peersFile: settings.CS_PEERS_FILE,
+  tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
+});
+
 /** Reads a secret from a file, without the line end. Errors: ConfigError if it is missing or empty. */
 export function readSecretFile(path: string): string {
   let content: string;

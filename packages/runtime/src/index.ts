@@ -8,7 +8,9 @@ export {
   loadEnv,
   readJsonFile,
   readSecretFile,
+  serviceEnv,
   sharedEnv,
+  sharedSettings,
 } from "./config.ts";
 export { createLogger } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";

@@ -35,7 +35,7 @@ export interface ServiceSettings {
   tls: TlsPaths;
   /** host:port, or several IP:port with commas, of the services that this one calls. */
   addresses: Readonly<Record<string, string>>;
-  /** Whether calls to other services share streams. Default: they do. */
+  /** Whether calls to other services share streams. Default: each is sent alone. */
   coalesceCalls?: boolean;
   secrets: { databaseUrl: string };
 }

@@ -1,11 +1,11 @@
-import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadEnv, serviceEnv, sharedSettings } from "@countersign/runtime";
 import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import { ALERT_ACTIONS } from "./domain/chain-watch/account-event.ts";
 
 const action = z.enum(ALERT_ACTIONS).default("freeze");
 
-const schema = sharedEnv.extend({
+const schema = serviceEnv.extend({
   ACCOUNT_DATABASE_URL: z.string(),
   ACCOUNT_LISTEN: listenAddress,
   /** Creations of one chain under way at once, per replica. */
@@ -38,10 +38,8 @@ const schema = sharedEnv.extend({
   ACCOUNT_WATCH_CONTRACTS: action,
   ACCOUNT_WATCH_CAPABILITIES: action,
   ACCOUNT_WATCH_INBOX: action,
-  AUTH_ISSUER: z.url(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_SIGNER_ADDRESS: dialAddress,
-  CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
   CS_PASSKEYS_FILE: z.string().optional(),
 });
@@ -50,6 +48,7 @@ const schema = sharedEnv.extend({
 export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "ACCOUNT_" });
   return {
+    ...sharedSettings(settings),
     listen: settings.ACCOUNT_LISTEN,
     parallelCreations: settings.ACCOUNT_PARALLEL_CREATIONS,
     collectMs: settings.ACCOUNT_COLLECT_MS,
@@ -64,13 +63,9 @@ export function loadConfig(env: Env) {
       "account-capabilities": settings.ACCOUNT_WATCH_CAPABILITIES,
       inbox: settings.ACCOUNT_WATCH_INBOX,
     },
-    issuer: settings.AUTH_ISSUER,
     addresses: { auth: settings.CS_AUTH_ADDRESS, signer: settings.CS_SIGNER_ADDRESS },
-    natsUrl: settings.CS_NATS_URL,
     networks: loadNetworks(settings.CS_NETWORKS_FILE),
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    peersFile: settings.CS_PEERS_FILE,
-    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     secrets: { databaseUrl: settings.ACCOUNT_DATABASE_URL },
   };
 }

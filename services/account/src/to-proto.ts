@@ -32,10 +32,13 @@ export const accountToProto = (account: Account, profileOf: ProfileOf): ProtoAcc
   updatedAt: account.updatedAt,
 });
 
-export const transactionToProto = (id: string, chainName: string, refUrl: string): TransactionReference => ({
+/** Where a transaction's page is. */
+export type TransactionUrl = (chainName: string, id: string) => string;
+
+export const transactionToProto = (id: string, chainName: string, url: TransactionUrl): TransactionReference => ({
   id,
   chainName,
-  refUrl: id === "" ? "" : refUrl,
+  refUrl: id === "" ? "" : url(chainName, id),
 });
 
 const STATUS = {
@@ -48,13 +51,13 @@ const STATUS = {
 /** Returns account and deployment in the form of DeployAccount's and GetAccount's answers. */
 export function deploymentToProto(
   { account, deployment }: AccountDeployment,
-  transactionUrl: (chainName: string, id: string) => string,
+  transactionUrl: TransactionUrl,
   profileOf: ProfileOf,
 ): DeployAccountResponse {
   const { chainName = "", transactionId: id = "" } = deployment ?? {};
   return {
     status: deployment ? STATUS[deployment.state] : DeploymentStatus.DEPLOYMENT_STATUS_UNSPECIFIED,
     account: accountToProto(account, profileOf),
-    transaction: deployment && transactionToProto(id, chainName, id === "" ? "" : transactionUrl(chainName, id)),
+    transaction: deployment && transactionToProto(id, chainName, transactionUrl),
   };
 }

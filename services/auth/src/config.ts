@@ -5,7 +5,8 @@ import {
   listenAddress,
   loadEnv,
   readSecretFile,
-  sharedEnv,
+  serviceEnv,
+  sharedSettings,
 } from "@countersign/runtime";
 import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
@@ -13,13 +14,13 @@ import { loadProviders } from "./clients/providers-file.ts";
 import { DAY_MS } from "./domain/sessions/session.ts";
 
 const perMinute = z.coerce.number().int().positive();
+const seconds = z.coerce.number().int().nonnegative();
 
-const schema = sharedEnv.extend({
+const schema = serviceEnv.extend({
   AUTH_DATABASE_URL: z.string(),
   AUTH_LISTEN: listenAddress,
   /** HTTPS with mutual TLS, for the published token keys. */
   AUTH_HTTP_LISTEN: listenAddress,
-  AUTH_ISSUER: z.url(),
   AUTH_PROVIDERS_FILE: z.string(),
   /** 32 bytes in hex. */
   AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE: z.string(),
@@ -27,17 +28,9 @@ const schema = sharedEnv.extend({
   /** false only in development. */
   AUTH_REQUIRE_LOGIN_TOKEN: z.enum(["true", "false"]).default("true"),
   /** Seconds for which a device waits that asks alone for a freeze to be lifted. */
-  AUTH_TIME_LOCK_UNFREEZE_SECONDS: z.coerce
-    .number()
-    .int()
-    .nonnegative()
-    .default(24 * 3_600),
+  AUTH_TIME_LOCK_UNFREEZE_SECONDS: seconds.default(24 * 3_600),
   /** Seconds for which an account stays frozen before its recovery key alone may lift that. */
-  AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS: z.coerce
-    .number()
-    .int()
-    .nonnegative()
-    .default(24 * 3_600),
+  AUTH_TIME_LOCK_RECOVERY_UNFREEZE_SECONDS: seconds.default(24 * 3_600),
   AUTH_LIMIT_SIGN_UP_PER_MINUTE: perMinute.default(10),
   AUTH_LIMIT_CHALLENGE_PER_MINUTE: perMinute.default(30),
   AUTH_LIMIT_TWO_FACTOR_PER_MINUTE: perMinute.default(30),
@@ -52,7 +45,6 @@ const schema = sharedEnv.extend({
   CS_DEVICE_ADDRESS: dialAddress,
   CS_KEY_ADDRESS: dialAddress,
   CS_ACCOUNT_ADDRESS: dialAddress,
-  CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
   CS_PASSKEYS_FILE: z.string().optional(),
 });
@@ -71,9 +63,9 @@ export function loadConfig(env: Env) {
     wideFactor: settings.AUTH_LIMIT_IPV6_48_FACTOR,
   });
   return {
+    ...sharedSettings(settings),
     listen: settings.AUTH_LISTEN,
     httpListen: settings.AUTH_HTTP_LISTEN,
-    issuer: settings.AUTH_ISSUER,
     providers: loadProviders(settings.AUTH_PROVIDERS_FILE),
     tokenKeyPeriodMs: settings.AUTH_TOKEN_KEY_PERIOD_DAYS * DAY_MS,
     unfreezeTimeLocks: {
@@ -94,11 +86,8 @@ export function loadConfig(env: Env) {
       account: settings.CS_ACCOUNT_ADDRESS,
     },
     coalesceCalls: settings.CS_COALESCE_CALLS === "true",
-    natsUrl: settings.CS_NATS_URL,
     chains: new Set(loadNetworks(settings.CS_NETWORKS_FILE).keys()),
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    peersFile: settings.CS_PEERS_FILE,
-    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     secrets: {
       databaseUrl: settings.AUTH_DATABASE_URL,
       tokenKeyEncryptionKey: encryptionKey(settings.AUTH_TOKEN_KEY_ENCRYPTION_KEY_FILE),

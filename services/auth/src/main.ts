@@ -8,13 +8,13 @@ import { SignUpService } from "@countersign/proto/auth/v1/sign_up.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
-import { KeysService } from "@countersign/proto/key/v1/keys.ts";
+import { KeyOrigin, KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { createServiceRuntime, runService, type ServiceProcess } from "@countersign/runtime";
 import { describeAccess, removeFromDeviceList } from "./clients/device-list.ts";
 import { createOpenIdProvider } from "./clients/openid-provider.ts";
 import { findSignInKey, listPasskeys } from "./clients/sign-in-keys.ts";
-import { signUpSteps } from "./clients/sign-up-steps.ts";
-import { enrollmentSteps, twoFactorRequests } from "./clients/two-factor-requests.ts";
+import { registrationSteps, signUpSteps } from "./clients/sign-up-steps.ts";
+import { twoFactorRequests } from "./clients/two-factor-requests.ts";
 import { createVerifyLogin } from "./clients/verify-login.ts";
 import { loadConfig } from "./config.ts";
 import { holdAccount } from "./domain/freeze/hold-account.ts";
@@ -64,7 +64,8 @@ async function start(service: ServiceProcess) {
   );
   const verifyLogin = createVerifyLogin(providers, stores.codes);
   const steps = signUpSteps({ accounts, keys: registrations, devices });
-  const enroll = enrollDevice({ signIns, steps: enrollmentSteps({ keys: registrations, devices }), clock });
+  const enrolling = registrationSteps({ keys: registrations, devices }, KeyOrigin.KEY_ORIGIN_TWO_FACTOR);
+  const enroll = enrollDevice({ signIns, steps: enrolling, clock });
 
   runtime.consume({ durable: "auth-device-removed", handler: onDeviceRemoved(access) });
   runtime.consume({ durable: "auth-key-events", handler: onKeyEvent(access) });

@@ -1,22 +1,20 @@
-import type { PasskeySettings } from "@countersign/keys";
-import { dialAddress, type Env, listenAddress, loadEnv, sharedEnv } from "@countersign/runtime";
+import { dialAddress, type Env, listenAddress, loadEnv, serviceEnv, sharedSettings } from "@countersign/runtime";
 import { loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
-import { type NotifyConfig, notifyConfig, notifyEnv } from "./notices/config.ts";
+import { notifyConfig, notifyEnv } from "./notices/config.ts";
 
 const positive = z.coerce.number().int().positive();
 
-const schema = z.object({
-  ...sharedEnv.shape,
-  CS_NATS_URL: z.string(),
+const schema = serviceEnv.extend({
   CS_PASSKEYS_FILE: z.string().optional(),
   CS_AUTH_ADDRESS: dialAddress,
   CS_ACCOUNT_ADDRESS: dialAddress,
   CS_SIGNER_ADDRESS: dialAddress,
-  AUTH_ISSUER: z.url(),
   DEVICE_DATABASE_URL: z.string(),
   DEVICE_LISTEN: listenAddress.default("127.0.0.1:5002"),
+  /** The most live devices of one account. */
   DEVICE_MAX_DEVICES: positive.default(20),
+  /** Per account: the most pending two-factor requests, and the rejections within a day that close it. */
   DEVICE_MAX_PENDING_TWO_FACTOR: positive.default(5),
   DEVICE_MAX_TWO_FACTOR_REJECTIONS: positive.default(3),
   // Multiplies limits, for load tests on the development stack.
@@ -26,40 +24,19 @@ const schema = z.object({
   DEVICE_GEOIP_FILE: z.string().optional(),
 });
 
-export interface Config {
-  listen: string;
-  natsUrl: string;
-  addresses: { auth: string; account: string; signer: string };
-  peersFile: string;
-  /** The relying parties whose passkeys' assertions are accepted. */
-  passkeys: PasskeySettings;
-  tls: { ca: string; cert: string; key: string };
-  /** `iss` of the access tokens that are accepted. */
-  issuer: string;
-  /** The most live devices of one account. */
-  maxDevices: number;
-  /** Per account: the most pending two-factor requests, and the rejections within a day that close it. */
-  twoFactorLimits: { pending: number; rejections: number };
-  notify: NotifyConfig;
-  geoIpFile: string | undefined;
-  secrets: { databaseUrl: string };
-}
-
 /** Returns the device service's settings. Errors: ConfigError for wrong, missing and unknown ones. */
-export function loadConfig(env: Env): Config {
+export function loadConfig(env: Env) {
   const settings = loadEnv(schema, env, { prefix: "DEVICE_" });
   return {
+    ...sharedSettings(settings),
     listen: settings.DEVICE_LISTEN,
-    natsUrl: settings.CS_NATS_URL,
     addresses: {
       auth: settings.CS_AUTH_ADDRESS,
       account: settings.CS_ACCOUNT_ADDRESS,
       signer: settings.CS_SIGNER_ADDRESS,
     },
+    // The relying parties whose passkeys' assertions are accepted.
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    peersFile: settings.CS_PEERS_FILE,
-    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
-    issuer: settings.AUTH_ISSUER,
     maxDevices: settings.DEVICE_MAX_DEVICES * settings.DEVICE_LIMIT_SCALE,
     twoFactorLimits: {
       pending: settings.DEVICE_MAX_PENDING_TWO_FACTOR * settings.DEVICE_LIMIT_SCALE,

@@ -1,9 +1,20 @@
-import { dialAddress, type Env, listenAddress, loadEnv, readSecretFile, sharedEnv } from "@countersign/runtime";
+import {
+  dialAddress,
+  type Env,
+  listenAddress,
+  loadEnv,
+  readSecretFile,
+  serviceEnv,
+  sharedSettings,
+} from "@countersign/runtime";
 import { loadNetworks, loadPasskeys } from "@countersign/settings";
 import { z } from "zod";
 import type { ChainPolicy } from "./policy/chain.ts";
 
-const schema = sharedEnv.extend({
+const seconds = z.coerce.number().int().nonnegative();
+const positiveSeconds = z.coerce.number().int().positive();
+
+const schema = serviceEnv.extend({
   SIGNER_DATABASE_URL: z.string(),
   SIGNER_LISTEN: listenAddress,
   SIGNER_KEYSTORE_FILE: z.string(),
@@ -21,48 +32,22 @@ const schema = sharedEnv.extend({
   /** Between the beginnings of two looks for something new to make a checkpoint of. */
   SIGNER_AUDIT_CHECKPOINT_MS: z.coerce.number().int().min(50).max(60_000).default(800),
   /** Seconds that a change of the recovery key waits, and the account's age below which it does not wait. */
-  SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: z.coerce
-    .number()
-    .int()
-    .nonnegative()
-    .default(72 * 3_600),
-  SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: z.coerce
-    .number()
-    .int()
-    .nonnegative()
-    .default(24 * 3_600),
+  SIGNER_TIME_LOCK_RECOVERY_KEY_SECONDS: seconds.default(72 * 3_600),
+  SIGNER_TIME_LOCK_YOUNG_ACCOUNT_SECONDS: seconds.default(24 * 3_600),
   /** Seconds that the enrollment of a device by a recovery key waits. */
-  SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS: z.coerce
-    .number()
-    .int()
-    .nonnegative()
-    .default(24 * 3_600),
+  SIGNER_TIME_LOCK_RECOVERED_DEVICE_SECONDS: seconds.default(24 * 3_600),
   /** Seconds that a device's key must be on the account before it revokes another one without a time lock. */
-  SIGNER_TIME_LOCK_YOUNG_DEVICE_SECONDS: z.coerce
-    .number()
-    .int()
-    .nonnegative()
-    .default(24 * 3_600),
+  SIGNER_TIME_LOCK_YOUNG_DEVICE_SECONDS: seconds.default(24 * 3_600),
   /** Seconds, from the first request on, for which devices may cancel an enrollment by a recovery key. */
-  SIGNER_TIME_LOCK_CONTEST_SECONDS: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(30 * 24 * 3_600),
+  SIGNER_TIME_LOCK_CONTEST_SECONDS: positiveSeconds.default(30 * 24 * 3_600),
   /** Seconds for which what has waited is signed. */
-  SIGNER_TIME_LOCK_GOOD_FOR_SECONDS: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(24 * 3_600),
+  SIGNER_TIME_LOCK_GOOD_FOR_SECONDS: positiveSeconds.default(24 * 3_600),
   /** Seconds that the login behind a change of the recovery key may be old. */
   SIGNER_LOGIN_MAX_AGE_SECONDS: z.coerce.number().int().positive().default(300),
   SIGNER_LIMIT_SIGNATURES_PER_MINUTE: z.coerce.number().int().positive().default(120),
   /** Multiplies the limit; for development. */
   SIGNER_LIMIT_SCALE: z.coerce.number().positive().default(1),
-  AUTH_ISSUER: z.url(),
   CS_AUTH_ADDRESS: dialAddress,
-  CS_NATS_URL: z.string(),
   CS_NETWORKS_FILE: z.string(),
   CS_PASSKEYS_FILE: z.string().optional(),
 });
@@ -81,6 +66,7 @@ export function loadConfig(env: Env) {
     chains.set(chainName, { chainName, paymaster, creator, evmContract, ...ours, ...custody });
   }
   return {
+    ...sharedSettings(settings),
     listen: settings.SIGNER_LISTEN,
     keystoreFile: settings.SIGNER_KEYSTORE_FILE,
     vaultsFile: settings.SIGNER_VAULTS_FILE,
@@ -98,12 +84,8 @@ export function loadConfig(env: Env) {
     },
     policyFile: settings.SIGNER_POLICY_FILE,
     parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },
-    issuer: settings.AUTH_ISSUER,
     addresses: { auth: settings.CS_AUTH_ADDRESS },
-    natsUrl: settings.CS_NATS_URL,
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
-    peersFile: settings.CS_PEERS_FILE,
-    tls: { ca: settings.CS_TLS_CA, cert: settings.CS_TLS_CERT, key: settings.CS_TLS_KEY },
     chains,
     secrets: {
       databaseUrl: settings.SIGNER_DATABASE_URL,

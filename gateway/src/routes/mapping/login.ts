@@ -1,7 +1,18 @@
-import { AppError } from "@countersign/core";
+import { AppError, type Reason } from "@countersign/core";
 import type { OptionalLogin } from "@countersign/http-api/requests.ts";
 import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import type { z } from "zod";
+
+/** The errors of an operation that verifies a login. */
+export const LOGIN_ERRORS = [
+  "InvalidLoginToken",
+  "UnknownProvider",
+  "IdentityProviderUnavailable",
+  "UnknownChain",
+] as const satisfies readonly Reason[];
+
+/** The errors of an operation in which a login brings a new key. */
+export const NEW_KEY_ERRORS = [...LOGIN_ERRORS, "UnsupportedKey", "InvalidPublicKey", "KeyBindingRequired"] as const;
 
 const METHODS = {
   id_token_channel: LoginMethod.LOGIN_METHOD_ID_TOKEN_CHANNEL,

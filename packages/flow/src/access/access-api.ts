@@ -1,8 +1,17 @@
-import { readCadence } from "../codec/cadence-json.ts";
 import { type FlowTransaction, transactionId } from "../codec/transaction.ts";
-import { fromBase64, readBlock, readEvent, readKey, readTransaction, signatureBody, utf8 } from "./convert.ts";
 import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
-import * as wire from "./wire.ts";
+import {
+  readBlock,
+  readEvents,
+  readKey,
+  readKeys,
+  readResult,
+  readScriptResult,
+  readSubmitted,
+  readTransaction,
+  signatureBody,
+  utf8,
+} from "./wire.ts";
 
 /** Thrown when the access node rejected the request, gave an invalid answer, or did not answer. */
 export class AccessApiError extends Error {
@@ -126,22 +135,15 @@ export function createAccessApi({
     block: (id, signal) => optionalBlock(`/v1/blocks/${id}`, signal),
     blockAt: (height, signal) => optionalBlock(`/v1/blocks?height=${height}`, signal),
 
-    accountKeys: (address, signal) =>
-      request(`/v1/accounts/${address}?expand=keys`, (body) => wire.account(body).keys.map(readKey), signal),
+    accountKeys: (address, signal) => request(`/v1/accounts/${address}?expand=keys`, readKeys, signal),
 
-    accountKey: (address, index, signal) =>
-      request(`/v1/accounts/${address}/keys/${index}`, (body) => readKey(wire.key(body)), signal),
+    accountKey: (address, index, signal) => request(`/v1/accounts/${address}/keys/${index}`, readKey, signal),
 
     executeScript: (script, args, signal) =>
-      request(
-        "/v1/scripts?block_height=sealed",
-        (body) => readCadence(JSON.parse(fromBase64(wire.text(body)))),
-        signal,
-        {
-          script: utf8(script),
-          arguments: args.map(utf8),
-        },
-      ),
+      request("/v1/scripts?block_height=sealed", readScriptResult, signal, {
+        script: utf8(script),
+        arguments: args.map(utf8),
+      }),
 
     async submit(tx, signal) {
       const id = transactionId(tx);
@@ -161,7 +163,7 @@ export function createAccessApi({
         envelope_signatures: tx.envelopeSignatures.map(signatureBody),
       };
       try {
-        await request("/v1/transactions", wire.submitted, signal, body);
+        await request("/v1/transactions", readSubmitted, signal, body);
       } catch (error) {
         // Some nodes answer 500 to a transaction that they have: then its result is known.
         if (!(error instanceof AccessApiError) || error.status < 400) throw error;
@@ -170,21 +172,11 @@ export function createAccessApi({
       return id;
     },
 
-    transaction: (id, signal) =>
-      request(`/v1/transactions/${id}`, (body) => readTransaction(wire.transaction(body)), signal),
+    transaction: (id, signal) => request(`/v1/transactions/${id}`, readTransaction, signal),
 
     async transactionResult(id, signal) {
       try {
-        const result = await request(`/v1/transaction_results/${id}`, wire.result, signal);
-        // The emulator answers so for an id that it does not know.
-        if (result.status === "" || result.status === "Unknown") return undefined;
-        return {
-          status: result.status as TransactionResult["status"],
-          statusCode: result.status_code,
-          errorMessage: result.error_message,
-          blockId: result.block_id,
-          events: result.events.map(readEvent),
-        };
+        return await request(`/v1/transaction_results/${id}`, readResult, signal);
       } catch (error) {
         if (error instanceof AccessApiError && error.status === 404) return undefined;
         throw error;
@@ -206,14 +198,7 @@ export function createAccessApi({
     },
 
     events: (type, from, to, signal) =>
-      request(
-        `/v1/events?type=${encodeURIComponent(type)}&start_height=${from}&end_height=${to}`,
-        (body) =>
-          wire
-            .eventBlocks(body)
-            .flatMap(({ height, events }) => events.map((event) => ({ ...readEvent(event), height: BigInt(height) }))),
-        signal,
-      ),
+      request(`/v1/events?type=${encodeURIComponent(type)}&start_height=${from}&end_height=${to}`, readEvents, signal),
   };
   return api;
 }

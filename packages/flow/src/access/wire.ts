@@ -1,39 +1,10 @@
-// The shapes of the Access API's answers, checked by hand: the package must run in a browser without a schema
-// library.
+// Reads the Access API's answers, and writes what requests carry. Answers are checked by hand: the package must
+// run in a browser without a schema library.
 
-export interface WireEvent {
-  type: string;
-  transaction_id: string;
-  event_index: string;
-  payload: string;
-}
-export interface WireKey {
-  index: string;
-  public_key: string;
-  signing_algorithm: string;
-  hashing_algorithm: string;
-  weight: string;
-  sequence_number: string;
-  revoked: boolean;
-}
-interface WireBlock {
-  header: { id: string; height: string; timestamp: string };
-}
-interface WireResult {
-  status: string;
-  status_code: number;
-  error_message: string;
-  block_id: string;
-  events: WireEvent[];
-}
-
-export interface WireTransaction {
-  script: string;
-  arguments: string[];
-  payer: string;
-  proposal_key: { address: string; key_index: string; sequence_number: string };
-  authorizers: string[];
-}
+import { hexToBytes } from "@countersign/keys";
+import { readCadence } from "../codec/cadence-json.ts";
+import type { TransactionSignature } from "../codec/transaction.ts";
+import type { Block, ChainEvent, ChainKey, ChainTransaction, TransactionResult } from "./resources.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -49,80 +20,111 @@ const digits = (value: unknown, what: string): string =>
   /^\d+$/.test(string(value, what)) ? (value as string) : fail(what);
 const id = (value: unknown, what: string): string =>
   /^[0-9a-f]{64}$/.test(string(value, what)) ? (value as string) : fail(what);
-
-export const text = (body: unknown): string => string(body, "the answer");
-
-export function blocks(body: unknown): [WireBlock] {
-  const header = object(object(array(body, "blocks")[0], "block").header, "header");
-  const timestamp = string(header.timestamp, "timestamp");
-  if (Number.isNaN(Date.parse(timestamp))) fail("timestamp");
-  return [{ header: { id: id(header.id, "id"), height: digits(header.height, "height"), timestamp } }];
-}
-
-export function key(body: unknown): WireKey {
-  const fields = object(body, "key");
-  return {
-    index: digits(fields.index, "index"),
-    public_key: string(fields.public_key, "public_key"),
-    signing_algorithm: string(fields.signing_algorithm, "signing_algorithm"),
-    hashing_algorithm: string(fields.hashing_algorithm, "hashing_algorithm"),
-    weight: digits(fields.weight, "weight"),
-    sequence_number: digits(fields.sequence_number, "sequence_number"),
-    revoked: fields.revoked === true,
-  };
-}
-
-export const account = (body: unknown): { keys: WireKey[] } => ({
-  keys: array(object(body, "account").keys ?? [], "keys").map(key),
-});
-
-export const submitted = (body: unknown): string => id(object(body, "transaction").id, "id");
-
-function event(value: unknown): WireEvent {
-  const fields = object(value, "event");
-  return {
-    type: string(fields.type, "type"),
-    transaction_id: string(fields.transaction_id, "transaction_id"),
-    event_index: digits(fields.event_index, "event_index"),
-    payload: string(fields.payload, "payload"),
-  };
-}
-
-export function result(body: unknown): WireResult {
-  const fields = object(body, "result");
-  return {
-    status: string(fields.status ?? "", "status"),
-    status_code: typeof fields.status_code === "number" ? fields.status_code : fail("status_code"),
-    error_message: string(fields.error_message ?? "", "error_message"),
-    block_id: string(fields.block_id ?? "", "block_id"),
-    events: array(fields.events ?? [], "events").map(event),
-  };
-}
-
 const address = (value: unknown, what: string): string => {
   const hex = string(value, what).replace(/^0x/, "");
   return /^[0-9a-f]{16}$/.test(hex) ? hex : fail(what);
 };
 
-export function transaction(body: unknown): WireTransaction {
-  const fields = object(body, "transaction");
-  const proposal = object(fields.proposal_key, "proposal_key");
+const base64 = (bytes: Uint8Array): string => {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+};
+
+/** Returns the base64 of a text in UTF-8, as requests carry scripts and arguments. */
+export const utf8 = (text: string): string => base64(new TextEncoder().encode(text));
+
+const fromBase64 = (text: string): string => {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  // A loop, not Uint8Array.from: the events of a creation are half a megabyte, and mapping an iterable takes
+  // ten times as long.
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return new TextDecoder().decode(bytes);
+};
+
+export const signatureBody = (entry: TransactionSignature) => ({
+  address: entry.address,
+  key_index: String(entry.keyId),
+  signature: base64(hexToBytes(entry.signature)),
+  ...(entry.extensionData ? { extension_data: base64(hexToBytes(entry.extensionData)) } : {}),
+});
+
+/** The result of a script. */
+export const readScriptResult = (body: unknown): unknown =>
+  readCadence(JSON.parse(fromBase64(string(body, "the answer"))));
+
+/** The first block of the answer. */
+export function readBlock(body: unknown): Block {
+  const header = object(object(array(body, "blocks")[0], "block").header, "header");
+  const time = new Date(string(header.timestamp, "timestamp"));
+  if (Number.isNaN(time.getTime())) fail("timestamp");
+  return { id: id(header.id, "id"), height: BigInt(digits(header.height, "height")), time };
+}
+
+export function readKey(body: unknown): ChainKey {
+  const key = object(body, "key");
   return {
-    script: string(fields.script, "script"),
-    arguments: array(fields.arguments ?? [], "arguments").map((each) => string(each, "argument")),
-    authorizers: array(fields.authorizers ?? [], "authorizers").map((each) => address(each, "authorizer")),
-    payer: address(fields.payer, "payer"),
-    proposal_key: {
-      address: address(proposal.address, "proposal_key.address"),
-      key_index: digits(proposal.key_index, "key_index"),
-      sequence_number: digits(proposal.sequence_number, "sequence_number"),
-    },
+    index: Number(digits(key.index, "index")),
+    publicKey: string(key.public_key, "public_key").replace(/^0x/, ""),
+    signatureAlgorithm: string(key.signing_algorithm, "signing_algorithm"),
+    hashAlgorithm: string(key.hashing_algorithm, "hashing_algorithm"),
+    weight: Number(digits(key.weight, "weight")),
+    sequenceNumber: BigInt(digits(key.sequence_number, "sequence_number")),
+    revoked: key.revoked === true,
   };
 }
 
-export const eventBlocks = (body: unknown): { height: string; events: WireEvent[] }[] =>
-  array(body, "blocks").map((each) => {
+/** The keys of an account. */
+export const readKeys = (body: unknown): ChainKey[] => array(object(body, "account").keys ?? [], "keys").map(readKey);
+
+/** The id of a submitted transaction. */
+export const readSubmitted = (body: unknown): string => id(object(body, "transaction").id, "id");
+
+function readEvent(value: unknown): ChainEvent {
+  const event = object(value, "event");
+  return {
+    type: string(event.type, "type"),
+    transactionId: string(event.transaction_id, "transaction_id"),
+    index: Number(digits(event.event_index, "event_index")),
+    fields: readCadence(JSON.parse(fromBase64(string(event.payload, "payload")))) as Record<string, unknown>,
+  };
+}
+
+/** Undefined where the node does not know the transaction: the emulator answers so. */
+export function readResult(body: unknown): TransactionResult | undefined {
+  const result = object(body, "result");
+  const status = string(result.status ?? "", "status");
+  if (status === "" || status === "Unknown") return undefined;
+  return {
+    status: status as TransactionResult["status"],
+    statusCode: typeof result.status_code === "number" ? result.status_code : fail("status_code"),
+    errorMessage: string(result.error_message ?? "", "error_message"),
+    blockId: string(result.block_id ?? "", "block_id"),
+    events: array(result.events ?? [], "events").map(readEvent),
+  };
+}
+
+export function readTransaction(body: unknown): ChainTransaction {
+  const transaction = object(body, "transaction");
+  const proposal = object(transaction.proposal_key, "proposal_key");
+  return {
+    script: fromBase64(string(transaction.script, "script")),
+    arguments: array(transaction.arguments ?? [], "arguments").map((each) => fromBase64(string(each, "argument"))),
+    proposalKey: {
+      address: address(proposal.address, "proposal_key.address"),
+      keyId: Number(digits(proposal.key_index, "key_index")),
+      sequenceNumber: BigInt(digits(proposal.sequence_number, "sequence_number")),
+    },
+    payer: address(transaction.payer, "payer"),
+    authorizers: array(transaction.authorizers ?? [], "authorizers").map((each) => address(each, "authorizer")),
+  };
+}
+
+/** Events of several blocks, each with the height of its block. */
+export const readEvents = (body: unknown): ChainEvent[] =>
+  array(body, "blocks").flatMap((each) => {
     const block = object(each, "block");
-    const events = array(block.events ?? [], "events").map(event);
-    return { height: digits(block.block_height, "block_height"), events };
+    const height = BigInt(digits(block.block_height, "block_height"));
+    return array(block.events ?? [], "events").map((event) => ({ ...readEvent(event), height }));
   });

@@ -1,11 +1,7 @@
 import type { KeyAlgorithm } from "@countersign/keys";
 
-/** Raw values of Cadence's HashAlgorithm and SignatureAlgorithm. */
+/** Raw values of Cadence's HashAlgorithm. */
 export const HASH_ALGORITHM = { SHA2_256: 1, SHA3_256: 3 } as const;
-export const SIGNATURE_ALGORITHM = { ES256: 1, ES256K: 2 } as const;
-
-/** The weight that an account's signatures must reach together. */
-export const ACCOUNT_KEY_THRESHOLD = 1000;
 
 /**
  * The roles of an account's keys. Device and server act together, neither alone. The hash marks the role,
@@ -16,6 +12,31 @@ export const KEY_ROLES = {
   user: { weight: 1, hashAlgorithm: HASH_ALGORITHM.SHA2_256, initialIndex: 1 },
   recovery: { weight: 999, hashAlgorithm: HASH_ALGORITHM.SHA2_256 },
 } as const;
+
+export type KeyRole = keyof typeof KEY_ROLES;
+
+/** A key as the chain has it (its hash by name), or as an event has it (its hash as raw value). */
+interface MarkedKey {
+  readonly weight: number;
+  readonly hashAlgorithm: string | number;
+}
+
+/** Returns a key's role by its weight and hash; undefined for one that no key of the service has. */
+export function keyRoleOf({ weight, hashAlgorithm }: MarkedKey): KeyRole | undefined {
+  const hash = HASH_ALGORITHM[hashAlgorithm as keyof typeof HASH_ALGORITHM] ?? hashAlgorithm;
+  const roles = Object.keys(KEY_ROLES) as KeyRole[];
+  return roles.find((role) => KEY_ROLES[role].weight === weight && KEY_ROLES[role].hashAlgorithm === hash);
+}
+
+/** Finds an account's active key of a role; of these bytes (128 hex digits), where they are given. */
+export const activeKey = <Key extends MarkedKey & { readonly publicKey: string; readonly revoked: boolean }>(
+  keys: readonly Key[],
+  role: KeyRole,
+  publicKey?: string,
+): Key | undefined =>
+  keys.find(
+    (key) => !key.revoked && keyRoleOf(key) === role && (publicKey === undefined || key.publicKey === publicKey),
+  );
 
 /** Accounts with an EVM address that fit into one transaction's computation limit. */
 export const MAX_ACCOUNTS_PER_CREATION = 10;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { encodeCadence } from "../codec/cadence-json.ts";
-import { TemplateError } from "./add-user-key.ts";
 import {
   type HybridCustodyChange,
   hybridCustodyArguments,
   hybridCustodyScript,
   readHybridCustodyChange,
 } from "./hybrid-custody.ts";
+import { TemplateError } from "./template-arguments.ts";
 
 const other = "01cf0e2f2f715450";
 const network = {

@@ -1,6 +1,4 @@
-import { type CadenceValue, cadenceAddress, encodeCadence } from "../codec/cadence-json.ts";
-import type { TransactionPayload } from "../codec/transaction.ts";
-import { TemplateError } from "./add-user-key.ts";
+import { type CadenceValue, cadenceAddress } from "../codec/cadence-json.ts";
 import {
   endScript,
   type HybridCustodyNetwork,
@@ -8,6 +6,7 @@ import {
   removeScript,
   setUpScript,
 } from "./hybrid-custody-scripts.ts";
+import { expectArguments, readAddressArgument, type ScriptCall } from "./template-arguments.ts";
 
 /**
  * A change of links through HybridCustody, with the other account's address, 16 hex digits: the child sets up
@@ -45,27 +44,21 @@ export function hybridCustodyArguments(change: HybridCustodyChange, network: Hyb
   return [change.other, ...given].map(cadenceAddress);
 }
 
-const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;
-
 /**
  * Returns what a transaction changes about links through HybridCustody; undefined where it runs another
  * script, or the network has no set-up. Text and arguments are compared byte for byte with our own. Errors:
  * TemplateError.
  */
 export function readHybridCustodyChange(
-  payload: Pick<TransactionPayload, "script" | "arguments">,
+  payload: ScriptCall,
   network: HybridCustodyNetwork | undefined,
 ): HybridCustodyChange | undefined {
   if (!network) return undefined;
   const template = HYBRID_CUSTODY_TEMPLATE_NAMES.find((name) => hybridCustodyScript(name, network) === payload.script);
   if (template === undefined) return undefined;
-  const other = ADDRESS_ARGUMENT.exec(payload.arguments[0] ?? "")?.[1] ?? "";
-  if (template !== "end-hybrid-custody" && other === "") throw new TemplateError("not the arguments of the template");
-  const change: HybridCustodyChange = template === "end-hybrid-custody" ? { template } : { template, other };
-  const ours = hybridCustodyArguments(change, network).map(encodeCadence);
-  if (ours.length !== payload.arguments.length) throw new TemplateError("not the arguments of the template");
-  if (!ours.every((text, i) => text === payload.arguments[i])) {
-    throw new TemplateError("the factory or the filter is not the network's, or not spelled as we would");
-  }
+  const change: HybridCustodyChange =
+    template === "end-hybrid-custody" ? { template } : { template, other: readAddressArgument(payload.arguments[0]) };
+  const difference = "the factory or the filter is not the network's, or not spelled as we would";
+  expectArguments(payload, hybridCustodyArguments(change, network), difference);
   return change;
 }

@@ -1,8 +1,8 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import { describe, expect, it } from "vitest";
 import { encodeCadence } from "../codec/cadence-json.ts";
-import { TemplateError } from "./add-user-key.ts";
 import { type KeyChange, keyChangeArguments, keyTemplateScript, readKeyChange } from "./key-templates.ts";
+import { TemplateError } from "./template-arguments.ts";
 
 const [server, old, next, curve] = [
   generateKeyPair().publicKey.publicKey,

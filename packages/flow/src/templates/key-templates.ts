@@ -1,12 +1,14 @@
 import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
 import { type CadenceValue, cadenceBool, cadenceString, encodeCadence } from "../codec/cadence-json.ts";
 import type { TransactionPayload } from "../codec/transaction.ts";
+import { MAX_COMPUTATION } from "./account-model.ts";
 import { ADD_RECOVERY_KEY_SCRIPT } from "./add-recovery-key.ts";
-import { ADD_USER_KEY_SCRIPT, TemplateError } from "./add-user-key.ts";
+import { ADD_USER_KEY_SCRIPT } from "./add-user-key.ts";
 import { REPLACE_RECOVERY_KEY_SCRIPT } from "./replace-recovery-key.ts";
 import { REVOKE_RECOVERY_KEY_SCRIPT } from "./revoke-recovery-key.ts";
 import { REVOKE_USER_KEY_SCRIPT } from "./revoke-user-key.ts";
 import { ROTATE_SERVER_KEY_SCRIPT } from "./rotate-server-key.ts";
+import { expectArguments, readKeyArgument, type ScriptCall, TemplateError } from "./template-arguments.ts";
 
 /**
  * A change of keys by a template, with its typed arguments. Server keys are P-256; keys to revoke are named
@@ -57,14 +59,6 @@ export function keyChangeArguments(change: KeyChange): CadenceValue[] {
   });
 }
 
-const KEY_ARGUMENT = /^\{"type":"String","value":"([0-9a-f]{128})"\}$/;
-
-function textOf(argument: string | undefined): string {
-  const text = KEY_ARGUMENT.exec(argument ?? "")?.[1];
-  if (text === undefined) throw new TemplateError("not the arguments of the template");
-  return text;
-}
-
 function newKeyOf(bytes: string, curve: string | undefined): PublicKey {
   for (const algorithm of ["ES256", "ES256K"] as const) {
     if (curve !== encodeCadence(cadenceBool(algorithm === "ES256K"))) continue;
@@ -81,18 +75,40 @@ function newKeyOf(bytes: string, curve: string | undefined): PublicKey {
  * Returns what a transaction changes; undefined where it runs another script. Text and arguments are compared
  * byte for byte with our own, so what a person is shown is what runs. Errors: TemplateError.
  */
-export function readKeyChange(payload: Pick<TransactionPayload, "script" | "arguments">): KeyChange | undefined {
+export function readKeyChange(payload: ScriptCall): KeyChange | undefined {
   const name = KEY_TEMPLATE_NAMES.find((each) => TEMPLATES[each].script === payload.script);
   if (name === undefined) return undefined;
   const left = [...payload.arguments];
   const values: Partial<Record<Field, string | PublicKey>> = {};
   for (const field of TEMPLATES[name].fields) {
-    const bytes = textOf(left.shift());
+    const bytes = readKeyArgument(left.shift());
     values[field] = field === "newKey" ? newKeyOf(bytes, left.shift()) : bytes;
   }
   const change = { template: name, ...values } as KeyChange;
-  const ours = keyChangeArguments(change).map(encodeCadence);
-  const same = ours.length === payload.arguments.length && ours.every((text, i) => text === payload.arguments[i]);
-  if (!same) throw new TemplateError("not the arguments of the template");
+  expectArguments(payload, keyChangeArguments(change));
   return change;
+}
+
+/** Returns the exact arguments of the transaction that adds `userKey`. */
+export const addUserKeyArguments = (userKey: PublicKey): string[] =>
+  keyChangeArguments({ template: "add-user-key", newKey: userKey }).map(encodeCadence);
+
+/** Returns a payload of the template; the caller names proposer and payer. */
+export const addUserKeyPayload = (
+  userKey: PublicKey,
+  { account, ...chosen }: Pick<TransactionPayload, "referenceBlockId" | "proposalKey" | "payer"> & { account: string },
+): TransactionPayload => ({
+  ...chosen,
+  script: ADD_USER_KEY_SCRIPT,
+  arguments: addUserKeyArguments(userKey),
+  // Every key that an account ever had makes it dearer.
+  gasLimit: MAX_COMPUTATION,
+  authorizers: [account],
+});
+
+/** Returns the user key that a transaction adds; undefined where it does something else. Errors: TemplateError. */
+export function readAddUserKey(payload: ScriptCall): PublicKey | undefined {
+  if (payload.script !== ADD_USER_KEY_SCRIPT) return undefined;
+  const change = readKeyChange(payload);
+  return change?.template === "add-user-key" ? change.newKey : undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { encodeCadence } from "../codec/cadence-json.ts";
-import { TemplateError } from "./add-user-key.ts";
 import { type ParentLinkChange, parentLinkArguments, parentLinkScript, readParentLinkChange } from "./parent-links.ts";
+import { TemplateError } from "./template-arguments.ts";
 
 const other = "01cf0e2f2f715450";
 const NAMES = ["publish-parent-link", "claim-parent-link", "remove-parent-link"] as const;

@@ -1,6 +1,5 @@
 import { type CadenceValue, cadenceAddress } from "../codec/cadence-json.ts";
-import type { TransactionPayload } from "../codec/transaction.ts";
-import { TemplateError } from "./add-user-key.ts";
+import { expectArguments, readAddressArgument, type ScriptCall } from "./template-arguments.ts";
 
 /**
  * A change of a parent link, with the other account's address, 16 hex digits: the child publishes and
@@ -89,19 +88,14 @@ export const parentLinkScript = (name: ParentLinkTemplateName): string => SCRIPT
 /** Returns the exact arguments, as values. */
 export const parentLinkArguments = ({ other }: ParentLinkChange): CadenceValue[] => [cadenceAddress(other)];
 
-const ADDRESS_ARGUMENT = /^\{"type":"Address","value":"0x([0-9a-f]{16})"\}$/;
-
 /**
  * Returns what a transaction changes about a parent link; undefined where it runs another script. Text and
  * argument are accepted only in the encoding that we would write. Errors: TemplateError.
  */
-export function readParentLinkChange(
-  payload: Pick<TransactionPayload, "script" | "arguments">,
-): ParentLinkChange | undefined {
+export function readParentLinkChange(payload: ScriptCall): ParentLinkChange | undefined {
   const template = PARENT_LINK_TEMPLATE_NAMES.find((name) => SCRIPTS[name] === payload.script);
   if (template === undefined) return undefined;
-  const other = ADDRESS_ARGUMENT.exec(payload.arguments[0] ?? "")?.[1];
-  if (other === undefined || payload.arguments.length !== 1)
-    throw new TemplateError("not the arguments of the template");
-  return { template, other };
+  const change = { template, other: readAddressArgument(payload.arguments[0]) };
+  expectArguments(payload, parentLinkArguments(change));
+  return change;
 }

@@ -1,9 +1,9 @@
-import type { TransactionPayload } from "../codec/transaction.ts";
-import type { KEY_ROLES } from "./account-model.ts";
+import type { KeyRole } from "./account-model.ts";
 import { type HybridCustodyChange, type HybridCustodyTemplateName, readHybridCustodyChange } from "./hybrid-custody.ts";
 import type { HybridCustodyNetwork } from "./hybrid-custody-scripts.ts";
 import { type KeyChange, type KeyTemplateName, readKeyChange } from "./key-templates.ts";
 import { type ParentLinkChange, type ParentLinkTemplateName, readParentLinkChange } from "./parent-links.ts";
+import type { ScriptCall } from "./template-arguments.ts";
 
 /** The change that one of the templates makes. */
 export type TemplateChange = KeyChange | ParentLinkChange | HybridCustodyChange;
@@ -11,7 +11,7 @@ export type TemplateChange = KeyChange | ParentLinkChange | HybridCustodyChange;
 /** The core's own events that a template causes for the account that authorizes it. */
 export interface TemplateEffects {
   /** The role of the one key that it adds: `flow.AccountKeyAdded`. */
-  readonly adds?: keyof typeof KEY_ROLES;
+  readonly adds?: KeyRole;
   /** Other events, by type. */
   readonly events?: readonly string[];
 }
@@ -56,7 +56,7 @@ export function addsKeyOf(change: TemplateChange): string | undefined {
  * it runs another script. Errors: TemplateError, as of the readers of the templates.
  */
 export const readTemplate = (
-  payload: Pick<TransactionPayload, "script" | "arguments">,
+  payload: ScriptCall,
   hybridCustody: HybridCustodyNetwork | undefined,
 ): TemplateChange | undefined =>
   readKeyChange(payload) ?? readParentLinkChange(payload) ?? readHybridCustodyChange(payload, hybridCustody);

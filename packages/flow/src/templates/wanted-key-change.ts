@@ -1,15 +1,13 @@
 import type { PublicKey } from "@countersign/keys";
 import type { ChainKey } from "../access/resources.ts";
-import { KEY_ROLES } from "./account-model.ts";
-import { TemplateError } from "./add-user-key.ts";
+import { activeKey } from "./account-model.ts";
 import type { KeyChange } from "./key-templates.ts";
+import { TemplateError } from "./template-arguments.ts";
 
 /** A key change without the keys on chain that its template must also name. `oldKey`: 128 hex digits. */
 export type WantedKeyChange =
-  | {
-      readonly template: "add-user-key" | "add-recovery-key" | "replace-recovery-key";
-      readonly newKey: PublicKey;
-    }
+  | { readonly template: "add-user-key"; readonly newKey: PublicKey }
+  | { readonly template: "add-recovery-key" | "replace-recovery-key"; readonly newKey: PublicKey }
   | { readonly template: "revoke-recovery-key" }
   | { readonly template: "revoke-user-key"; readonly oldKey: string };
 
@@ -19,15 +17,13 @@ export interface HeavyKeys {
   readonly recoveryKey: string | undefined;
 }
 
-/** Finds the account's active server key and recovery key: they weigh the same and differ in their hash. */
+/** Finds the account's active server key and recovery key. */
 export function heavyKeys(
   keys: readonly Pick<ChainKey, "publicKey" | "weight" | "hashAlgorithm" | "revoked">[],
 ): HeavyKeys {
-  const active = (weight: number, hash: string) =>
-    keys.find((key) => !key.revoked && key.weight === weight && key.hashAlgorithm === hash)?.publicKey;
   return {
-    serverKey: active(KEY_ROLES.server.weight, "SHA3_256"),
-    recoveryKey: active(KEY_ROLES.recovery.weight, "SHA2_256"),
+    serverKey: activeKey(keys, "server")?.publicKey,
+    recoveryKey: activeKey(keys, "recovery")?.publicKey,
   };
 }
 

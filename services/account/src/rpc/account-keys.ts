@@ -1,23 +1,29 @@
 import { AppError, isUuid } from "@countersign/core";
+import { type KeyRole, keyRoleOf } from "@countersign/flow";
 import { hexToBytes } from "@countersign/keys";
-import { type AccountKeysService, AccountKeyRole as WireRole } from "@countersign/proto/account/v1/account_keys.ts";
+import { AccountKeyRole, type AccountKeysService } from "@countersign/proto/account/v1/account_keys.ts";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { type Handlers, requireToken } from "@countersign/rpc";
-import { type AccountKeyRole, listAccountKeys, roleOf } from "../domain/accounts/list-account-keys.ts";
+import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
+import { listAccountKeys } from "../domain/accounts/list-account-keys.ts";
 import type { AccountKey } from "../domain/key-additions/key-addition.ts";
-import { type VerifyKeyRevocationOptions, verifyKeyRevocation } from "../domain/key-additions/verify-key-revocation.ts";
-import { fromChain, keyFrom } from "./conversions.ts";
+import type { NamedTransactionOptions } from "../domain/key-additions/named-transaction.ts";
+import { verifyKeyRevocation } from "../domain/key-additions/verify-key-revocation.ts";
+import { fromChain, transactionIdFrom } from "./conversions.ts";
 
 const ROLES = {
-  server: WireRole.ACCOUNT_KEY_ROLE_SERVER,
-  user: WireRole.ACCOUNT_KEY_ROLE_USER,
-  recovery: WireRole.ACCOUNT_KEY_ROLE_RECOVERY,
-  other: WireRole.ACCOUNT_KEY_ROLE_OTHER,
-} as const satisfies Record<AccountKeyRole, WireRole>;
+  server: AccountKeyRole.ACCOUNT_KEY_ROLE_SERVER,
+  user: AccountKeyRole.ACCOUNT_KEY_ROLE_USER,
+  recovery: AccountKeyRole.ACCOUNT_KEY_ROLE_RECOVERY,
+} as const satisfies Record<KeyRole, AccountKeyRole>;
 
 const ALGORITHMS: Readonly<Record<string, KeyAlgorithm>> = {
   ECDSA_P256: KeyAlgorithm.KEY_ALGORITHM_ES256,
   ECDSA_secp256k1: KeyAlgorithm.KEY_ALGORITHM_ES256K,
+};
+
+const roleOf = (key: AccountKey): AccountKeyRole => {
+  const role = keyRoleOf(key);
+  return role ? ROLES[role] : AccountKeyRole.ACCOUNT_KEY_ROLE_OTHER;
 };
 
 const toWire = (key: AccountKey) => ({
@@ -27,12 +33,12 @@ const toWire = (key: AccountKey) => ({
     bytes: Buffer.from(hexToBytes(key.publicKey)),
   },
   weight: key.weight,
-  role: ROLES[roleOf(key)],
+  role: roleOf(key),
   revoked: key.revoked,
 });
 
 /** Handles account.v1.AccountKeys. */
-export function accountKeysHandlers(options: VerifyKeyRevocationOptions): Handlers<AccountKeysService> {
+export function accountKeysHandlers(options: NamedTransactionOptions): Handlers<AccountKeysService> {
   const list = listAccountKeys(options);
   const verify = verifyKeyRevocation(options);
   return {
@@ -45,11 +51,11 @@ export function accountKeysHandlers(options: VerifyKeyRevocationOptions): Handle
     /** Only for the token's own account. */
     async verifyKeyRevocation({ accountId, chainName, publicKey, transactionId }, call) {
       if (accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
-      if (!/^[0-9a-f]{64}$/.test(transactionId)) {
-        throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
-      }
-      const key = keyFrom(publicKey, "/publicKey");
-      await fromChain(verify({ accountId, chainName, publicKey: key, transactionId }, call.signal));
+      const revoked = {
+        publicKey: validPublicKeyFromProto(publicKey, "/publicKey"),
+        transactionId: transactionIdFrom(transactionId),
+      };
+      await fromChain(verify({ accountId, chainName, ...revoked }, call.signal));
       return {};
     },
   };

@@ -1,8 +1,8 @@
-import { AppError, isUuid } from "@countersign/core";
+import { AppError, invalidField, isUuid } from "@countersign/core";
 import { AccessApiError } from "@countersign/flow";
-import { bytesToHex, PublicKeyError, parsePublicKey, parseSignature, SignatureError } from "@countersign/keys";
+import { bytesToHex, parseSignature, SignatureError } from "@countersign/keys";
 import type { PublicKey as ProtoPublicKey } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyFromProto } from "@countersign/rpc";
+import { validPublicKeyFromProto } from "@countersign/rpc";
 import type { KeyAdditionTarget } from "../domain/key-additions/key-addition.ts";
 import type { ApproverSignature } from "../domain/key-additions/submit-key-addition.ts";
 
@@ -15,22 +15,18 @@ export function targetFrom(request: {
   return {
     accountId: uuidFrom(request.accountId, "/accountId"),
     chainName: request.chainName,
-    userKey: keyFrom(request.userKey, "/userKey"),
+    userKey: validPublicKeyFromProto(request.userKey, "/userKey"),
   };
 }
 
-export function keyFrom(key: ProtoPublicKey | undefined, pointer: string) {
-  const { publicKey, algorithm } = publicKeyFromProto(key, pointer);
-  try {
-    return parsePublicKey(publicKey, algorithm);
-  } catch (error) {
-    if (error instanceof PublicKeyError) throw new AppError("InvalidPublicKey", { detail: error.message });
-    throw error;
-  }
+export function uuidFrom(value: string, pointer: string): string {
+  if (!isUuid(value)) throw invalidField(pointer, "not a UUID");
+  return value;
 }
 
-export function uuidFrom(value: string, pointer: string): string {
-  if (!isUuid(value)) throw new AppError("InvalidRequest", { fields: [{ pointer, detail: "not a UUID" }] });
+/** Errors: InvalidRequest where it is none; clients name it `txId`. */
+export function transactionIdFrom(value: string): string {
+  if (!/^[0-9a-f]{64}$/.test(value)) throw invalidField("/txId", "not a transaction id");
   return value;
 }
 
@@ -38,13 +34,8 @@ export function uuidFrom(value: string, pointer: string): string {
 const MAX_EXTENSION_BYTES = 4096;
 
 /** Reads a user's signature in its form on chain. Errors: InvalidSignature. */
-export function signatureFrom({
-  signature,
-  extensionData,
-}: {
-  signature: Uint8Array;
-  extensionData: Uint8Array;
-}): ApproverSignature {
+export function signatureFrom(request: { signature: Uint8Array; extensionData: Uint8Array }): ApproverSignature {
+  const { signature, extensionData } = request;
   if (extensionData.length > MAX_EXTENSION_BYTES) throw new AppError("InvalidSignature");
   try {
     return {

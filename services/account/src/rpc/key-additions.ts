@@ -1,16 +1,17 @@
-import { AppError } from "@countersign/core";
+import { AppError, invalidField } from "@countersign/core";
 import { KeyAdditionStatus, type KeyAdditionsService } from "@countersign/proto/account/v1/key_additions.ts";
-import { type Handlers, requireToken } from "@countersign/rpc";
+import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import type { KeyAdditionState } from "../domain/key-additions/key-addition.ts";
+import type { NamedTransactionOptions } from "../domain/key-additions/named-transaction.ts";
 import { type PrepareKeyAdditionOptions, prepareKeyAddition } from "../domain/key-additions/prepare-key-addition.ts";
 import {
   type ReconcileKeyAdditionOptions,
   reconcileKeyAddition,
 } from "../domain/key-additions/reconcile-key-addition.ts";
 import { type SubmitKeyAdditionOptions, submitKeyAddition } from "../domain/key-additions/submit-key-addition.ts";
-import { type VerifyKeyAdditionOptions, verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
-import { transactionToProto } from "../to-proto.ts";
-import { keyFrom, signatureFrom, targetFrom, uuidFrom } from "./conversions.ts";
+import { verifyKeyAddition } from "../domain/key-additions/verify-key-addition.ts";
+import { type TransactionUrl, transactionToProto } from "../to-proto.ts";
+import { signatureFrom, targetFrom, transactionIdFrom, uuidFrom } from "./conversions.ts";
 
 const STATUS = {
   submitted: KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED,
@@ -23,8 +24,8 @@ export interface KeyAdditionsOptions
   extends PrepareKeyAdditionOptions,
     ReconcileKeyAdditionOptions,
     SubmitKeyAdditionOptions,
-    VerifyKeyAdditionOptions {
-  transactionUrl(chainName: string, id: string): string;
+    NamedTransactionOptions {
+  readonly transactionUrl: TransactionUrl;
 }
 
 /** Handles account.v1.KeyAdditions. */
@@ -34,8 +35,7 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
   const submit = submitKeyAddition(options);
   const reconcile = reconcileKeyAddition(options);
   const verify = verifyKeyAddition(options);
-  const transactionOf = (id: string, chainName: string) =>
-    transactionToProto(id, chainName, id === "" ? "" : transactionUrl(chainName, id));
+  const transactionOf = (id: string, chainName: string) => transactionToProto(id, chainName, transactionUrl);
   return {
     prepareKeyAddition: async (request, call) => ({
       message: Buffer.from(await prepare(targetFrom(request), request.currentMessage, call.signal)),
@@ -45,7 +45,7 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
     async submitKeyAddition(request, call) {
       const { accountId, accountKey, appId } = requireToken(call);
       const target = targetFrom(request);
-      const approverKey = keyFrom(request.approverKey, "/approverKey");
+      const approverKey = validPublicKeyFromProto(request.approverKey, "/approverKey");
       if (target.accountId !== accountId) throw new AppError("AccountNotFound");
       if (approverKey.algorithm !== accountKey.algorithm || approverKey.publicKey !== accountKey.publicKey)
         throw new AppError("InvalidSignature");
@@ -77,9 +77,8 @@ export function keyAdditionsHandlers(options: KeyAdditionsOptions): Handlers<Key
       const target = targetFrom(request);
       if (target.accountId !== requireToken(call).accountId) throw new AppError("AccountNotFound");
       const { transactionId, notBefore, firstMessage } = request;
-      if (!/^[0-9a-f]{64}$/.test(transactionId) || !notBefore) {
-        throw new AppError("InvalidRequest", { fields: [{ pointer: "/txId", detail: "not a transaction id" }] });
-      }
+      transactionIdFrom(transactionId);
+      if (!notBefore) throw invalidField("/notBefore", "is missing");
       const keyIndex = await verify({ ...target, transactionId, notBefore, firstMessage }, call.signal);
       return { transaction: transactionOf(transactionId, target.chainName), keyIndex };
     },

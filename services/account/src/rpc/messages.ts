@@ -1,15 +1,12 @@
+import { invalidField } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { MessagesService, PrepareMessageRequest } from "@countersign/proto/account/v1/messages.ts";
-import { type Handlers, requireToken } from "@countersign/rpc";
+import { type Handlers, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import { chainNamed } from "../domain/accounts/account-on-chain.ts";
-import {
-  invalidField,
-  type MessageChain,
-  type MessageTemplate,
-  type prepareMessage,
-  type WantedChange,
-} from "../domain/messages/prepare-message.ts";
-import { fromChain, keyFrom } from "./conversions.ts";
+import type { MessageChain, prepareMessage, WantedChange } from "../domain/messages/prepare-message.ts";
+import { fromChain } from "./conversions.ts";
+
+type MessageTemplate = WantedChange["template"];
 
 /** Builds the change of each template from a request. */
 const CHANGES: Readonly<Record<MessageTemplate, (request: PrepareMessageRequest) => WantedChange>> = {
@@ -34,7 +31,7 @@ const templatesOf = ({ hybridCustody }: Pick<MessageChain, "hybridCustody">): st
 
 function publicKeyOf({ publicKey }: PrepareMessageRequest): PublicKey {
   if (publicKey === undefined) throw invalidField("/publicKey", "Required for this template");
-  return keyFrom(publicKey, "/publicKey");
+  return validPublicKeyFromProto(publicKey, "/publicKey");
 }
 
 function addressOf({ address }: PrepareMessageRequest): string {

@@ -29,7 +29,7 @@ export function serverKeysHandlers(options: ServerKeysOptions): Handlers<ServerK
       const { transactionId } = rotation;
       const done = await waitFor(rotation, call.signal);
       return {
-        transaction: transactionToProto(transactionId, chainName, transactionUrl(chainName, transactionId)),
+        transaction: transactionToProto(transactionId, chainName, transactionUrl),
         done,
       };
     },

@@ -1,9 +1,7 @@
-import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
+import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { type Postgres, sqlFile } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { AccountAddress, AccountDeployment, DeploymentState } from "../domain/accounts/account.ts";
 import type { AccountStore } from "../domain/ports.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -46,17 +44,8 @@ const toAccountDeployment = (row: Row, chainName: string): AccountDeployment => 
 });
 
 const sqlOf = (name: string) => new URL(`../../sql/${name}.sql`, import.meta.url);
-const findStatement = sqlFile<{ accountId: string; chainName: string }>(sqlOf("find-account"));
-const queueStatement = sqlFile<{
-  accountId: string;
-  chainName: string;
-  algorithm: string;
-  publicKey: string;
-  profileImageUrl: string;
-  keepFailed: boolean;
-  batchLimit: number;
-  now: Date;
-}>(sqlOf("queue-deployment"));
+const findStatement = sqlFile(sqlOf("find-account"));
+const queueStatement = sqlFile(sqlOf("queue-deployment"));
 
 /** Keeps accounts in Postgres. Prisma is not used where every sign-up or request passes. */
 export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): AccountStore {
@@ -97,11 +86,8 @@ export function postgresAccountStore(prisma: PrismaClient, postgres: Postgres): 
           data: parents.map(({ chainName, address, chainId }) => ({ accountId, chainName, address, chainId })),
         });
         await tx.account.update({ where: { id: accountId }, data: { updatedAt: now } });
-        const id = uuidv7({ now: () => now });
-        const message = Event.encode({ id, occurredAt: now, accountId, requestId: "", accountUpdated: {} }).finish();
-        await tx.outbox.create({
-          data: outboxRow({ service: "account", accountId, event: "account-updated", message, id, createdAt: now }),
-        });
+        const context = { accountId, occurredAt: now };
+        await tx.outbox.create({ data: eventRow("account", "account-updated", context, { accountUpdated: {} }) });
       }),
   };
 }

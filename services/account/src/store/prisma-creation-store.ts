@@ -1,8 +1,7 @@
 import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
+import { eventRow } from "@countersign/events";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { AccountAddress } from "../domain/accounts/account.ts";
 import { NO_PROFILE } from "../domain/accounts/profiles.ts";
 import type { CreatedAccount, Creation, CreationState } from "../domain/creations/creation.ts";
@@ -158,27 +157,14 @@ export function prismaCreationStore(prisma: PrismaClient, options: CreationStore
         });
         await tx.account.updateMany({ where: { id: { in: accountIds } }, data: { updatedAt: now } });
         await tx.creation.update({ where: { id }, data: { state: "sealed" } });
+        const transaction = transactionToProto(transactionId, chainName, transactionUrl);
         await tx.outbox.createMany({
           data: created.map(({ accountId }, i) => {
-            const eventId = uuidv7({ now: () => now });
-            const message = Event.encode({
-              id: eventId,
-              occurredAt: now,
-              accountId,
-              requestId: "",
-              accountDeployed: {
-                addresses: addresses[i]!.map((address) => addressToProto(address, NO_PROFILE)),
-                transaction: transactionToProto(transactionId, chainName, transactionUrl(chainName, transactionId)),
-              },
-            }).finish();
-            return outboxRow({
-              service: "account",
-              accountId,
-              event: "account-deployed",
-              message,
-              id: eventId,
-              createdAt: now,
-            });
+            const accountDeployed = {
+              addresses: addresses[i]!.map((each) => addressToProto(each, NO_PROFILE)),
+              transaction,
+            };
+            return eventRow("account", "account-deployed", { accountId, occurredAt: now }, { accountDeployed });
           }),
         });
         await release(tx, row);

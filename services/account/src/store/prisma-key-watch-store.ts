@@ -1,17 +1,9 @@
 import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import { eventRow } from "@countersign/events";
 import type { Alert } from "../domain/chain-watch/find-alerts.ts";
 import type { KeyWatchStore } from "../domain/chain-watch/watch-keys.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { leaseHeight } from "./lease-height.ts";
-
-function changedRow(accountId: string, chainName: string, height: bigint, now: Date) {
-  const id = uuidv7({ now: () => now });
-  const accountKeysChanged = { chainName, height };
-  const message = Event.encode({ id, occurredAt: now, accountId, requestId: "", accountKeysChanged }).finish();
-  return outboxRow({ service: "account", accountId, event: "account-keys-changed", message, id, createdAt: now });
-}
 
 /** Raises each alert once, also where it is found again; its id is also its event's. */
 async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: readonly Alert[], now: Date) {
@@ -21,10 +13,9 @@ async function raise(tx: Prisma.TransactionClient, chainName: string, alerts: re
     return { id, accountId, chainName, transactionId, eventIndex, eventType, height, kind, freezes, raisedAt: now };
   });
   const data = await tx.chainAlert.createManyAndReturn({ data: rows, skipDuplicates: true });
-  const events = data.map(({ id, accountId, raisedAt: _, ...chainAlert }) => {
-    const message = Event.encode({ id, occurredAt: now, accountId, requestId: "", chainAlert }).finish();
-    return outboxRow({ service: "account", accountId, event: "chain-alert", message, id, createdAt: now });
-  });
+  const events = data.map(({ id, accountId, raisedAt: occurredAt, ...chainAlert }) =>
+    eventRow("account", "chain-alert", { id, accountId, occurredAt }, { chainAlert }),
+  );
   await tx.outbox.createMany({ data: events });
 }
 
@@ -49,7 +40,10 @@ export function prismaKeyWatchStore(prisma: PrismaClient): KeyWatchStore {
         if (alerts.length > 0) await raise(tx, chainName, alerts, now);
         if (changed.size === 0) return true;
         const ours = await managedIn(tx, chainName, [...changed.keys()]);
-        const data = ours.map(({ accountId, address }) => changedRow(accountId, chainName, changed.get(address)!, now));
+        const data = ours.map(({ accountId, address }) => {
+          const accountKeysChanged = { chainName, height: changed.get(address)! };
+          return eventRow("account", "account-keys-changed", { accountId, occurredAt: now }, { accountKeysChanged });
+        });
         await tx.outbox.createMany({ data });
         return true;
       }),

@@ -1,10 +1,14 @@
-import type { AccountsService, DeployAccountResponse } from "@countersign/proto/account/v1/accounts.ts";
-import { DeploymentStatus } from "@countersign/proto/account/v1/accounts.ts";
+import {
+  type AccountsService,
+  type DeployAccountResponse,
+  DeploymentStatus,
+} from "@countersign/proto/account/v1/accounts.ts";
 import { UserKeyType } from "@countersign/proto/common/v1/types.ts";
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyToProto, type RpcClient } from "@countersign/rpc";
 import { type Deployed, FIRST_USER_KEY_INDEX, type SignUpSteps } from "../domain/sign-up/sign-up-saga.ts";
+import type { EnrollmentSteps } from "../domain/two-factor/two-factor-sign-in.ts";
 
 const STATUS = new Map<number, Deployed["status"]>([
   [DeploymentStatus.DEPLOYMENT_STATUS_DEPLOYED, "deployed"],
@@ -24,40 +28,45 @@ export const userKeyTypeToProto = (type: "device" | "passkey"): UserKeyType =>
 /** Time for the answer after the wait for the chain: "pending" must arrive before the deadline. */
 const ANSWER_MARGIN_MS = 3_000;
 
-/** Performs the steps of sign-up, each by an idempotent call to the service that owns the data. */
-export const signUpSteps = ({
-  accounts,
-  keys,
-  devices,
-}: StepClients): SignUpSteps<Deployed & { answer: DeployAccountResponse }> => ({
-  async deployAccount({ accountId, chainName, accountKey, profileImageUrl }, { waitMs, keepFailed }, context) {
-    const userKey = publicKeyToProto(accountKey);
-    const answer = await accounts.deployAccount(
-      { accountId, chainName, userKey, profileImageUrl, waitMs, keepFailed },
-      { ...context, deadlineMs: waitMs + ANSWER_MARGIN_MS, idempotent: true },
-    );
-    return { status: STATUS.get(answer.status) ?? "pending", answer };
+/** Registers a new key and its device with the services that own them, each by one idempotent call. */
+export const registrationSteps = (
+  { keys, devices }: Pick<StepClients, "keys" | "devices">,
+  origin: KeyOrigin,
+): EnrollmentSteps => ({
+  async registerKey({ accountId, chainName, app, userKeyType, accountKey, deviceKey, device }, keyIndex, context) {
+    const request = {
+      accountId,
+      chainName,
+      app: { ...app },
+      type: userKeyTypeToProto(userKeyType),
+      accountKey: publicKeyToProto(accountKey),
+      deviceKey: publicKeyToProto(deviceKey),
+      keyIndex,
+      origin,
+      name: device.name,
+    };
+    await keys.registerKey(request, { ...context, idempotent: true });
   },
 
-  async registerKey({ accountId, chainName, app, userKeyType, accountKey, deviceKey, device }, context) {
-    await keys.registerKey(
-      {
-        accountId,
-        chainName,
-        app,
-        type: userKeyTypeToProto(userKeyType),
-        accountKey: publicKeyToProto(accountKey),
-        deviceKey: publicKeyToProto(deviceKey),
-        keyIndex: FIRST_USER_KEY_INDEX,
-        origin: KeyOrigin.KEY_ORIGIN_SIGN_UP,
-        name: device.name,
-      },
-      { ...context, idempotent: true },
-    );
-  },
-
-  async registerDevice({ accountId, deviceId, deviceKey, device }, context) {
+  async registerDevice({ accountId, deviceKey, device }, deviceId, context) {
     const request = { accountId, deviceId, publicKey: publicKeyToProto(deviceKey), attributes: { ...device } };
     await devices.registerDevice(request, { ...context, idempotent: true });
   },
 });
+
+/** Performs the steps of sign-up, each by an idempotent call to the service that owns the data. */
+export function signUpSteps(clients: StepClients): SignUpSteps<Deployed & { answer: DeployAccountResponse }> {
+  const { registerKey, registerDevice } = registrationSteps(clients, KeyOrigin.KEY_ORIGIN_SIGN_UP);
+  return {
+    async deployAccount({ accountId, chainName, accountKey, profileImageUrl }, { waitMs, keepFailed }, context) {
+      const userKey = publicKeyToProto(accountKey);
+      const answer = await clients.accounts.deployAccount(
+        { accountId, chainName, userKey, profileImageUrl, waitMs, keepFailed },
+        { ...context, deadlineMs: waitMs + ANSWER_MARGIN_MS, idempotent: true },
+      );
+      return { status: STATUS.get(answer.status) ?? "pending", answer };
+    },
+    registerKey: (saga, context) => registerKey(saga, FIRST_USER_KEY_INDEX, context),
+    registerDevice: (saga, context) => registerDevice(saga, saga.deviceId, context),
+  };
+}

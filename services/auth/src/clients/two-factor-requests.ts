@@ -1,9 +1,7 @@
 import { AppError, isUuid } from "@countersign/core";
-import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
 import { type TwoFactorAuth, type TwoFactorService, TwoFactorStatus } from "@countersign/proto/device/v1/two_factor.ts";
-import { KeyOrigin, type KeysService } from "@countersign/proto/key/v1/keys.ts";
 import { publicKeyFromProto, publicKeyToProto, type RpcClient } from "@countersign/rpc";
-import type { Enrollment, EnrollmentSteps, TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
+import type { Enrollment, TwoFactorRequests } from "../domain/two-factor/two-factor-sign-in.ts";
 import { userKeyTypeToProto } from "./sign-up-steps.ts";
 
 const STATUS = new Map<number, Enrollment["status"]>([
@@ -65,31 +63,5 @@ export const twoFactorRequests = (
 
   async finish(accountId, id, context) {
     await requests.finishTwoFactor({ accountId, id }, { ...context, idempotent: true });
-  },
-});
-
-/** Registers an enrolled device and its key with the services that own them. */
-export const enrollmentSteps = (clients: {
-  keys: Pick<RpcClient<KeysService>, "registerKey">;
-  devices: Pick<RpcClient<DevicesService>, "registerDevice">;
-}): EnrollmentSteps => ({
-  async registerKey({ accountId, chainName, app, userKeyType, accountKey, deviceKey, device }, keyIndex, context) {
-    const request = {
-      accountId,
-      chainName,
-      app: { ...app },
-      type: userKeyTypeToProto(userKeyType),
-      accountKey: publicKeyToProto(accountKey),
-      deviceKey: publicKeyToProto(deviceKey),
-      keyIndex,
-      origin: KeyOrigin.KEY_ORIGIN_TWO_FACTOR,
-      name: device.name,
-    };
-    await clients.keys.registerKey(request, { ...context, idempotent: true });
-  },
-
-  async registerDevice({ accountId, deviceKey, device }, deviceId, context) {
-    const request = { accountId, deviceId, publicKey: publicKeyToProto(deviceKey), attributes: { ...device } };
-    await clients.devices.registerDevice(request, { ...context, idempotent: true });
   },
 });

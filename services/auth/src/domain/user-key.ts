@@ -2,6 +2,29 @@ import { AppError, unknownChain } from "@countersign/core";
 import { FLOW_KEY_ALGORITHMS, isFlowKeyAlgorithm } from "@countersign/flow";
 import type { PasskeySettings, PublicKey } from "@countersign/keys";
 
+/** A device, as its client describes it. */
+export interface DeviceAttributes {
+  readonly pushToken: string;
+  readonly name: string;
+  readonly osName: string;
+  readonly osVersion: string;
+  readonly deviceManufacturer: string;
+  readonly deviceModel: string;
+  readonly lang: string;
+  readonly type: string;
+  readonly sdkVersion: string;
+}
+
+/** A key that is to come to an account, and the device that holds it. */
+export interface NewUserKey {
+  readonly userKeyType: "device" | "passkey";
+  /** The key that is added on chain. */
+  readonly accountKey: PublicKey;
+  /** The device's identity key. */
+  readonly deviceKey: PublicKey;
+  readonly device: DeviceAttributes;
+}
+
 /** Rejects early what the account service would reject later. Errors: UnknownChain, UnsupportedKey. */
 export function requireChainAndKey(chains: ReadonlySet<string>, chainName: string, key?: PublicKey): void {
   if (!chains.has(chainName)) throw unknownChain(chainName, chains);
@@ -16,7 +39,7 @@ export function requireChainAndKey(chains: ReadonlySet<string>, chainName: strin
 export function requireUsablePasskey(
   passkeys: PasskeySettings,
   appId: string,
-  { userKeyType, accountKey }: { userKeyType: "device" | "passkey"; accountKey: PublicKey },
+  { userKeyType, accountKey }: Pick<NewUserKey, "userKeyType" | "accountKey">,
 ): void {
   if (userKeyType !== "passkey") return;
   if (accountKey.algorithm !== "ES256") throw new AppError("UnsupportedKey", { detail: "A passkey's key is of ES256" });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { internalName, type TlsMaterial } from "@countersign/core";
@@ -38,9 +39,8 @@ export async function startJwksServer({ listen, tls, published }: JwksServerOpti
     },
   );
   const { host, port } = splitAddress(listen);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
-  });
+  server.listen(port, host);
+  await once(server, "listening");
   return {
     close: () =>
       new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-import { AppError, isUuid } from "@countersign/core";
+import { invalidField, isUuid } from "@countersign/core";
 import type { ContactsService } from "@countersign/proto/auth/v1/contacts.ts";
 import type { Handlers } from "@countersign/rpc";
 import type { ContactStore } from "../domain/login.ts";
@@ -6,9 +6,7 @@ import type { ContactStore } from "../domain/login.ts";
 /** Handles auth.v1.Contacts. */
 export const contactsHandlers = (contacts: ContactStore): Handlers<ContactsService> => ({
   async getContact({ accountId }) {
-    if (!isUuid(accountId)) {
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/accountId", detail: "is not a UUID" }] });
-    }
+    if (!isUuid(accountId)) throw invalidField("/accountId", "is not a UUID");
     return { email: (await contacts.emailOf(accountId)) ?? "" };
   },
 });

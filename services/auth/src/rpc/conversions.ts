@@ -1,22 +1,20 @@
-import { AppError } from "@countersign/core";
-import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
+import { invalidField } from "@countersign/core";
 import { LoginMethod, type LoginToken } from "@countersign/proto/auth/v1/login.ts";
 import {
   type DeviceAttributes as ProtoDeviceAttributes,
-  type PublicKey as ProtoPublicKey,
   type UserKey,
   UserKeyType,
 } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyFromProto } from "@countersign/rpc";
+import { validPublicKeyFromProto } from "@countersign/rpc";
 import type { Login } from "../domain/login.ts";
-import type { DeviceAttributes } from "../domain/sign-up/sign-up-saga.ts";
+import type { DeviceAttributes } from "../domain/user-key.ts";
 
 const MAX_TOKEN_CHARS = 16_384;
 const MAX_TEXT_CHARS = 256;
 const MAX_LONG_TEXT_CHARS = 4096;
 
 function field(pointer: string, detail: string): never {
-  throw new AppError("InvalidRequest", { fields: [{ pointer, detail }] });
+  throw invalidField(pointer, detail);
 }
 
 function limited(value: string, limit: number, pointer: string): string {
@@ -39,17 +37,6 @@ export function loginFrom(login: LoginToken | undefined): Login {
     codeVerifier: limited(login?.codeVerifier ?? "", MAX_TEXT_CHARS, "/login/codeVerifier"),
     nonce: limited(login?.nonce ?? "", MAX_TEXT_CHARS, "/login/nonce"),
   };
-}
-
-/** Reads a key whose point is on its curve. Errors: InvalidPublicKey. */
-export function publicKeyFrom(key: ProtoPublicKey | undefined, pointer: string): PublicKey {
-  const { publicKey, algorithm } = publicKeyFromProto(key, pointer);
-  try {
-    return parsePublicKey(publicKey, algorithm);
-  } catch (error) {
-    if (!(error instanceof PublicKeyError)) throw error;
-    throw new AppError("InvalidPublicKey", { fields: [{ pointer, detail: error.message }] });
-  }
 }
 
 function attributesFrom(device: ProtoDeviceAttributes | undefined): DeviceAttributes {
@@ -77,8 +64,10 @@ const USER_KEY_TYPES = new Map<number, "device" | "passkey">([
 export function userKeyFrom(userKey: UserKey | undefined) {
   const userKeyType = USER_KEY_TYPES.get(userKey?.type ?? 0);
   if (!userKey || !userKeyType) return field("/userKey/type", "unknown");
-  const accountKey = publicKeyFrom(userKey.accountKey, "/userKey/publicKey");
-  const deviceKey = userKey.deviceKey ? publicKeyFrom(userKey.deviceKey, "/userKey/device/publicKey") : accountKey;
+  const accountKey = validPublicKeyFromProto(userKey.accountKey, "/userKey/publicKey");
+  const deviceKey = userKey.deviceKey
+    ? validPublicKeyFromProto(userKey.deviceKey, "/userKey/device/publicKey")
+    : accountKey;
   return { userKeyType, accountKey, deviceKey, device: attributesFrom(userKey.device) };
 }
 

@@ -1,4 +1,4 @@
-import { AppError, isUuid } from "@countersign/core";
+import { AppError, invalidField, isUuid } from "@countersign/core";
 import type { AccountsService } from "@countersign/proto/account/v1/accounts.ts";
 import {
   ChallengeType,
@@ -7,14 +7,14 @@ import {
   type SignInService,
 } from "@countersign/proto/auth/v1/sign_in.ts";
 import type { TwoFactorAuth } from "@countersign/proto/device/v1/two_factor.ts";
-import { type Handlers, type RpcClient, requireToken } from "@countersign/rpc";
+import { type Handlers, type RpcClient, requireToken, validPublicKeyFromProto } from "@countersign/rpc";
 import type { Limit } from "../domain/limit.ts";
 import { type Answerer, type IssueChallengeOptions, issueChallenge } from "../domain/sign-in/issue-challenge.ts";
 import { type Answer, type RespondChallengeOptions, respondChallenge } from "../domain/sign-in/respond-challenge.ts";
 import { type FinishTwoFactorOptions, finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
 import { type RequestTwoFactorOptions, requestTwoFactor } from "../domain/two-factor/request-two-factor.ts";
 import type { TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { loginFrom, nameFrom, publicKeyFrom, userKeyFrom } from "./conversions.ts";
+import { loginFrom, nameFrom, userKeyFrom } from "./conversions.ts";
 
 /** More than any signature has: DER of P-256 has 72 bytes at most. */
 const MAX_SIGNATURE_BYTES = 256;
@@ -100,17 +100,15 @@ function answererFrom({
 }: Pick<IssueChallengeRequest, "challengeType" | "publicKey" | "passkeyUsername">): Answerer {
   switch (challengeType) {
     case ChallengeType.CHALLENGE_TYPE_DEVICE_KEY:
-      return { type: "device-key", publicKey: publicKeyFrom(publicKey, "/publicKey") };
+      return { type: "device-key", publicKey: validPublicKeyFromProto(publicKey, "/publicKey") };
     case ChallengeType.CHALLENGE_TYPE_PASSKEY: {
-      if (publicKey) return { type: "passkey", publicKey: publicKeyFrom(publicKey, "/publicKey") };
+      if (publicKey) return { type: "passkey", publicKey: validPublicKeyFromProto(publicKey, "/publicKey") };
       const username = nameFrom(passkeyUsername, "/passKey/username");
       if (username !== "") return { type: "passkey", username };
-      throw new AppError("InvalidRequest", {
-        fields: [{ pointer: "/publicKey", detail: "a key or a username is needed" }],
-      });
+      throw invalidField("/publicKey", "a key or a username is needed");
     }
     default:
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/challengeType", detail: "unknown" }] });
+      throw invalidField("/challengeType", "unknown");
   }
 }
 

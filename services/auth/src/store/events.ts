@@ -1,32 +1,27 @@
-import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
+import { eventRow } from "@countersign/events";
 import { type Queries, sql } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import type { UnfreezeRequest } from "../domain/freeze/freeze-rules.ts";
 import type { EndCause, Session } from "../domain/sessions/session.ts";
 import type { SignUpSaga } from "../domain/sign-up/sign-up-saga.ts";
 import type { Prisma } from "./generated/client.ts";
 
-type Payload = Pick<
-  Event,
-  "signUpCompleted" | "sessionCreated" | "sessionEnded" | "accountFrozen" | "timeLockStarted" | "timeLockCancelled"
->;
-
-function eventRow(event: string, context: { accountId: string; requestId: string; now: Date }, payload: Payload) {
-  const { accountId, requestId, now } = context;
-  const id = uuidv7({ now: () => now });
-  const message = Event.encode({ id, occurredAt: now, accountId, requestId, ...payload }).finish();
-  return outboxRow({ service: "auth", accountId, event, message, id, createdAt: now });
+interface Context {
+  accountId: string;
+  requestId: string;
+  now: Date;
 }
 
-async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof eventRow>): Promise<void> {
-  await tx.outbox.create({ data: eventRow(...event) });
+const authEventRow = (event: string, { now, ...context }: Context, payload: Parameters<typeof eventRow>[3]) =>
+  eventRow("auth", event, { ...context, occurredAt: now }, payload);
+
+async function publish(tx: Prisma.TransactionClient, ...event: Parameters<typeof authEventRow>): Promise<void> {
+  await tx.outbox.create({ data: authEventRow(...event) });
 }
 
 /** Returns the outbox row of a sign-up's end, for the statement that writes it. */
 export const signUpCompletedRow = ({ accountId, chainName, app }: SignUpSaga, now: Date) =>
-  eventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
+  authEventRow("sign-up-completed", { accountId, requestId: "", now }, { signUpCompleted: { chainName, app } });
 
 /** Returns the outbox row of a session's beginning, for the statement that writes the session. */
 export const sessionCreatedRow = (session: Session, requestId: string) => {
@@ -34,7 +29,7 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
   const deviceKey = publicKeyToProto(session.deviceKey);
   const accountKey = publicKeyToProto(session.accountKey);
   const payload = { sessionCreated: { sessionId, app, deviceKey, accountKey, recovery: session.scope === "recover" } };
-  return eventRow("session-created", { accountId, requestId, now }, payload);
+  return authEventRow("session-created", { accountId, requestId, now }, payload);
 };
 
 /** Represents a session id until the statement that ends the session knows it; as long as every id. */
@@ -47,7 +42,7 @@ const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
  */
 export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, requestId: string) => {
   const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };
-  const { payload: bytes, ...row } = eventRow("session-ended", { accountId, requestId, now }, payload);
+  const { payload: bytes, ...row } = authEventRow("session-ended", { accountId, requestId, now }, payload);
   // The last one: a request id, which comes earlier in the message, may be anything.
   const at = Buffer.from(bytes).lastIndexOf(SOME_SESSION);
   return { ...row, beforeId: bytes.slice(0, at), afterId: bytes.slice(at + SOME_SESSION.length) };
@@ -55,35 +50,24 @@ export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, reque
 
 export const publishSessionEnded = async (
   tx: Queries,
-  ended: { sessionId: string; accountId: string; cause: EndCause },
-  now: Date,
-  requestId: string,
+  { id: sessionId, accountId }: Pick<Session, "id" | "accountId">,
+  cause: EndCause,
+  { now, requestId }: Omit<Context, "accountId">,
 ): Promise<void> => {
-  const { sessionId, accountId, cause } = ended;
-  const { id, ...row } = eventRow(
-    "session-ended",
-    { accountId, requestId, now },
-    { sessionEnded: { sessionId, cause } },
-  );
+  const payload = { sessionEnded: { sessionId, cause } };
+  const { id, ...row } = authEventRow("session-ended", { accountId, requestId, now }, payload);
   await tx.execute(sql`
     INSERT INTO outbox (id, subject, payload, created_at)
     VALUES (${id}::uuid, ${row.subject}, ${row.payload}, ${row.createdAt})`);
 };
 
-interface FrozenContext {
-  accountId: string;
-  frozen: boolean;
-  requestId: string;
-  cause: "user" | "chain-alert";
-}
-
 export const publishAccountFrozen = (
   tx: Prisma.TransactionClient,
-  { accountId, frozen, requestId, cause }: FrozenContext,
-  now: Date,
+  { accountId, requestId, now }: Context,
+  accountFrozen: { frozen: boolean; cause: "user" | "chain-alert" },
 ) => {
-  const event = frozen ? "account-frozen" : "account-unfrozen";
-  return publish(tx, event, { accountId, requestId, now }, { accountFrozen: { frozen, cause } });
+  const event = accountFrozen.frozen ? "account-frozen" : "account-unfrozen";
+  return publish(tx, event, { accountId, requestId, now }, { accountFrozen });
 };
 
 /** The operation that events name where a freeze is to be lifted. */
@@ -92,16 +76,17 @@ const UNFREEZE = "unfreeze";
 /** Publishes a party's request to lift an account's freeze, which happens after a time lock. */
 export const publishUnfreezeAsked = (
   tx: Prisma.TransactionClient,
-  context: { accountId: string; requestId: string; now: Date },
+  { accountId, requestId, now }: Context,
   { id, availableAt }: UnfreezeRequest,
-) =>
-  publish(tx, "time-lock-started", context, {
-    timeLockStarted: { id, operation: UNFREEZE, availableAt, chainName: "" },
-  });
+) => {
+  const timeLockStarted = { id, operation: UNFREEZE, availableAt, chainName: "" };
+  return publish(tx, "time-lock-started", { accountId, requestId, now }, { timeLockStarted });
+};
 
 /** Publishes that such a request was cancelled. */
 export const publishUnfreezeCancelled = (
   tx: Prisma.TransactionClient,
-  context: { accountId: string; requestId: string; now: Date },
+  { accountId, requestId, now }: Context,
   { id }: UnfreezeRequest,
-) => publish(tx, "time-lock-cancelled", context, { timeLockCancelled: { id, operation: UNFREEZE } });
+) =>
+  publish(tx, "time-lock-cancelled", { accountId, requestId, now }, { timeLockCancelled: { id, operation: UNFREEZE } });

@@ -32,34 +32,7 @@ export async function lockAccess(tx: Queries, accountId: string): Promise<void> 
 export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: PublicKey): string =>
   `${accountId}/${algorithm}/${publicKey}`;
 
-const insertSessionStatement = sqlFile<{
-  id: string;
-  accountId: string;
-  appId: string;
-  appName: string;
-  deviceKey: string;
-  deviceKeyAlgorithm: string;
-  accountKey: string;
-  accountKeyAlgorithm: string;
-  keys: string[];
-  authTime: Date | null;
-  createdAt: Date;
-  lastUsedAt: Date;
-  expiresAt: Date;
-  refreshId: string;
-  refreshExpiresAt: Date;
-  proofRequired: boolean;
-  scope: string;
-  endedUntil: Date;
-  tokenSince: Date;
-  endedEventId: string;
-  endedSubject: string;
-  endedBeforeId: Uint8Array;
-  endedAfterId: Uint8Array;
-  createdEventId: string;
-  createdSubject: string;
-  createdPayload: Uint8Array;
-}>(new URL("../../sql/insert-session.sql", import.meta.url));
+const insertSessionStatement = sqlFile(new URL("../../sql/insert-session.sql", import.meta.url));
 
 /**
  * Writes a session and its event, and ends the live session that the same device has of the same app. One
@@ -122,7 +95,7 @@ export async function endSession(
     VALUES ('session', ${session.id}, true, ${endedUntil(now)}, pg_current_xact_id()::text::bigint)
     ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`);
   await tx.execute(sql`SELECT pg_notify('token_state', '')`);
-  await publishSessionEnded(tx, { sessionId: session.id, accountId: session.accountId, cause }, now, requestId);
+  await publishSessionEnded(tx, session, cause, { now, requestId });
   return true;
 }
 

@@ -68,17 +68,7 @@ async function writeSaga(
   return toSaga(row);
 }
 
-const markStep = sqlFile<{
-  accountId: string;
-  chainName: string;
-  deployedAt: Date | null;
-  keyRegisteredAt: Date | null;
-  deviceRegisteredAt: Date | null;
-  now: Date;
-  eventId: string;
-  subject: string;
-  payload: Uint8Array;
-}>(new URL("../../sql/mark-sign-up-step.sql", import.meta.url));
+const markStep = sqlFile(new URL("../../sql/mark-sign-up-step.sql", import.meta.url));
 
 /** Keeps identities and sign-up sagas in Postgres. */
 export function postgresSignUpStore(prisma: PrismaClient, postgres: Postgres): SignUpStore & IdentityStore {

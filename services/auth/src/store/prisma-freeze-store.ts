@@ -106,7 +106,7 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
       const set = { deviceKeyAlgorithm: key.algorithm, deviceKey: key.publicKey, byRecoveryKey, frozenAt: now };
       await tx.frozenAccount.create({ data: { accountId, ...set } });
       await notifyServices(tx, accountId, true, now);
-      await publishAccountFrozen(tx, { ...command, frozen: true, cause: "user" }, now);
+      await publishAccountFrozen(tx, command, { frozen: true, cause: "user" });
       return;
     }
     case "join": {
@@ -139,7 +139,7 @@ async function write(tx: Tx, command: FreezeCommand, decision: FreezeDecision): 
       await tx.frozenAccount.delete({ where: { accountId } });
       await tx.freezeParty.deleteMany({ where: { accountId } });
       await notifyServices(tx, accountId, false, now);
-      await publishAccountFrozen(tx, { ...command, frozen: false, cause: "user" }, now);
+      await publishAccountFrozen(tx, command, { frozen: false, cause: "user" });
   }
 }
 

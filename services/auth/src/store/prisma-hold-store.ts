@@ -5,14 +5,7 @@ import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
 import { lockAccess } from "./postgres-session-store.ts";
 import { isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
 
-const toHold = ({ alertId, accountId, chainName, transactionId, eventType, placedAt }: Row) => ({
-  alertId,
-  accountId,
-  chainName,
-  transactionId,
-  eventType,
-  placedAt,
-});
+const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;
 
 /** Keeps the accounts that wait for an operator, in Postgres. */
 export function prismaHoldStore(prisma: PrismaClient): HoldStore {
@@ -25,8 +18,8 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
         const { count } = await tx.accountHold.createMany({ data: [{ ...hold, placedAt: now }], skipDuplicates: true });
         if (count === 0) return;
         await notifyServices(tx, accountId, true, now);
-        const frozen = { accountId, frozen: true, requestId: "", cause: "chain-alert" } as const;
-        if (!before) await publishAccountFrozen(tx, frozen, now);
+        if (!before)
+          await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: true, cause: "chain-alert" });
       }),
 
     lift: ({ accountId, seen, by, reason, now }) =>
@@ -44,7 +37,7 @@ export function prismaHoldStore(prisma: PrismaClient): HoldStore {
           return { holds, still: "left" as const };
         if (holds.length > 0) {
           await notifyServices(tx, accountId, false, now);
-          await publishAccountFrozen(tx, { accountId, frozen: false, requestId: "", cause: "chain-alert" }, now);
+          await publishAccountFrozen(tx, { accountId, requestId: "", now }, { frozen: false, cause: "chain-alert" });
         }
         return { holds, still: undefined };
       }),

@@ -1,7 +1,8 @@
 import type { PublicKey } from "@countersign/keys";
 import type { Session } from "../domain/sessions/session.ts";
-import type { DeviceAttributes, SignUpSaga, SignUpStep } from "../domain/sign-up/sign-up-saga.ts";
+import type { SignUpSaga, SignUpStep } from "../domain/sign-up/sign-up-saga.ts";
 import type { TwoFactorSignIn } from "../domain/two-factor/two-factor-sign-in.ts";
+import type { DeviceAttributes } from "../domain/user-key.ts";
 import type {
   Prisma,
   SignUp as SignUpRow,
@@ -41,42 +42,31 @@ export function toSaga(row: SignUpRow): SignUpSaga {
 /** A session without its end. */
 export type SessionRow = Omit<WholeSessionRow, "endedAt" | "endedCause">;
 
-export function toSession(row: SessionRow): Session {
-  const { id, accountId, createdAt, lastUsedAt, expiresAt, refreshId, refreshExpiresAt, proofRequired } = row;
+export function toSession(row: SessionRow & Partial<WholeSessionRow>): Session {
+  const { appId, appName, deviceKeyAlgorithm, accountKeyAlgorithm, endedAt: _at, endedCause: _cause, ...rest } = row;
   return {
-    id,
-    accountId,
-    app: { appId: row.appId, appName: row.appName },
-    deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
-    accountKey: key(row.accountKeyAlgorithm, row.accountKey),
+    ...rest,
+    app: { appId, appName },
+    deviceKey: key(deviceKeyAlgorithm, row.deviceKey),
+    accountKey: key(accountKeyAlgorithm, row.accountKey),
     authTime: row.authTime ?? undefined,
-    createdAt,
-    lastUsedAt,
-    expiresAt,
-    refreshId,
-    refreshExpiresAt,
     previousRefreshId: row.previousRefreshId ?? undefined,
     rotatedAt: row.rotatedAt ?? undefined,
-    proofRequired,
     scope: row.scope === "full" ? "full" : "recover",
   };
 }
 
 export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
-  const { id, accountId, chainName, tokenId, createdAt, expiresAt } = row;
+  const { appId, appName, accountKeyAlgorithm, deviceKeyAlgorithm, deviceAttributes, ...columns } = row;
+  const { transactionId: _id, transactionRefUrl: _url, ...rest } = columns;
   return {
-    id,
-    accountId,
-    chainName,
-    app: { appId: row.appId, appName: row.appName },
+    ...rest,
+    app: { appId, appName },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
-    accountKey: key(row.accountKeyAlgorithm, row.accountKey),
-    deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
-    device: row.deviceAttributes as unknown as DeviceAttributes,
-    tokenId,
+    accountKey: key(accountKeyAlgorithm, row.accountKey),
+    deviceKey: key(deviceKeyAlgorithm, row.deviceKey),
+    device: deviceAttributes as unknown as DeviceAttributes,
     authTime: row.authTime ?? undefined,
-    createdAt,
-    expiresAt,
     enrolledAt: row.enrolledAt ?? undefined,
     finishedAt: row.finishedAt ?? undefined,
   };

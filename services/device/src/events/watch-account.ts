@@ -1,4 +1,4 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, invalidField } from "@countersign/core";
 import type { EventFeed } from "@countersign/events";
 import { type AccountEvent, accountEventJson, toAccountEvent } from "./account-event.ts";
 import { createTurns } from "./turns.ts";
@@ -59,7 +59,7 @@ const isAnothersReplacement = ({ type, data }: AccountEvent, { sessionId }: Watc
 function parseId(id: string): number {
   const sequence = Number(id);
   if (!/^(0|[1-9]\d{0,15})$/.test(id) || !Number.isSafeInteger(sequence)) {
-    throw new AppError("InvalidRequest", { fields: [{ pointer: "/lastEventId", detail: "is not an event id" }] });
+    throw invalidField("/lastEventId", "is not an event id");
   }
   return sequence;
 }

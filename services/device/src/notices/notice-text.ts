@@ -15,8 +15,8 @@ const TEXTS: Readonly<Record<Language, NoticeTexts>> = { en, de };
  * to put a sentence into our mail.
  */
 export function noticeText(kind: NoticeKind, occurredAt: Date, language: Language): NoticeText {
-  const { time, notices } = TEXTS[language];
-  const { subject, what, advice } = notices[kind];
+  const { time, notYou, notices } = TEXTS[language];
+  const { subject, what, advice = notYou } = notices[kind];
   const at = `${occurredAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   return { subject, text: `${what}\n\n${time}: ${at}\n\n${advice}\n` };
 }

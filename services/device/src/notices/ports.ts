@@ -9,13 +9,15 @@ export type NoticeKind = WithoutPrefix<PushKind>;
 export interface NoticeTexts {
   /** In front of the time of day. */
   readonly time: string;
+  /** The advice of a notice that has none of its own. */
+  readonly notYou: string;
   readonly notices: Readonly<Record<NoticeKind, NoticeSentences>>;
 }
 
 interface NoticeSentences {
   readonly subject: string;
   readonly what: string;
-  readonly advice: string;
+  readonly advice?: string;
 }
 
 export interface DeliveryStore {

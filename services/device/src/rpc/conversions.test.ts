@@ -1,14 +1,14 @@
 import { generateKeyPair } from "@countersign/keys/node";
 import { KeyAlgorithm } from "@countersign/proto/common/v1/types.ts";
-import { publicKeyToProto } from "@countersign/rpc";
+import { parseRequest, publicKeyField, publicKeyToProto, uuidField } from "@countersign/rpc";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { someAttributes } from "../testing/samples.ts";
-import { deviceAttributes, identityKey, parseRequest, publicKey, uuid } from "./conversions.ts";
+import { deviceAttributes, identityKey } from "./conversions.ts";
 
 describe("parseRequest", () => {
   it("names every field at fault", () => {
-    const shape = z.object({ accountId: uuid, attributes: deviceAttributes });
+    const shape = z.object({ accountId: uuidField, attributes: deviceAttributes });
     const request = { accountId: "1", attributes: { ...someAttributes, name: "a".repeat(257), lang: "e\nn" } };
     expect(() => parseRequest(shape, request)).toThrow(
       expect.objectContaining({
@@ -33,7 +33,7 @@ describe("parseRequest", () => {
 });
 
 describe("publicKey", () => {
-  const shape = z.object({ publicKey: publicKey("/publicKey") });
+  const shape = z.object({ publicKey: publicKeyField("/publicKey") });
 
   it.each(["ES256", "ES256K", "EdDSA"] as const)("takes a key of %s", (algorithm) => {
     const key = generateKeyPair(algorithm).publicKey;

@@ -1,38 +1,7 @@
-import { AppError, isUuid } from "@countersign/core";
-import { type PublicKey, PublicKeyError, parsePublicKey } from "@countersign/keys";
-import type { Device as WireDevice, PublicKey as WirePublicKey } from "@countersign/proto/common/v1/types.ts";
-import { type CallContext, publicKeyFromProto, publicKeyToProto, requireToken } from "@countersign/rpc";
+import type { Device as WireDevice } from "@countersign/proto/common/v1/types.ts";
+import { type CallContext, publicKeyToProto, requireToken, textField } from "@countersign/rpc";
 import { z } from "zod";
 import { DEVICE_TYPES, type Device, type Session } from "../domain/devices/device.ts";
-
-/** Parses a decoded request by its shape. Errors: InvalidRequest with every invalid field. */
-export function parseRequest<T>(shape: z.ZodType<T>, request: unknown): T {
-  const result = shape.safeParse(request);
-  if (result.success) return result.data;
-  const fields = result.error.issues.map(({ path, message }) => ({ pointer: `/${path.join("/")}`, detail: message }));
-  throw new AppError("InvalidRequest", { fields });
-}
-
-export const uuid = z.string().refine(isUuid, "is not a UUID in lower case");
-
-/** Accepts a client's text about a device: at most `max` UTF-16 units, none of them a control character. */
-export const text = (max = 256) =>
-  z
-    .string()
-    .max(max, `has more than ${max} characters`)
-    .regex(/^\P{Cc}*$/u, "has control characters");
-
-/** Reads common.v1.PublicKey and checks that it is on its curve. Errors: InvalidPublicKey. */
-export const publicKey = (pointer: string) =>
-  z.custom<WirePublicKey | undefined>().transform((wire): PublicKey => {
-    const key = publicKeyFromProto(wire, pointer);
-    try {
-      return parsePublicKey(key.publicKey, key.algorithm);
-    } catch (error) {
-      if (!(error instanceof PublicKeyError)) throw error;
-      throw new AppError("InvalidPublicKey", { fields: [{ pointer, detail: error.message }], cause: error });
-    }
-  });
 
 /** The identity key in a request that names a device: its canonical bytes, as hex. */
 export const identityKey = z
@@ -42,15 +11,15 @@ export const identityKey = z
 
 /** common.v1.DeviceAttributes; without a `type` it is a mobile device, as the first clients are. */
 export const deviceAttributes = z.object({
-  pushToken: text(4096),
-  name: text(),
-  osName: text(),
-  osVersion: text(),
-  deviceManufacturer: text(),
-  deviceModel: text(),
-  lang: text(),
+  pushToken: textField(4096),
+  name: textField(),
+  osName: textField(),
+  osVersion: textField(),
+  deviceManufacturer: textField(),
+  deviceModel: textField(),
+  lang: textField(),
   type: z.preprocess((type) => type || "mobile", z.enum(DEVICE_TYPES)),
-  sdkVersion: text(),
+  sdkVersion: textField(),
 });
 
 /** Returns the caller's session. Errors: Unauthenticated. */

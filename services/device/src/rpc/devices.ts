@@ -1,32 +1,30 @@
 import type { DevicesService } from "@countersign/proto/device/v1/devices.ts";
-import { type Handlers, publicKeyFromProto } from "@countersign/rpc";
+import {
+  type Handlers,
+  parseRequest,
+  publicKeyField,
+  publicKeyFromProto,
+  textField,
+  uuidField,
+} from "@countersign/rpc";
 import { z } from "zod";
 import { listDevices } from "../domain/devices/list-devices.ts";
 import { type RegisterDeviceOptions, registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice } from "../domain/devices/remove-device.ts";
 import { type DeviceChanges, updateDevice } from "../domain/devices/update-device.ts";
-import {
-  deviceAttributes,
-  identityKey,
-  parseRequest,
-  publicKey,
-  sessionOf,
-  text,
-  toWireDevice,
-  uuid,
-} from "./conversions.ts";
+import { deviceAttributes, identityKey, sessionOf, toWireDevice } from "./conversions.ts";
 
 const registerShape = z.object({
-  accountId: uuid,
-  deviceId: uuid,
-  publicKey: publicKey("/publicKey"),
+  accountId: uuidField,
+  deviceId: uuidField,
+  publicKey: publicKeyField("/publicKey"),
   attributes: deviceAttributes,
 });
 
 const updateShape = deviceAttributes
   .omit({ type: true })
   .partial()
-  .extend({ publicKey: identityKey, id: text().optional() });
+  .extend({ publicKey: identityKey, id: textField().optional() });
 
 const removeShape = z.object({ publicKey: identityKey });
 

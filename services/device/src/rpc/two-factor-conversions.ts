@@ -1,4 +1,4 @@
-import { AppError, isUuid } from "@countersign/core";
+import { AppError, invalidField, isUuid } from "@countersign/core";
 import {
   type DeviceAttributes as WireAttributes,
   UserKeyType as WireType,
@@ -8,12 +8,12 @@ import {
   TwoFactorStatus as WireStatus,
   type TwoFactorAuth as WireTwoFactor,
 } from "@countersign/proto/device/v1/two_factor.ts";
-import { publicKeyToProto } from "@countersign/rpc";
+import { publicKeyField, publicKeyToProto, textField, uuidField } from "@countersign/rpc";
 import { z } from "zod";
 import type { Approval } from "../domain/two-factor/approve-two-factor.ts";
 import type { EnrollingKey, TwoFactor, TwoFactorStatus } from "../domain/two-factor/two-factor.ts";
 import type { TwoFactorView } from "../domain/two-factor/two-factor-view.ts";
-import { deviceAttributes, publicKey, text, toWireDevice, uuid } from "./conversions.ts";
+import { deviceAttributes, toWireDevice } from "./conversions.ts";
 
 const wireStatuses: Record<TwoFactorStatus, WireStatus> = {
   pending: WireStatus.TWO_FACTOR_STATUS_PENDING,
@@ -50,26 +50,26 @@ const twoFactorId = z.string().transform((id) => {
 export const twoFactorShape = z.object({ id: twoFactorId });
 
 /** A request of an account, named by auth. */
-export const enrollmentShape = z.object({ accountId: uuid, id: twoFactorId });
+export const enrollmentShape = z.object({ accountId: uuidField, id: twoFactorId });
 
 export const listShape = z.object({ status: twoFactorStatus });
 
-export const redirectShape = twoFactorShape.extend({ destDeviceId: uuid });
+export const redirectShape = twoFactorShape.extend({ destDeviceId: uuidField });
 
 export const openShape = z.object({
-  id: uuid,
-  accountId: uuid,
-  chainName: text().min(1, "is missing"),
-  app: z.object({ appId: text(), appName: text() }),
+  id: uuidField,
+  accountId: uuidField,
+  chainName: textField().min(1, "is missing"),
+  app: z.object({ appId: textField(), appName: textField() }),
   userKey: z
     .object({
       type: z.number().refine((value) => types.has(value), "is not a key type"),
-      accountKey: publicKey("/userKey/accountKey"),
-      deviceKey: publicKey("/userKey/deviceKey"),
+      accountKey: publicKeyField("/userKey/accountKey"),
+      deviceKey: publicKeyField("/userKey/deviceKey"),
       device: deviceAttributes,
     })
     .transform(({ type, ...rest }): EnrollingKey => ({ type: types.get(type)!, ...rest })),
-  signIn: z.object({ email: text(320), ip: text(), location: text() }),
+  signIn: z.object({ email: textField(320), ip: textField(), location: textField() }),
   expiresAt: z.date(),
   recovering: z.boolean(),
 });
@@ -101,10 +101,7 @@ export const approveShape = twoFactorShape.extend({
 /** Returns what the request approves with. Errors: InvalidRequest. */
 export function approvalOf({ txId, signature }: z.infer<typeof approveShape>): Approval {
   if (txId !== undefined) return { transactionId: txId };
-  if (!signature) {
-    const detail = "a transaction id or a signature is needed";
-    throw new AppError("InvalidRequest", { fields: [{ pointer: "/approval", detail }] });
-  }
+  if (!signature) throw invalidField("/approval", "a transaction id or a signature is needed");
   const { clientDataJson: clientDataJSON, authenticatorData } = signature;
   if (clientDataJSON.length === 0 && authenticatorData.length === 0) return { signature: signature.signature };
   return { signature: signature.signature, passkey: { clientDataJSON, authenticatorData } };

@@ -1,5 +1,5 @@
 import type { TwoFactorService } from "@countersign/proto/device/v1/two_factor.ts";
-import { type Handlers, requireToken } from "@countersign/rpc";
+import { type Handlers, parseRequest, requireToken } from "@countersign/rpc";
 import { type ApprovePorts, approveTwoFactor } from "../domain/two-factor/approve-two-factor.ts";
 import { describeEnrollment } from "../domain/two-factor/describe-enrollment.ts";
 import { finishTwoFactor } from "../domain/two-factor/finish-two-factor.ts";
@@ -9,7 +9,7 @@ import { type OpenTwoFactorOptions, openTwoFactor } from "../domain/two-factor/o
 import { redirectTwoFactor } from "../domain/two-factor/redirect-two-factor.ts";
 import { rejectTwoFactor } from "../domain/two-factor/reject-two-factor.ts";
 import { reopenTwoFactor } from "../domain/two-factor/reopen-two-factor.ts";
-import { parseRequest, sessionOf } from "./conversions.ts";
+import { sessionOf } from "./conversions.ts";
 import {
   approvalOf,
   approveShape,

@@ -1,5 +1,4 @@
-import { type OutboxRow, outboxRow } from "@countersign/events";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import { eventRow, type OutboxRow } from "@countersign/events";
 import { publicKeyToProto } from "@countersign/rpc";
 import { v7 } from "uuid";
 import type { DeviceEvent } from "../domain/devices/device-store.ts";
@@ -17,8 +16,6 @@ const payloads = {
 /** Returns the outbox row of an event: subject cs.v1.device.<account id>.<type>. */
 export function deviceEventRow(event: DeviceEvent): OutboxRow {
   const { type, device, occurredAt, requestId } = event;
-  const { accountId } = device;
-  const id = v7();
-  const message = Event.encode({ id, occurredAt, accountId, requestId, ...payloads[type](event) }).finish();
-  return outboxRow({ service: "device", accountId, event: type, message, id, createdAt: occurredAt });
+  const context = { accountId: device.accountId, occurredAt, requestId, id: v7() };
+  return eventRow("device", type, context, payloads[type](event));
 }

@@ -1,6 +1,5 @@
-import { type OutboxRow, outboxRow } from "@countersign/events";
+import { eventRow, type OutboxRow } from "@countersign/events";
 import type { PublicKey } from "@countersign/keys";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
 import type { DeviceAttributes } from "../domain/devices/device.ts";
 import type { EventContext } from "../domain/two-factor/ports.ts";
@@ -13,13 +12,10 @@ const keyOf = (algorithm: string, publicKey: string): PublicKey => ({
   publicKey,
 });
 
-export function toTwoFactor(row: Row): TwoFactor {
-  const { appId, appName, userKeyType, accountKeyAlgorithm, accountKey, deviceKeyAlgorithm, deviceKey, device } = row;
-  const { email, ip, location, resultTxId, resultRefUrl, status, ...rest } = row;
+export function toTwoFactor({ appId, appName, email, ip, location, resultTxId, resultRefUrl, ...row }: Row): TwoFactor {
+  const { userKeyType, accountKeyAlgorithm, accountKey, deviceKeyAlgorithm, deviceKey, device, status, ...rest } = row;
   return {
-    id: rest.id,
-    accountId: rest.accountId,
-    chainName: rest.chainName,
+    ...rest,
     app: { appId, appName },
     userKey: {
       type: userKeyType as EnrollingKey["type"],
@@ -28,24 +24,8 @@ export function toTwoFactor(row: Row): TwoFactor {
       device: device as unknown as DeviceAttributes,
     },
     signIn: { email, ip, location },
-    srcDeviceId: rest.srcDeviceId,
-    destDeviceId: rest.destDeviceId,
     status: status as TwoFactorStatus,
-    messageId: rest.messageId,
-    message: rest.message,
-    requestedAt: rest.requestedAt,
-    expiresAt: rest.expiresAt,
-    attemptId: rest.attemptId,
-    attemptStartedAt: rest.attemptStartedAt,
-    approverId: rest.approverId,
-    rejectedAt: rest.rejectedAt,
-    rejectedInRecovery: rest.rejectedInRecovery,
-    rejectedByKey: rest.rejectedByKey,
     result: resultTxId === null ? null : { id: resultTxId, refUrl: resultRefUrl ?? "" },
-    sealedAt: rest.sealedAt,
-    keyIndex: rest.keyIndex,
-    wrongApprovals: rest.wrongApprovals,
-    reconcileAt: rest.reconcileAt,
   };
 }
 
@@ -91,14 +71,9 @@ export function changesOf({ result, message, ...set }: Step["set"]): Prisma.TwoF
 }
 
 /** Returns the outbox row of a request's new status: subject cs.v1.device.<account id>.two-factor-changed. */
-export function twoFactorEventRow(
+export const twoFactorEventRow = (
   { id, accountId }: Pick<TwoFactor, "id" | "accountId">,
   status: TwoFactorEventStatus,
-  { occurredAt, requestId }: EventContext,
-): OutboxRow {
-  const eventId = v7();
-  const event = { id: eventId, occurredAt, accountId, requestId, twoFactorChanged: { id, status } };
-  const message = Event.encode(event).finish();
-  const row = { service: "device", accountId, event: "two-factor-changed", message };
-  return outboxRow({ ...row, id: eventId, createdAt: occurredAt });
-}
+  context: EventContext,
+): OutboxRow =>
+  eventRow("device", "two-factor-changed", { ...context, accountId, id: v7() }, { twoFactorChanged: { id, status } });

@@ -1,4 +1,4 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, invalidField } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import type { KeyStore, NewId } from "./ports.ts";
 import { OF_USER_KEY, type Registration } from "./registration.ts";
@@ -47,10 +47,8 @@ export function registerKey({ store, clock, newId, maxUserKeys }: RegisterKeyOpt
 
       const atIndex = await keys.findAtIndex(command.chainName, command.keyIndex);
       if (atIndex && samePublicKey(atIndex.accountKey, command.accountKey)) return atIndex;
-      if (active || atIndex) {
-        const pointer = atIndex ? "/keyIndex" : "/accountKey/algorithm";
-        throw new AppError("InvalidRequest", { fields: [{ pointer, detail: "belongs to another key" }] });
-      }
+      if (active || atIndex)
+        throw invalidField(atIndex ? "/keyIndex" : "/accountKey/algorithm", "belongs to another key");
       if ((await keys.countActive()) >= maxUserKeys) throw new AppError("TooManyKeys");
 
       const now = clock.now();

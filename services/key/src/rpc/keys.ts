@@ -1,6 +1,15 @@
 import type { Device } from "@countersign/proto/common/v1/types.ts";
 import type { FindSignInKeyResponse, KeysService } from "@countersign/proto/key/v1/keys.ts";
-import { type CallContext, type Handlers, publicKeyToProto, requireToken } from "@countersign/rpc";
+import {
+  type CallContext,
+  type Handlers,
+  parseRequest,
+  publicKeyField,
+  publicKeyToProto,
+  requireToken,
+  textField,
+  uuidField,
+} from "@countersign/rpc";
 import { z } from "zod";
 import { describeAccess } from "../domain/describe-access.ts";
 import { findSignInKey } from "../domain/find-sign-in-key.ts";
@@ -12,18 +21,7 @@ import { type RegisterKeyOptions, registerKey } from "../domain/register-key.ts"
 import { registerRecoveryKey } from "../domain/register-recovery-key.ts";
 import type { Registration } from "../domain/registration.ts";
 import { reportRevocation } from "../domain/report-revocation.ts";
-import {
-  chainName,
-  keyOrigin,
-  parseRequest,
-  publicKey,
-  text,
-  toWireKey,
-  toWireOrigin,
-  toWireType,
-  userKeyType,
-  uuid,
-} from "./conversions.ts";
+import { chainName, keyOrigin, toWireKey, toWireOrigin, toWireType, userKeyType } from "./conversions.ts";
 
 export type KeysOptions = RegisterKeyOptions & {
   devices: DeviceDirectory<CallContext, Device>;
@@ -36,24 +34,24 @@ export type KeysOptions = RegisterKeyOptions & {
 };
 
 const registerShape = z.object({
-  accountId: uuid,
+  accountId: uuidField,
   chainName,
-  app: z.object({ appId: text.min(1, "is empty"), appName: text }),
+  app: z.object({ appId: textField().min(1, "is empty"), appName: textField() }),
   type: userKeyType,
-  accountKey: publicKey("/accountKey"),
-  deviceKey: publicKey("/deviceKey"),
+  accountKey: publicKeyField("/accountKey"),
+  deviceKey: publicKeyField("/deviceKey"),
   keyIndex: z.int32().nonnegative(),
   origin: keyOrigin,
-  name: text,
+  name: textField(),
 });
 
-const signInShape = z.object({ accountId: uuid, chainName, publicKey: publicKey("/publicKey") });
-const passkeysShape = z.object({ accountId: uuid, chainName });
-const accessShape = z.object({ accountId: uuid });
+const signInShape = z.object({ accountId: uuidField, chainName, publicKey: publicKeyField("/publicKey") });
+const passkeysShape = z.object({ accountId: uuidField, chainName });
+const accessShape = z.object({ accountId: uuidField });
 
 const recoveryShape = z.object({
-  publicKey: publicKey("/recoveryKey/publicKey"),
-  cloudAccountName: text,
+  publicKey: publicKeyField("/recoveryKey/publicKey"),
+  cloudAccountName: textField(),
   chainName: z.union([z.literal(""), chainName]),
 });
 

@@ -1,5 +1,5 @@
-import { type OutboxRow, outboxRow } from "@countersign/events";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import { eventRow, type OutboxRow } from "@countersign/events";
+import type { Event } from "@countersign/proto/events/v1/events.ts";
 import { publicKeyToProto } from "@countersign/rpc";
 import { v7 } from "uuid";
 import type { AccountLeft, KeyEvent } from "../domain/ports.ts";
@@ -21,7 +21,5 @@ export function keyEventRow(event: KeyEvent | AccountLeft): OutboxRow {
   const { type, occurredAt } = event;
   const accountId = event.type === "account-left" ? event.accountId : event.registration.accountId;
   const requestId = event.type === "account-left" ? "" : event.requestId;
-  const id = v7();
-  const message = Event.encode({ id, occurredAt, accountId, requestId, ...payloadOf(event) }).finish();
-  return outboxRow({ service: "key", accountId, event: type, message, id, createdAt: occurredAt });
+  return eventRow("key", type, { accountId, occurredAt, requestId, id: v7() }, payloadOf(event));
 }

@@ -67,9 +67,7 @@ function accountKeys(tx: Prisma.TransactionClient, accountId: string): AccountKe
   };
 }
 
-const findByKey = sqlFile<{ accountId: string; chainName: string; algorithm: string; publicKey: string }>(
-  new URL("../../sql/find-by-key.sql", import.meta.url),
-);
+const findByKey = sqlFile(new URL("../../sql/find-by-key.sql", import.meta.url));
 
 /** Keeps registrations in Postgres. Every sign-in finds its key twice and notes its use, without Prisma. */
 export function postgresKeyStore(prisma: PrismaClient, postgres: Postgres): KeyStore {

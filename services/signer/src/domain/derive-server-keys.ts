@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { invalidField } from "@countersign/core";
 import { MAX_ACCOUNTS_PER_CREATION } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import { type ChainPolicy, wantedServerKeyVersion } from "../policy/chain.ts";
@@ -19,11 +19,8 @@ export const deriveServerKeys =
   ({ vault, chain }: { vault: Vault; chain(name: string): ChainPolicy }) =>
   async (chainName: string, accountIds: readonly string[]): Promise<ServerKeys> => {
     const version = wantedServerKeyVersion(chain(chainName));
-    if (accountIds.length === 0 || accountIds.length > MAX_ACCOUNTS_PER_CREATION) {
-      throw new AppError("InvalidRequest", {
-        fields: [{ pointer: "/accountIds", detail: `one to ${MAX_ACCOUNTS_PER_CREATION} account ids` }],
-      });
-    }
+    if (accountIds.length === 0 || accountIds.length > MAX_ACCOUNTS_PER_CREATION)
+      throw invalidField("/accountIds", `one to ${MAX_ACCOUNTS_PER_CREATION} account ids`);
     const keyOf = (accountId: string) => vault.publicKey({ role: "server", chainName, accountId, version });
     return { version, publicKeys: await Promise.all(accountIds.map(keyOf)) };
   };

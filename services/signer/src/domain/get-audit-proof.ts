@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, invalidField } from "@countersign/core";
 import type { AuditReceipt } from "../audit/audit-log.ts";
 import type { SignedCheckpoint } from "../audit/checkpoint.ts";
 import { previousHashOf, sha256 } from "../audit/record.ts";
@@ -32,9 +32,7 @@ export const getAuditProof =
   (audit: AuditReader) =>
   async ({ chainId, sequence, hash }: AuditReceipt): Promise<AuditProof> => {
     const text = await audit.recordText(chainId, sequence);
-    if (text === undefined || sha256(text) !== hash) {
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/receipt", detail: "no such record" }] });
-    }
+    if (text === undefined || sha256(text) !== hash) throw invalidField("/receipt", "no such record");
     const covering = await audit.covering(chainId, sequence);
     if (!covering) throw new AppError("Unavailable", { retryAfterSeconds: 1, detail: "no checkpoint covers it yet" });
     const path = await inclusionPath(audit.tree(chainId), Number(sequence) - 1, covering.size);

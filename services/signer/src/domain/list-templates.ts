@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { invalidField } from "@countersign/core";
 import { describeTemplates } from "@countersign/flow";
 import type { ChainPolicy } from "../policy/chain.ts";
 
@@ -15,9 +15,7 @@ export const listTemplates =
   ({ chains, chain }: ListTemplatesPorts) =>
   (chainName: string) => {
     const names = [...chains.keys()];
-    if (chainName === "" && names.length > 1) {
-      const detail = `required, one of ${names.map((name) => JSON.stringify(name)).join(", ")}`;
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/chainName", detail }] });
-    }
+    if (chainName === "" && names.length > 1)
+      throw invalidField("/chainName", `required, one of ${names.map((name) => JSON.stringify(name)).join(", ")}`);
     return describeTemplates(chain(chainName || (names[0] ?? "")).hybridCustody);
   };

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, invalidField } from "@countersign/core";
 import type { DecodedMessage } from "@countersign/flow";
 import { refusal } from "./refusal.ts";
 
@@ -49,10 +49,8 @@ export function requireOwnAccount(message: DecodedMessage, bindings: readonly Bi
   if (more.length > 0) throw refusal("MoreThanOneAuthorizer", "the account must be the only authorizer");
   const [binding, ...onOtherChains] = candidates.filter(({ address }) => address === authorizer);
   if (!binding) throw refusal("NotYourAccount", "the authorizer is not the caller's account");
-  if (onOtherChains.length > 0) {
-    const detail = "required: the account has this address on several chains";
-    throw new AppError("InvalidRequest", { fields: [{ pointer: "/chainName", detail }] });
-  }
+  if (onOtherChains.length > 0)
+    throw invalidField("/chainName", "required: the account has this address on several chains");
   const ages = bindings.map(({ boundAt }) => boundAt?.getTime());
   // An account counts as old where the age of one of its bindings is unknown.
   if (ages.includes(undefined)) return { ...binding, boundAt: new Date(0) };

@@ -2,7 +2,6 @@ import { MAX_STATE_AGE_MS } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import { referenceSeconds } from "./chain.ts";
 import type { RequestFacts } from "./request-facts.ts";
-import { MAX_EPHEMERAL_USES } from "./scope.ts";
 import { addedRecoveryKey, addedUserKey } from "./template.ts";
 
 /** The key of the account that approves what the paymaster is to pay for. */
@@ -55,6 +54,9 @@ export type Effect =
     }
   /** `version`: of the server key that the rotation brings. */
   | { readonly kind: "rotation"; readonly version: number };
+
+/** Uses of an ephemeral token for each operation: one, a renewed message, and a lost answer. */
+const MAX_EPHEMERAL_USES = 3;
 
 /**
  * Sequence numbers of a server key that a session may have signed for and not used up while their reference

@@ -5,7 +5,6 @@ import { type Binding, isServerKeyIndex } from "./account.ts";
 import { refusal } from "./refusal.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { Rule } from "./rule.ts";
-import { tokenScopeAllows } from "./scope.ts";
 import { noBlockedKeySigned, signaturesAreFew } from "./signatures.ts";
 import {
   linkHasTwoAccounts,
@@ -19,6 +18,7 @@ import {
   payerIsKnown,
   scriptIsPresent,
   serverKeyProposesTemplatesOnly,
+  tokenScopeAllows,
 } from "./transaction-rules.ts";
 
 /** A message that the paymaster is to sign; all that is known before the account is. */

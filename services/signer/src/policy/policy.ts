@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { BudgetPolicy, FeePrices } from "../budget/budget.ts";
 import { budgetRules, countRules, flowUnits } from "../budget/budget-rules.ts";
 import { refusal } from "./refusal.ts";
-import type { ScriptPolicy } from "./script/rules/rule.ts";
+import type { ScriptPolicy } from "./script/script-rules.ts";
 
 /** Increased with every change of a rule, so that a record names the rules of its decision. */
 export const RULES_VERSION = "script-1";

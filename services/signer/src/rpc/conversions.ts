@@ -1,10 +1,10 @@
-import { AppError, isUuid } from "@countersign/core";
+import { AppError, invalidField, isUuid } from "@countersign/core";
 import type { AuditReceipt, Signature } from "@countersign/proto/signer/v1/signing.ts";
 import type { SignedMessage } from "../domain/decide.ts";
 
 /** Requires UUIDs. Errors: InvalidRequest. */
 export function requireAccountIds(ids: readonly string[], pointer = "/accountId"): void {
-  if (!ids.every(isUuid)) throw new AppError("InvalidRequest", { fields: [{ pointer, detail: "not a UUID" }] });
+  if (!ids.every(isUuid)) throw invalidField(pointer, "not a UUID");
 }
 
 /** Requires bytes of that length. Errors: InvalidRequest. */

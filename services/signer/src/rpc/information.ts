@@ -1,4 +1,4 @@
-import { AppError, isUuid } from "@countersign/core";
+import { invalidField, isUuid } from "@countersign/core";
 import { bytesToHex } from "@countersign/keys";
 import type { InformationService } from "@countersign/proto/signer/v1/information.ts";
 import { type Handlers, publicKeyToProto } from "@countersign/rpc";
@@ -37,7 +37,7 @@ export const informationRpcs = ({
 
   async getAuditProof({ receipt }) {
     if (!receipt || !isUuid(receipt.chainId) || receipt.sequence > BigInt(Number.MAX_SAFE_INTEGER))
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/receipt", detail: "not a receipt" }] });
+      throw invalidField("/receipt", "not a receipt");
     const { chainId, sequence, recordHash } = receipt;
     const proof = await getAuditProof({ chainId, sequence, hash: bytesToHex(recordHash) });
     return {

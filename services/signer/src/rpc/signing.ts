@@ -6,10 +6,12 @@ import type {
   SignStreamRequest,
 } from "@countersign/proto/signer/v1/signing.ts";
 import { answerItems, type CallContext, type Handlers, requireToken } from "@countersign/rpc";
-import type { Commands } from "../domain/commands.ts";
+import type { SignedMessage } from "../domain/decide.ts";
+import type { SignCommand } from "../domain/sign-transaction.ts";
 import { signedToProto } from "./conversions.ts";
 
-type SigningCommands = Pick<Commands, "signTransaction" | "signPaymaster">;
+type Sign = (command: SignCommand) => Promise<SignedMessage>;
+type SigningCommands = Readonly<Record<"signTransaction" | "signPaymaster", Sign>>;
 
 /** Handles signer.v1.Signing. */
 export const signingRpcs = (

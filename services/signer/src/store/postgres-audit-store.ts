@@ -63,24 +63,7 @@ async function addCounts(tx: Queries, counted: CountedSignatures): Promise<Map<s
   return new Map(rows.map((row) => [row.account_id, row.count]));
 }
 
-const batchStatement = sqlFile<{
-  minute: Date;
-  accountIds: string[];
-  counts: number[];
-  limit: number;
-  asked: string;
-  windows: string;
-  chainId: string;
-  headSequence: bigint;
-  headHash: string;
-  lastSequence: bigint;
-  lastHash: string;
-  hasRecords: boolean;
-  time: Date;
-  hashes: string;
-  texts: string;
-  signature: string;
-}>(new URL("../../sql/write-batch.sql", import.meta.url));
+const batchStatement = sqlFile(new URL("../../sql/write-batch.sql", import.meta.url));
 
 async function writeBatch(
   tx: Queries,

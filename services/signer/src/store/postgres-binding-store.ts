@@ -1,7 +1,5 @@
-import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
+import { eventRow } from "@countersign/events";
 import { type Postgres, type Queries, sql } from "@countersign/postgres";
-import { Event } from "@countersign/proto/events/v1/events.ts";
 import type { AccountOnChain, BindingStore } from "../domain/ports.ts";
 import type { Binding, ServerKeyPlace } from "../policy/account.ts";
 import type { Binding as Row } from "./generated/client.ts";
@@ -85,15 +83,8 @@ export function postgresBindingStore(
 
     async insert(binding, { now, requestId }) {
       const { accountId, chainName, address, serverKeyIndex, serverKeyVersion } = binding;
-      const id = uuidv7({ now: () => now });
-      const message = Event.encode({
-        id,
-        occurredAt: now,
-        accountId,
-        requestId,
-        addressBound: { chainName, address },
-      }).finish();
-      const event = outboxRow({ service: "signer", accountId, event: "address-bound", message, id, createdAt: now });
+      const addressBound = { chainName, address };
+      const event = eventRow("signer", "address-bound", { accountId, occurredAt: now, requestId }, { addressBound });
       const inserted = await postgres.execute(sql`
         WITH bound AS (
           INSERT INTO binding (account_id, chain_name, address, server_key_index, server_key_version, created_at)

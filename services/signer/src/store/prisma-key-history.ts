@@ -28,17 +28,7 @@ export const creationRows = (
     ...{ source: "creation", firstSignedAt: now, signedAt: now },
   }));
 
-const recordStatement = sqlFile<{
-  accountId: string;
-  chainName: string;
-  keyX: string;
-  publicKey: string;
-  algorithm: string;
-  source: KeySource;
-  renewableSince: Date;
-  approverSince: Date | null;
-  now: Date;
-}>(new URL("../../sql/record-added-key.sql", import.meta.url));
+const recordStatement = sqlFile(new URL("../../sql/record-added-key.sql", import.meta.url));
 
 /** Keeps user keys in Postgres: an addition that one replica has signed is known to every other one. */
 export const prismaAddedKeys = (

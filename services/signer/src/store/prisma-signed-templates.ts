@@ -12,18 +12,7 @@ type Account = Parameters<SignedTemplates["has"]>[0];
 const idOf = ({ accountId, chainName, serverKeyIndex: keyIndex }: Account, number: bigint) =>
   number > MAX_BIGINT ? undefined : { accountId, chainName, keyIndex, number };
 
-const recordStatement = sqlFile<{
-  accountId: string;
-  chainName: string;
-  keyIndex: number;
-  number: bigint;
-  address: string;
-  sessionId: string;
-  limit: number;
-  openSince: Date;
-  unfrozenAt: Date | null;
-  signedAt: Date;
-}>(new URL("../../sql/record-sequence-number.sql", import.meta.url));
+const recordStatement = sqlFile(new URL("../../sql/record-sequence-number.sql", import.meta.url));
 
 /**
  * Records a sequence number as the session's. False, and nothing recorded, where the session has `limit`

@@ -1,6 +1,4 @@
-import { uuidv7 } from "@countersign/core";
-import { outboxRow } from "@countersign/events";
-import { Event } from "@countersign/proto/events/v1/events.ts";
+import { eventRow } from "@countersign/events";
 import type { TimeLockStore } from "../domain/ports.ts";
 import { isInEffect, succeeding, type TimeLock } from "../policy/time-lock.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
@@ -8,14 +6,12 @@ import type { Prisma, PrismaClient } from "./generated/client.ts";
 type Change = "time-lock-started" | "time-lock-cancelled";
 
 async function emit(tx: Prisma.TransactionClient, event: Change, lock: TimeLock, now: Date, requestId: string) {
-  const { id: lockId, accountId, operation, availableAt, chainName } = lock;
-  const id = uuidv7({ now: () => now });
-  const payload: Pick<Event, "timeLockStarted"> | Pick<Event, "timeLockCancelled"> =
+  const { id, accountId, operation, availableAt, chainName } = lock;
+  const payload =
     event === "time-lock-started"
-      ? { timeLockStarted: { id: lockId, operation, availableAt, chainName } }
-      : { timeLockCancelled: { id: lockId, operation } };
-  const message = Event.encode({ id, occurredAt: now, accountId, requestId, ...payload }).finish();
-  await tx.outbox.create({ data: outboxRow({ service: "signer", accountId, event, message, id, createdAt: now }) });
+      ? { timeLockStarted: { id, operation, availableAt, chainName } }
+      : { timeLockCancelled: { id, operation } };
+  await tx.outbox.create({ data: eventRow("signer", event, { accountId, occurredAt: now, requestId }, payload) });
 }
 
 /** Keeps time locks in Postgres: of racing first requests, over all replicas, one starts the time lock. */

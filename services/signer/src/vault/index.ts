@@ -11,6 +11,5 @@ export {
   reEncryptKeystore,
 } from "./keystore-file.ts";
 export { createKeystoreVault } from "./keystore-vault.ts";
-export { auditPublicKeys, ownPublicKeys } from "./own-public-keys.ts";
 export { startVault } from "./start-vault.ts";
-export type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
+export { type AuditKeyReference, auditPublicKeys, type KeyReference, ownPublicKeys, type Vault } from "./vault.ts";

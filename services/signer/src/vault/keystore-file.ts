@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { newScalar } from "./p256.ts";
+import { newScalar } from "./private-keys.ts";
 
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const versions = z.array(z.object({ version: z.int().positive(), scalar: hex32 })).min(1);

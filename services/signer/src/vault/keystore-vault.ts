@@ -3,8 +3,7 @@ import { AppError } from "@countersign/core";
 import { publicKeyOf, signMessage } from "@countersign/keys/node";
 import { LRUCache } from "lru-cache";
 import { type KeystoreContent, KeystoreError, keyVersions, serverRoots } from "./keystore-file.ts";
-import { p256PrivateKey } from "./p256.ts";
-import { deriveServerScalar } from "./server-key.ts";
+import { deriveServerScalar, p256PrivateKey } from "./private-keys.ts";
 import type { AuditKeyReference, KeyReference, Vault } from "./vault.ts";
 
 const MAX_CACHED_KEYS = 10_000;

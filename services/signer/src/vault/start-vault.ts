@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
+import type { Logger } from "@countersign/core";
 import { ConfigError, type ServiceProcess } from "@countersign/runtime";
-import { warnOfCoreDumps } from "./core-dumps.ts";
 import { readKeystore } from "./keystore-file.ts";
 import { createKeystoreVault } from "./keystore-vault.ts";
 import { openVaults } from "./open-vaults.ts";
@@ -34,4 +35,24 @@ export async function startVault(
     throw new ConfigError([`CS_NETWORKS_FILE: ${chainName}: ${problem}`]);
   }
   return vault;
+}
+
+/**
+ * Logs a warning where core dumps are enabled: a core dump contains all keys. A program cannot disable its
+ * own from JavaScript; the command that starts the signer does (`ulimit -c 0`, `ulimits: core: 0`,
+ * LimitCORE=0). Where the system has no such file, nothing is checked.
+ */
+export function warnOfCoreDumps(logger: Pick<Logger, "warn">, limitsFile = "/proc/self/limits"): void {
+  let limits: string;
+  try {
+    limits = readFileSync(limitsFile, "utf8");
+  } catch {
+    return;
+  }
+  const [, soft] = /^Max core file size\s+(\S+)/m.exec(limits) ?? [];
+  if (soft !== undefined && soft !== "0")
+    logger.warn(
+      { event: "core-dumps" },
+      "a crash may write the keys to a core dump: start the signer with a core limit of 0",
+    );
 }

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { verifySignature } from "@countersign/keys/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { warnOfCoreDumps } from "./core-dumps.ts";
 import {
   addKeyVersion,
   addServerRoot,
@@ -13,7 +12,8 @@ import {
   readKeystore,
   reEncryptKeystore,
 } from "./index.ts";
-import { deriveServerScalar } from "./server-key.ts";
+import { deriveServerScalar } from "./private-keys.ts";
+import { warnOfCoreDumps } from "./start-vault.ts";
 
 const accountId = "01900000-0000-7000-8000-000000000001";
 

@@ -1,10 +1,8 @@
 import { AppError, unknownChain } from "@countersign/core";
-import { KEY_ROLES } from "@countersign/flow";
+import { activeKey, keyRoleOf } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 import type { AccountKey, KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
-
-const HASH_NAMES = { server: "SHA3_256", user: "SHA2_256" } as const;
 
 /**
  * Returns the account's Cadence address on a chain, 16 hex digits. Errors: AccountNotFound, AccountNotReady.
@@ -21,11 +19,8 @@ export async function cadenceAddressOf(
   return address.address;
 }
 
-/**
- * Returns the active server key, which only has its weight and hash; undefined where the account has left.
- */
-export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined =>
-  keys.find((key) => !key.revoked && key.weight === KEY_ROLES.server.weight && key.hashAlgorithm === HASH_NAMES.server);
+/** Returns the active server key; undefined where the account has left. */
+export const findServerKey = (keys: readonly AccountKey[]): AccountKey | undefined => activeKey(keys, "server");
 
 /** Returns the active server key. Errors: AccountNotReady where there is none. */
 export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
@@ -37,31 +32,22 @@ export function serverKeyOf(keys: readonly AccountKey[]): AccountKey {
 /**
  * Returns the active user key with these bytes, if the account has it in the one form that a user key has.
  */
-export function userKeyOf(
+export const userKeyOf = (
   keys: readonly AccountKey[],
   { publicKey }: Pick<PublicKey, "publicKey">,
-): AccountKey | undefined {
-  return keys.find((key) => key.publicKey === publicKey && isUserKey(key));
-}
+): AccountKey | undefined => activeKey(keys, "user", publicKey);
 
 /** Returns the active recovery key with these bytes, if it is the account's. */
-export function recoveryKeyOf(keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined {
-  const { weight } = KEY_ROLES.recovery;
-  return keys.find(
-    (key) =>
-      !key.revoked && key.publicKey === publicKey && key.weight === weight && key.hashAlgorithm === HASH_NAMES.user,
-  );
-}
-
-const isUserKey = ({ revoked, weight, hashAlgorithm }: AccountKey): boolean =>
-  !revoked && weight === KEY_ROLES.user.weight && hashAlgorithm === HASH_NAMES.user;
+export const recoveryKeyOf = (keys: readonly AccountKey[], { publicKey }: PublicKey): AccountKey | undefined =>
+  activeKey(keys, "recovery", publicKey);
 
 /**
  * Requires fewer user keys than the limit, so that no key is put on chain that could not be registered.
  * Errors: TooManyKeys.
  */
 export function requireBelowKeyLimit(keys: readonly AccountKey[], maxUserKeys: number): void {
-  if (keys.filter(isUserKey).length >= maxUserKeys) throw new AppError("TooManyKeys");
+  const active = keys.filter((key) => !key.revoked && keyRoleOf(key) === "user");
+  if (active.length >= maxUserKeys) throw new AppError("TooManyKeys");
 }
 
 /** Returns the configured chain of a name. Errors: UnknownChain. */

@@ -1,9 +1,6 @@
 import { AppError } from "@countersign/core";
-import { KEY_ROLES } from "@countersign/flow";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
-
-export type AccountKeyRole = "server" | "user" | "recovery" | "other";
 
 /** The chain, as far as reading an account's keys needs it. */
 export interface AccountKeysChain {
@@ -17,14 +14,6 @@ export interface ChainKeys {
   readonly chainName: string;
   readonly height: bigint;
   readonly keys: readonly AccountKey[];
-}
-
-const HASHES = { server: "SHA3_256", user: "SHA2_256", recovery: "SHA2_256" } as const;
-
-/** Returns a key's role by its weight and hash. */
-export function roleOf({ weight, hashAlgorithm }: Pick<AccountKey, "weight" | "hashAlgorithm">): AccountKeyRole {
-  const roles = ["server", "user", "recovery"] as const;
-  return roles.find((role) => KEY_ROLES[role].weight === weight && HASHES[role] === hashAlgorithm) ?? "other";
 }
 
 /** Every key that an account ever had, by chain. Errors: AccountNotFound. */

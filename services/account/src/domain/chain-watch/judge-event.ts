@@ -3,12 +3,12 @@ import {
   type ChainTransaction,
   type HybridCustodyNetwork,
   KEY_ROLES,
+  keyRoleOf,
   readTemplate,
   type TemplateChange,
   TemplateError,
   templateEffects,
 } from "@countersign/flow";
-import { roleOf } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { AccountEvent } from "./account-event.ts";
 
@@ -41,7 +41,7 @@ export async function isOurs(
   if (authorizers.length !== 1 || authorizers[0] !== event.address || proposalKey.address !== event.address)
     return false;
   const proposer = (await keys()).find(({ index }) => index === proposalKey.keyId);
-  return proposer !== undefined && roleOf(proposer) === "server";
+  return proposer !== undefined && keyRoleOf(proposer) === "server";
 }
 
 /** Returns whether the event is one of the first two keys of a creation that the creator alone signed. */
@@ -54,7 +54,7 @@ function isCreation({ addedKey }: AccountEvent, transaction: ChainTransaction, {
   // The lists of server and user keys are the first two arguments, in the order of the indexes.
   return (
     role !== undefined &&
-    hasRole(addedKey, role) &&
+    keyRoleOf(addedKey) === role &&
     !!transaction.arguments[addedKey.keyIndex]?.includes(addedKey.publicKey)
   );
 }
@@ -72,13 +72,8 @@ function templateOf(
   }
 }
 
-type Added = NonNullable<AccountEvent["addedKey"]>;
-
-const hasRole = ({ weight, hashAlgorithm }: Added, role: keyof typeof KEY_ROLES): boolean =>
-  weight === KEY_ROLES[role].weight && hashAlgorithm === KEY_ROLES[role].hashAlgorithm;
-
 function fits({ type, addedKey }: AccountEvent, change: TemplateChange): boolean {
   const { adds, events = [] } = templateEffects(change);
   if (addedKey === undefined) return events.includes(type);
-  return adds !== undefined && hasRole(addedKey, adds) && addedKey.publicKey === addsKeyOf(change);
+  return adds !== undefined && keyRoleOf(addedKey) === adds && addedKey.publicKey === addsKeyOf(change);
 }

@@ -1,6 +1,6 @@
-import { type FlowTransaction, voidPayload } from "@countersign/flow";
+import { type FlowTransaction, type TransactionSignature, voidPayload } from "@countersign/flow";
 import { findServerKey } from "../accounts/account-on-chain.ts";
-import type { CompositeSignature, KeyAdditionChain } from "../key-additions/key-addition.ts";
+import type { KeyAdditionChain } from "../key-additions/key-addition.ts";
 import type { AccountStore } from "../ports.ts";
 
 /** The chain, as far as voiding needs it. */
@@ -13,7 +13,7 @@ export interface VoidSigner {
     chainName: string;
     referenceBlockId: string;
     sequenceNumber: bigint;
-  }): Promise<{ payload: CompositeSignature; envelope: CompositeSignature } | undefined>;
+  }): Promise<{ payload: TransactionSignature; envelope: TransactionSignature } | undefined>;
 }
 
 export interface VoidTemplatesOptions {

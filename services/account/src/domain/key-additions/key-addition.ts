@@ -1,4 +1,4 @@
-import type { FlowTransaction } from "@countersign/flow";
+import type { AddedKey, ChainKey, FlowTransaction, TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
 
 /** submitted: bytes are committed and may be on the chain; the others are final. */
@@ -32,17 +32,7 @@ export interface KeyAdditionStore {
   finish(attemptId: string, end: { state: "sealed"; keyIndex: number } | { state: "failed" }): Promise<void>;
 }
 
-/** A key of an account as the chain has it. */
-export interface AccountKey {
-  readonly index: number;
-  /** 128 hex digits. */
-  readonly publicKey: string;
-  readonly weight: number;
-  readonly signatureAlgorithm: string;
-  readonly hashAlgorithm: string;
-  readonly sequenceNumber: bigint;
-  readonly revoked: boolean;
-}
+export type { ChainKey as AccountKey } from "@countersign/flow";
 
 /** How a transaction that should add a key went. */
 export interface KeyAdditionOutcome {
@@ -60,14 +50,8 @@ export interface KeyAdditionOutcome {
 
 export interface KeyAdditionEvent {
   readonly type: string;
-  readonly addedKey?: {
-    readonly address: string;
-    readonly publicKey: string;
-    readonly keyIndex: number;
-    readonly weight: number;
-    readonly hashAlgorithm: number;
-  };
-  readonly revokedKey?: { readonly address: string; readonly keyIndex: number };
+  readonly addedKey?: Omit<AddedKey, "signatureAlgorithm">;
+  readonly revokedKey?: Pick<AddedKey, "address" | "keyIndex">;
 }
 
 /** The chain, as far as adding keys needs it. */
@@ -80,7 +64,7 @@ export interface KeyAdditionChain {
   latestBlock(signal: AbortSignal): Promise<{ id: string; height: bigint }>;
   /** The height of a block, or undefined where the node does not have it. */
   blockHeight(id: string, signal: AbortSignal): Promise<bigint | undefined>;
-  accountKeys(address: string, signal: AbortSignal): Promise<readonly AccountKey[]>;
+  accountKeys(address: string, signal: AbortSignal): Promise<readonly ChainKey[]>;
   submit(transaction: FlowTransaction, signal: AbortSignal): Promise<void>;
   keyAdditionOutcome(transactionId: string, signal: AbortSignal): Promise<KeyAdditionOutcome>;
 }
@@ -90,12 +74,6 @@ export type OnBehalfOf = object;
 
 /** The signer, as far as adding keys needs it: both of our signatures, with the approver's token. */
 export interface KeyAdditionSigner {
-  signTransaction(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<CompositeSignature>;
-  signPaymaster(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<CompositeSignature>;
-}
-
-export interface CompositeSignature {
-  readonly address: string;
-  readonly keyId: number;
-  readonly signature: string;
+  signTransaction(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<TransactionSignature>;
+  signPaymaster(chainName: string, message: Uint8Array, call: OnBehalfOf): Promise<TransactionSignature>;
 }

@@ -1,19 +1,15 @@
 import { AppError } from "@countersign/core";
-import { decodeMessage, InvalidMessageError, KEY_ROLES } from "@countersign/flow";
-import { cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
-import type { AccountStore } from "../ports.ts";
-import type { UnknownTransaction } from "../unknown-transactions.ts";
-import type { KeyAdditionChain, KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
+import { decodeMessage, InvalidMessageError, keyRoleOf } from "@countersign/flow";
+import { userKeyOf } from "../accounts/account-on-chain.ts";
+import type { KeyAdditionEvent, KeyAdditionTarget } from "./key-addition.ts";
+import {
+  mismatch,
+  type NamedTransaction,
+  type NamedTransactionOptions,
+  sealedTransaction,
+} from "./named-transaction.ts";
 
-export interface VerifyKeyAdditionOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
-  readonly unknownTransaction: UnknownTransaction;
-}
-
-export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
-  /** 64 hex digits. */
-  readonly transactionId: string;
+export interface VerifyKeyAdditionCommand extends KeyAdditionTarget, NamedTransaction {
   /** When the request was made; the transaction must be younger. */
   readonly notBefore: Date;
   /** The first message of the request: the transaction's block must be younger than its reference block. */
@@ -26,17 +22,10 @@ export interface VerifyKeyAdditionCommand extends KeyAdditionTarget {
  * index. Errors: TransactionPending (it may still come), TransactionMismatch.
  */
 export const verifyKeyAddition =
-  ({ accounts, chains, unknownTransaction }: VerifyKeyAdditionOptions) =>
+  (options: NamedTransactionOptions) =>
   async (command: VerifyKeyAdditionCommand, signal: AbortSignal): Promise<number> => {
-    const chain = chainNamed(chains, command.chainName);
-    const address = await cadenceAddressOf(accounts, command.accountId, command.chainName);
-    const { status, events, ...outcome } = await chain.keyAdditionOutcome(command.transactionId, signal);
-    if (status === "unknown") throw await unknownTransaction(chain, command.transactionId, signal);
-    if (status === "pending") throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
-    if (status === "expired") throw mismatch("the transaction expired before a block took it");
-    if (status !== "sealed") throw mismatch("the transaction failed");
+    const { chain, address, events, height, before } = await sealedTransaction(options, command, signal);
     const opened = await chain.blockHeight(referenceBlockOf(command.firstMessage), signal);
-    const { height, before } = outcome;
     // Two bounds: heights know no wrong clocks, and the reference block is a little older than the request.
     const younger = opened !== undefined && height !== undefined && height > opened;
     if (!younger || (before && before < command.notBefore)) throw mismatch("the transaction is older than the request");
@@ -55,8 +44,6 @@ function referenceBlockOf(message: Uint8Array): string {
   }
 }
 
-const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
-
 /**
  * Events of the core about keys, contracts, capabilities and inboxes: one of them is expected, any other is
  * refused.
@@ -66,12 +53,7 @@ function addedIndex(events: readonly KeyAdditionEvent[], address: string, public
   const [only] = core;
   if (core.length !== 1 || only?.addedKey === undefined) throw mismatch("the transaction did something else");
   const { addedKey } = only;
-  const { weight, hashAlgorithm } = KEY_ROLES.user;
-  const right =
-    addedKey.address === address &&
-    addedKey.publicKey === publicKey &&
-    addedKey.weight === weight &&
-    addedKey.hashAlgorithm === hashAlgorithm;
+  const right = addedKey.address === address && addedKey.publicKey === publicKey && keyRoleOf(addedKey) === "user";
   if (!right) throw mismatch("the transaction added another key, or elsewhere");
   return addedKey.keyIndex;
 }

@@ -1,4 +1,4 @@
-import { AppError } from "@countersign/core";
+import { AppError, invalidField } from "@countersign/core";
 import {
   type CadenceValue,
   completeKeyChange,
@@ -34,14 +34,6 @@ export type WantedChange =
   | ParentLinkChange
   | HybridCustodyChange;
 
-export type MessageTemplate =
-  | "add-recovery-key"
-  | "replace-recovery-key"
-  | "revoke-recovery-key"
-  | "revoke-user-key"
-  | ParentLinkChange["template"]
-  | HybridCustodyChange["template"];
-
 export interface PrepareMessageCommand {
   readonly accountId: string;
   readonly chainName: string;
@@ -52,10 +44,6 @@ export interface PrepareMessageOptions {
   readonly accounts: Pick<AccountStore, "find">;
   readonly chains: ReadonlyMap<string, MessageChain>;
 }
-
-/** Returns the error of one member of the request, worded as the gateway's own. */
-export const invalidField = (pointer: string, detail: string): AppError =>
-  new AppError("InvalidRequest", { detail: "Some fields are not valid", fields: [{ pointer, detail }] });
 
 /**
  * Prepares the payload of a template for the account's device to sign: proposed by the server key at its next

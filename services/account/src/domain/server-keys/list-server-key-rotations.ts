@@ -1,7 +1,6 @@
 import { AppError, type Logger } from "@countersign/core";
-import { payloadMessage } from "@countersign/flow";
+import { keyRoleOf, payloadMessage } from "@countersign/flow";
 import { serverKeyOf } from "../accounts/account-on-chain.ts";
-import { roleOf } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { reconcileServerKeyRotation } from "./reconcile-server-key-rotation.ts";
 import { type BoundServerKeys, type RotationOptions, rotationPayload, wantedRotation } from "./server-key-rotation.ts";
@@ -36,7 +35,7 @@ function correctionsOf(bound: BoundServerKeys, keys: readonly AccountKey[], acti
   // A node that lags behind may lack a key, but never shows it at another index. The creation set the first
   // index.
   const moved = places.slice(1).flatMap(({ version, publicKey, index: recorded }) => {
-    const isIt = (key: AccountKey) => key.publicKey === publicKey && roleOf(key) === "server";
+    const isIt = (key: AccountKey) => key.publicKey === publicKey && keyRoleOf(key) === "server";
     const index = (active.publicKey === publicKey ? active : keys.find(isIt))?.index ?? recorded;
     return index === recorded ? [] : [{ version, index, isLower: index < recorded }];
   });

@@ -1,6 +1,5 @@
-import { KEY_ROLES } from "@countersign/flow";
+import { KEY_ROLES, keyRoleOf } from "@countersign/flow";
 import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
-import { roleOf } from "../accounts/list-account-keys.ts";
 import type { AccountKey } from "../key-additions/key-addition.ts";
 import type { RotationOptions, ServerKeyRotation, ServerKeyRotationState } from "./server-key-rotation.ts";
 
@@ -37,4 +36,4 @@ export const reconcileServerKeyRotation =
   };
 
 const isServerKey = (key: AccountKey, publicKey: string): boolean =>
-  key.publicKey === publicKey && key.index !== KEY_ROLES.server.initialIndex && roleOf(key) === "server";
+  key.publicKey === publicKey && key.index !== KEY_ROLES.server.initialIndex && keyRoleOf(key) === "server";

@@ -2,6 +2,7 @@ import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
 import type { Idempotency } from "../idempotency.ts";
 import type { App, LoginProfile } from "../login.ts";
+import type { NewUserKey } from "../user-key.ts";
 
 /**
  * The steps of a sign-up, in their order. Each may be repeated: DeployAccount is idempotent by account and
@@ -10,28 +11,11 @@ import type { App, LoginProfile } from "../login.ts";
 export const SIGN_UP_STEPS = ["DeployAccount", "RegisterKey", "RegisterDevice"] as const;
 export type SignUpStep = (typeof SIGN_UP_STEPS)[number];
 
-/** A device, as its client describes it. */
-export interface DeviceAttributes {
-  readonly pushToken: string;
-  readonly name: string;
-  readonly osName: string;
-  readonly osVersion: string;
-  readonly deviceManufacturer: string;
-  readonly deviceModel: string;
-  readonly lang: string;
-  readonly type: string;
-  readonly sdkVersion: string;
-}
-
 /** The state of a sign-up: one row for each account and chain. */
-export interface SignUpSaga {
+export interface SignUpSaga extends NewUserKey {
   readonly accountId: string;
   readonly chainName: string;
   readonly app: App;
-  readonly userKeyType: "device" | "passkey";
-  readonly accountKey: PublicKey;
-  readonly deviceKey: PublicKey;
-  readonly device: DeviceAttributes;
   readonly deviceId: string;
   readonly profileImageUrl: string;
   readonly done: ReadonlySet<SignUpStep>;

@@ -3,10 +3,9 @@ import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersig
 import { idempotencyOf } from "../idempotency.ts";
 import type { Login, VerifyLogin } from "../login.ts";
 import { beginSession, type Credentials, type Session, type SessionStore } from "../sessions/session.ts";
-import { requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
+import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
 import {
   type Deployed,
-  type DeviceAttributes,
   driveSignUp,
   type LeaseSignUp,
   SIGN_UP_STEPS,
@@ -16,13 +15,9 @@ import {
   type SignUpStore,
 } from "./sign-up-saga.ts";
 
-export interface SignUp {
+export interface SignUp extends NewUserKey {
   readonly login: Login;
   readonly chainName: string;
-  readonly userKeyType: "device" | "passkey";
-  readonly accountKey: PublicKey;
-  readonly deviceKey: PublicKey;
-  readonly device: DeviceAttributes;
   readonly idempotencyKey: string;
   /** The token of a full session, for a further chain of its account. */
   readonly token: VerifiedToken | undefined;

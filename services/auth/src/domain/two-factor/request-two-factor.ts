@@ -3,8 +3,7 @@ import { type PasskeySettings, type PublicKey, samePublicKey } from "@countersig
 import { idempotencyOf } from "../idempotency.ts";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
 import type { FindSignInKey } from "../sign-in/ports.ts";
-import type { DeviceAttributes } from "../sign-up/sign-up-saga.ts";
-import { requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
+import { type NewUserKey, requireChainAndKey, requireUsablePasskey } from "../user-key.ts";
 import {
   EPHEMERAL_TOKEN_MS,
   type TwoFactorRequests,
@@ -12,13 +11,9 @@ import {
   type TwoFactorSignInStore,
 } from "./two-factor-sign-in.ts";
 
-export interface RequestTwoFactor {
+export interface RequestTwoFactor extends NewUserKey {
   readonly login: Login;
   readonly chainName: string;
-  readonly userKeyType: "device" | "passkey";
-  readonly accountKey: PublicKey;
-  readonly deviceKey: PublicKey;
-  readonly device: DeviceAttributes;
   readonly idempotencyKey: string;
   /** The client's IP address; "" where it is unknown. */
   readonly ip: string;

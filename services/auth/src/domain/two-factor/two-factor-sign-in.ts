@@ -2,24 +2,19 @@ import type { PublicKey } from "@countersign/keys";
 import type { Idempotency } from "../idempotency.ts";
 import type { App } from "../login.ts";
 import type { Session } from "../sessions/session.ts";
-import type { DeviceAttributes, StepContext } from "../sign-up/sign-up-saga.ts";
+import type { StepContext } from "../sign-up/sign-up-saga.ts";
+import type { NewUserKey } from "../user-key.ts";
 
 /** The lifetime of a 2FA request and of its ephemeral token. */
 export const EPHEMERAL_TOKEN_MS = 5 * 60_000;
 
 /** The sign-in of a new device: what its session will be made of. */
-export interface TwoFactorSignIn {
+export interface TwoFactorSignIn extends NewUserKey {
   /** TwoFactorAuth.id, UUIDv7. */
   readonly id: string;
   readonly accountId: string;
   readonly chainName: string;
   readonly app: App;
-  readonly userKeyType: "device" | "passkey";
-  /** The key that is added on chain. */
-  readonly accountKey: PublicKey;
-  /** The new device's identity key. */
-  readonly deviceKey: PublicKey;
-  readonly device: DeviceAttributes;
   /** `jti` of the ephemeral token. */
   readonly tokenId: string;
   /** When the person logged in for it; undefined where the login did not say. */
@@ -103,8 +98,10 @@ export interface TwoFactorRequests<Opened> {
   finish(accountId: string, id: string, context: StepContext): Promise<void>;
 }
 
+type KeyOfAccount = Pick<TwoFactorSignIn, "accountId" | "chainName" | "app" | keyof NewUserKey>;
+
 /** The steps that enroll a device; each is idempotent. */
 export interface EnrollmentSteps {
-  registerKey(signIn: TwoFactorSignIn, keyIndex: number, context: StepContext): Promise<void>;
-  registerDevice(signIn: TwoFactorSignIn, deviceId: string, context: StepContext): Promise<void>;
+  registerKey(key: KeyOfAccount, keyIndex: number, context: StepContext): Promise<void>;
+  registerDevice(key: KeyOfAccount, deviceId: string, context: StepContext): Promise<void>;
 }

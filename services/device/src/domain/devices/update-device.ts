@@ -1,4 +1,4 @@
-import { AppError, type Clock } from "@countersign/core";
+import { AppError, type Clock, invalidField } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import type { Device, DeviceAttributes, Session } from "./device.ts";
 import type { DeviceStore } from "./device-store.ts";
@@ -33,9 +33,8 @@ export function updateDevice({ store, clock }: { store: DeviceStore; clock: Cloc
     store.withAccount(command.session.accountId, async (devices) => {
       const device = await devices.findLive(command.publicKey);
       if (!device) throw new AppError("DeviceNotFound");
-      if (command.id !== undefined && command.id.toLowerCase() !== device.id) {
-        throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is not the device's own" }] });
-      }
+      if (command.id !== undefined && command.id.toLowerCase() !== device.id)
+        throw invalidField("/id", "is not the device's own");
       const own = samePublicKey(device.publicKey, command.session.deviceKey);
       if (command.changes.pushToken !== undefined && !own) throw new AppError("PushTokenNotYours");
 

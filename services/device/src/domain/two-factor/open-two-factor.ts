@@ -1,4 +1,4 @@
-import { AppError, uuidv4, uuidv7 } from "@countersign/core";
+import { AppError, invalidField, uuidv4, uuidv7 } from "@countersign/core";
 import { samePublicKey } from "@countersign/keys";
 import { requireBelowDeviceLimit } from "../devices/device-limit.ts";
 import { findTwoFactor } from "./find-two-factor.ts";
@@ -40,9 +40,7 @@ const MAX_LIFETIME_MS = 60 * 60 * 1000;
 function requireSoon(expiresAt: Date, now: Date): void {
   const left = expiresAt.getTime() - now.getTime();
   if (left > 0 && left <= MAX_LIFETIME_MS) return;
-  throw new AppError("InvalidRequest", {
-    fields: [{ pointer: "/expiresAt", detail: "is not within the next hour" }],
-  });
+  throw invalidField("/expiresAt", "is not within the next hour");
 }
 
 /**
@@ -116,7 +114,7 @@ export function openTwoFactor(options: OpenTwoFactorOptions) {
       if (await account.has(id)) return undefined; // a concurrent call with the same id came first
       await requireBelowLimits(account, now, recovering);
       if (await account.insert(request, { occurredAt: now, requestId })) return request;
-      throw new AppError("InvalidRequest", { fields: [{ pointer: "/id", detail: "is taken" }] });
+      throw invalidField("/id", "is taken");
     });
     return viewForNewDevice(opened ?? (await findTwoFactor(options, accountId, id, requestId)));
   };

@@ -1,21 +1,18 @@
 import type { NoticeTexts } from "../ports.ts";
 
-const NOT_YOU =
-  "Wenn Sie das nicht waren, öffnen Sie die App auf einem Ihrer Geräte, sperren Sie das Konto und entfernen Sie jedes Gerät, das Sie nicht kennen.";
-
 /** German. */
 export const de: NoticeTexts = {
   time: "Zeit",
+  notYou:
+    "Wenn Sie das nicht waren, öffnen Sie die App auf einem Ihrer Geräte, sperren Sie das Konto und entfernen Sie jedes Gerät, das Sie nicht kennen.",
   notices: {
     "new-sign-in": {
       subject: "Neue Anmeldung bei Ihrem Konto",
       what: "Eines Ihrer Geräte hat sich bei Ihrem Konto angemeldet.",
-      advice: NOT_YOU,
     },
     "new-device": {
       subject: "Ein neues Gerät wurde zu Ihrem Konto hinzugefügt",
       what: "Ein neues Gerät wurde hinzugefügt. Es kann sich ab jetzt bei Ihrem Konto anmelden und Transaktionen dafür unterschreiben.",
-      advice: NOT_YOU,
     },
     frozen: {
       subject: "Ihr Konto ist gesperrt",
@@ -26,7 +23,6 @@ export const de: NoticeTexts = {
     unfrozen: {
       subject: "Ihr Konto ist nicht mehr gesperrt",
       what: "Ihr Konto wurde entsperrt: Transaktionen werden wieder unterschrieben.",
-      advice: NOT_YOU,
     },
     "unfreeze-asked": {
       subject: "Die Entsperrung Ihres Kontos wurde angefordert",
@@ -37,17 +33,14 @@ export const de: NoticeTexts = {
     "unfreeze-cancelled": {
       subject: "Die Entsperrung Ihres Kontos wurde abgebrochen",
       what: "Ihr Konto wurde noch einmal gesperrt, und die angeforderte Entsperrung wurde abgebrochen.",
-      advice: NOT_YOU,
     },
     "unknown-key": {
       subject: "Auf Ihrem Konto ist ein Schlüssel, den wir nicht kennen",
       what: "Ihrem Konto wurde auf der Blockchain ein Schlüssel hinzugefügt, und zwar nicht durch uns. Hier kann er sich nicht anmelden, auf der Blockchain gilt er aber.",
-      advice: NOT_YOU,
     },
     "changed-on-chain": {
       subject: "Ihr Konto wurde auf der Blockchain geändert, und nicht durch uns",
       what: "Ein Schlüssel, ein Vertrag oder ein Recht an Ihrem Konto wurde auf der Blockchain durch eine Transaktion geändert, die wir nicht unterschrieben haben.",
-      advice: NOT_YOU,
     },
     "changed-and-frozen": {
       subject: "Ihr Konto wurde auf der Blockchain geändert und ist gesperrt, bis wir es geprüft haben",
@@ -64,7 +57,6 @@ export const de: NoticeTexts = {
     "recovery-sign-in": {
       subject: "Jemand hat sich mit Ihrem Wiederherstellungsschlüssel angemeldet",
       what: "Ihr Wiederherstellungsschlüssel hat sich bei Ihrem Konto angemeldet. Damit kann ein neues Gerät angefordert werden, das erst nach einer Wartefrist hinzugefügt wird.",
-      advice: NOT_YOU,
     },
     "time-lock-started": {
       subject: "Eine Änderung an den Schlüsseln Ihres Kontos wurde angefordert",
@@ -75,7 +67,6 @@ export const de: NoticeTexts = {
     "time-lock-cancelled": {
       subject: "Eine Änderung an den Schlüsseln Ihres Kontos wurde abgebrochen",
       what: "Eine Änderung an den Schlüsseln Ihres Kontos, deren Wartefrist noch lief, wurde auf einem Ihrer Geräte abgebrochen.",
-      advice: NOT_YOU,
     },
   },
 };

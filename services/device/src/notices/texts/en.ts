@@ -1,21 +1,18 @@
 import type { NoticeTexts } from "../ports.ts";
 
-const NOT_YOU =
-  "If this was not you, open the app on one of your devices, freeze the account and remove every device that you do not know.";
-
 /** English. */
 export const en: NoticeTexts = {
   time: "Time",
+  notYou:
+    "If this was not you, open the app on one of your devices, freeze the account and remove every device that you do not know.",
   notices: {
     "new-sign-in": {
       subject: "New sign-in to your account",
       what: "One of your devices has signed in to your account.",
-      advice: NOT_YOU,
     },
     "new-device": {
       subject: "A new device was added to your account",
       what: "A new device was added. From now on it can sign in to your account and sign transactions for it.",
-      advice: NOT_YOU,
     },
     frozen: {
       subject: "Your account is frozen",
@@ -26,7 +23,6 @@ export const en: NoticeTexts = {
     unfrozen: {
       subject: "Your account is not frozen any more",
       what: "Your account was unfrozen: transactions are signed again.",
-      advice: NOT_YOU,
     },
     "unfreeze-asked": {
       subject: "Unfreezing your account was requested",
@@ -37,17 +33,14 @@ export const en: NoticeTexts = {
     "unfreeze-cancelled": {
       subject: "Unfreezing your account was cancelled",
       what: "Your account was frozen again, which cancelled a request to unfreeze it.",
-      advice: NOT_YOU,
     },
     "unknown-key": {
       subject: "A key that we do not know is on your account",
       what: "A key was added to your account on chain, and not through us. It cannot sign in here, but it counts on chain.",
-      advice: NOT_YOU,
     },
     "changed-on-chain": {
       subject: "Your account was changed on chain, and not through us",
       what: "A key, a contract or a right over your account was changed on chain by a transaction that we did not sign.",
-      advice: NOT_YOU,
     },
     "changed-and-frozen": {
       subject: "Your account was changed on chain and is frozen until we have reviewed it",
@@ -64,7 +57,6 @@ export const en: NoticeTexts = {
     "recovery-sign-in": {
       subject: "Somebody signed in with your recovery key",
       what: "Your recovery key has signed in to your account. It can request a new device, which is added only after a time lock.",
-      advice: NOT_YOU,
     },
     "time-lock-started": {
       subject: "A change to the keys of your account was requested",
@@ -75,7 +67,6 @@ export const en: NoticeTexts = {
     "time-lock-cancelled": {
       subject: "A change to the keys of your account was cancelled",
       what: "A change to the keys of your account that was waiting for the end of its time lock was cancelled on one of your devices.",
-      advice: NOT_YOU,
     },
   },
 };

@@ -1,42 +1,7 @@
 import type { DecodedMessage } from "@countersign/flow";
 import { refusal } from "../refusal.ts";
 import type { KnownScripts } from "./known-scripts.ts";
-import { accountStays } from "./rules/account-escapes.ts";
-import { allowedEntitlementsOnly } from "./rules/entitlements.ts";
-import { noDeniedContract } from "./rules/lists.ts";
-import { forbidPrivilegedMembers } from "./rules/members.ts";
-import type { ScriptContext, ScriptPolicy, ScriptRule, Violation } from "./rules/rule.ts";
-import { cadenceOwnedAccountStays, pathsAreLiteral, typesAreConcrete } from "./rules/storage-calls.ts";
-import { noEntitledCapability } from "./rules/strict.ts";
-import { noAccountInTypes } from "./rules/types.ts";
-import { accountCountMatchesAuthorizers, noShadows, oneTransaction, understood } from "./rules/understood.ts";
-import type { ScriptFacts } from "./script-facts.ts";
-
-/** The rules of a custom script, in the order in which they apply: the first violation is the answer. */
-export const SCRIPT_RULES: readonly ScriptRule[] = [
-  understood,
-  oneTransaction,
-  accountCountMatchesAuthorizers,
-  noShadows,
-  noDeniedContract,
-  allowedEntitlementsOnly,
-  forbidPrivilegedMembers,
-  noAccountInTypes,
-  cadenceOwnedAccountStays,
-  typesAreConcrete,
-  accountStays,
-  pathsAreLiteral,
-  noEntitledCapability,
-];
-
-/** Returns the violation of the first rule that the script breaks. */
-export function violationOf(facts: ScriptFacts, context: ScriptContext): Violation | undefined {
-  for (const rule of SCRIPT_RULES) {
-    const violation = rule(facts, context);
-    if (violation) return violation;
-  }
-  return undefined;
-}
+import { type ScriptPolicy, violationOf } from "./script-rules.ts";
 
 /** Returns whether a script must be read: not where it is on the allow list. Errors: SigningRefused. */
 function mustBeRead(scriptHash: string, { mode, scripts }: ScriptPolicy): boolean {

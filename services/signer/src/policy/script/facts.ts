@@ -1,9 +1,8 @@
 import { accountUses } from "./facts/account-uses.ts";
 import { controllerUses } from "./facts/controllers.ts";
-import { declarations, shadows } from "./facts/declarations.ts";
+import { declarations, prepareParameters, shadows } from "./facts/declarations.ts";
 import { importsOf } from "./facts/imports.ts";
 import { members } from "./facts/members.ts";
-import { prepareParameters } from "./facts/prepare.ts";
 import { storageCalls } from "./facts/storage-calls.ts";
 import { typeUses } from "./facts/types.ts";
 import { notUnderstood, type ScriptFacts } from "./script-facts.ts";

@@ -1,15 +1,6 @@
+import type { AccountUse, Imported } from "../script-facts.ts";
 import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
-import { type Imported, importedAs } from "./imports.ts";
-
-/** Where an account of prepare, or a part of it, is anything else than the receiver of a direct call. */
-export interface AccountUse {
-  readonly how: "argument" | "value" | "closure" | "controller";
-  /** For "argument": the function of an imported contract that gets it, by the contract's own name. */
-  readonly contract: string;
-  /** 16 hex digits; empty where it is not known. */
-  readonly address: string;
-  readonly at: string;
-}
+import { importedAs } from "./imports.ts";
 
 /** Values that say something about the account and open nothing. */
 const PLAIN = new Set(["address", "balance", "availableBalance"]);

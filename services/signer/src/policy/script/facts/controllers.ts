@@ -1,6 +1,5 @@
+import type { AccountUse, Imported } from "../script-facts.ts";
 import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
-import type { AccountUse } from "./account-uses.ts";
-import type { Imported } from "./imports.ts";
 import { describeType } from "./types.ts";
 
 const GETTERS = new Set(["getController", "getControllers"]);

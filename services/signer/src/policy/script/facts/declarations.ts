@@ -1,18 +1,7 @@
-import { children, type SyntaxNode, text, walk } from "../syntax.ts";
-import type { Imported } from "./imports.ts";
+import type { Declared, Imported, PrepareParameter, Shadow } from "../script-facts.ts";
+import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
 import { LANGUAGE_NAMES } from "./language.ts";
-
-/** A declaration at the top of the script. */
-export interface Declared {
-  readonly kind: string;
-  readonly at: string;
-}
-
-/** A name that means something else than it seems to. */
-export interface Shadow {
-  readonly name: string;
-  readonly at: string;
-}
+import { entitlementsOf } from "./types.ts";
 
 /** Returns the declarations at the top of the script. */
 export const declarations = (program: SyntaxNode): Declared[] =>
@@ -44,7 +33,7 @@ export function shadows(program: SyntaxNode, imports: readonly Imported[]): Shad
   const imported = new Set(imports.map(({ as }) => as));
   const found: Shadow[] = imports.filter(({ as }) => LANGUAGE_NAMES.has(as)).map(({ as: name, at }) => ({ name, at }));
   if (imported.size < imports.length) found.push({ name: "two imports of one name", at: "" });
-  const accounts = new Set(prepareNames(program));
+  const accounts = new Set(prepareNodes(program).map((parameter) => text(parameter, "Identifier")));
   const seen = new Set<string>();
   for (const { name, at } of declaredNames(program)) {
     if (LANGUAGE_NAMES.has(name) || imported.has(name) || (accounts.has(name) && seen.has(name)))
@@ -55,7 +44,7 @@ export function shadows(program: SyntaxNode, imports: readonly Imported[]): Shad
 }
 
 /** Returns the prepare parameters, in order. */
-export function prepareNodes(program: SyntaxNode): SyntaxNode[] {
+function prepareNodes(program: SyntaxNode): SyntaxNode[] {
   for (const transaction of children(program, "Declarations")) {
     const prepare = transaction.Prepare as SyntaxNode | undefined;
     const list = (prepare?.FunctionDeclaration as SyntaxNode | undefined)?.ParameterList as SyntaxNode | undefined;
@@ -64,5 +53,14 @@ export function prepareNodes(program: SyntaxNode): SyntaxNode[] {
   return [];
 }
 
-const prepareNames = (program: SyntaxNode): string[] =>
-  prepareNodes(program).map((parameter) => text(parameter, "Identifier"));
+export const prepareParameters = (program: SyntaxNode, imports: readonly Imported[]): PrepareParameter[] =>
+  prepareNodes(program).map((parameter) => {
+    const type = child(child(parameter, "TypeAnnotation"), "Type", "ReferenceType");
+    const referenced = child(type, "Type", "NominalType");
+    return {
+      name: text(parameter, "Identifier"),
+      isAccount: text(referenced, "Identifier") === "Account" && referenced?.NestedIdentifiers === undefined,
+      entitlements: type ? entitlementsOf(type, imports) : [],
+      at: parameter.at ?? "",
+    };
+  });

@@ -1,15 +1,5 @@
+import type { Imported } from "../script-facts.ts";
 import { child, children, isNode, type SyntaxNode, text } from "../syntax.ts";
-
-/** A contract that the script imports. */
-export interface Imported {
-  /** The contract's own name, not the script's alias; empty for an import of everything at an address. */
-  readonly name: string;
-  /** The name that the script gives it. */
-  readonly as: string;
-  /** 16 hex digits; empty where the import names no address. */
-  readonly address: string;
-  readonly at: string;
-}
 
 /** Returns every import of the program, also nested ones: rules on names must know what a name means. */
 export function importsOf(program: SyntaxNode): Imported[] {

@@ -3,17 +3,9 @@
  * future ones.
  */
 export const ALLOWED_ENTITLEMENTS: ReadonlySet<string> = new Set([
-  "Storage",
-  "SaveValue",
-  "LoadValue",
-  "CopyValue",
-  "BorrowValue",
-  "StorageCapabilities",
-  "IssueStorageCapabilityController",
-  "GetStorageCapabilityController",
-  "PublishCapability",
-  "UnpublishCapability",
-  "ClaimInboxCapability",
+  ..."Storage SaveValue LoadValue CopyValue BorrowValue ClaimInboxCapability".split(" "),
+  ..."StorageCapabilities IssueStorageCapabilityController GetStorageCapabilityController".split(" "),
+  ..."PublishCapability UnpublishCapability".split(" "),
 ]);
 
 /**
@@ -22,20 +14,9 @@ export const ALLOWED_ENTITLEMENTS: ReadonlySet<string> = new Set([
  */
 export const ACCOUNT_ENTITLEMENTS: ReadonlySet<string> = new Set([
   ...ALLOWED_ENTITLEMENTS,
-  "Keys",
-  "AddKey",
-  "RevokeKey",
-  "Contracts",
-  "AddContract",
-  "UpdateContract",
-  "RemoveContract",
-  "Capabilities",
-  "AccountCapabilities",
-  "IssueAccountCapabilityController",
-  "GetAccountCapabilityController",
-  "Inbox",
-  "PublishInboxCapability",
-  "UnpublishInboxCapability",
+  ..."Keys AddKey RevokeKey Contracts AddContract UpdateContract RemoveContract Capabilities".split(" "),
+  ..."AccountCapabilities IssueAccountCapabilityController GetAccountCapabilityController".split(" "),
+  ..."Inbox PublishInboxCapability UnpublishInboxCapability".split(" "),
 ]);
 
 /** Cadence's own entitlements on containers. */
@@ -49,13 +30,9 @@ export const VALUE_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /** Built-in types that are keys to an account. */
-export const ACCOUNT_PARTS: ReadonlySet<string> = new Set([
-  "AccountCapabilityController",
-  "AccountKey",
-  "AuthAccount",
-  "PublicAccount",
-  "DeployedContract",
-]);
+export const ACCOUNT_PARTS: ReadonlySet<string> = new Set(
+  "AccountCapabilityController AccountKey AuthAccount PublicAccount DeployedContract".split(" "),
+);
 
 /** Names that a script may not declare: rules recognize the language's own things by them. */
 export const LANGUAGE_NAMES: ReadonlySet<string> = new Set([
@@ -68,3 +45,7 @@ export const LANGUAGE_NAMES: ReadonlySet<string> = new Set([
   ..."CapabilityType CompositeType ReferenceType OptionalType IntersectionType DictionaryType".split(" "),
   ..."FunctionType VariableSizedArrayType ConstantSizedArrayType InclusiveRangeType".split(" "),
 ]);
+
+/** The user's EVM address on chain: a holder of rights over it has that address. */
+export const isCadenceOwnedAccount = (name: string): boolean => name === "EVM.CadenceOwnedAccount";
+export const isOfEvm = (name: string): boolean => name.startsWith("EVM.");

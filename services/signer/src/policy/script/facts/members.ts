@@ -1,11 +1,5 @@
+import type { Member } from "../script-facts.ts";
 import { child, type SyntaxNode, text, walk } from "../syntax.ts";
-
-/** A name that opens more than the script shows, written somewhere in it. */
-export interface Member {
-  /** "keys", "capabilities.account", "Account(…)", … */
-  readonly name: string;
-  readonly at: string;
-}
 
 /** Parts of an account that change who controls it. The name alone counts, on any receiver. */
 const PRIVILEGED_PARTS = new Set(["keys", "contracts", "inbox"]);

@@ -1,26 +1,8 @@
+import type { Imported, PathFact, StorageCall } from "../script-facts.ts";
 import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
 import { declaredNames } from "./declarations.ts";
-import { type Imported, importedAs } from "./imports.ts";
-import { describeType, type TypeFacts } from "./types.ts";
-
-/** How a storage path is written. */
-export type PathFact =
-  | { readonly kind: "literal" }
-  /** A constant of an imported contract: the script does not show what it is. */
-  | { readonly kind: "contract"; readonly contract: string; readonly address: string }
-  | { readonly kind: "computed" };
-
-/**
- * A call that takes something out of an account's storage, makes a capability of it, or makes an issued one
- * lead elsewhere ("retarget", which has no type).
- */
-export interface StorageCall {
-  readonly method: "load" | "copy" | "borrow" | "issue" | "retarget";
-  /** Undefined where the call names no type. */
-  readonly type: TypeFacts | undefined;
-  readonly path: PathFact;
-  readonly at: string;
-}
+import { importedAs } from "./imports.ts";
+import { describeType } from "./types.ts";
 
 const METHODS: Readonly<Record<string, string>> = {
   load: "storage",

@@ -1,32 +1,19 @@
+import type { Imported, TypeFacts, TypeUse } from "../script-facts.ts";
 import { child, children, type SyntaxNode, text, walk } from "../syntax.ts";
-import { entitlementsOf } from "./entitlements.ts";
-import { type Imported, importedAs, ownName } from "./imports.ts";
-import { ACCOUNT_ENTITLEMENTS, ACCOUNT_PARTS, VALUE_TYPES } from "./language.ts";
+import { importedAs, ownName } from "./imports.ts";
+import { ACCOUNT_ENTITLEMENTS, ACCOUNT_PARTS, isCadenceOwnedAccount, isOfEvm, VALUE_TYPES } from "./language.ts";
 
-/** A type that a storage call names. */
-export interface TypeFacts {
-  /** Why the type is not known from the script alone: "AnyResource", "{Interface}", …; empty where it is. */
-  readonly vague: string;
-  /** Interfaces behind a reference: known enough to be borrowed, not to be taken out. */
-  readonly interfaces: boolean;
-  readonly isReference: boolean;
-  /** Of the outermost reference, contracts by their own names. */
-  readonly entitlements: readonly string[];
-  /** Every type that is named, contracts by their own names. */
-  readonly names: readonly string[];
-}
-
-/** A type somewhere in the script that speaks of accounts. */
-export interface TypeUse {
-  readonly kind:
-    | "account-entitlement"
-    | "account-part"
-    | "account-capability"
-    | "owned-account"
-    | "coa-capability"
-    | "entitled-capability";
-  readonly name: string;
-  readonly at: string;
+/**
+ * Returns the entitlements of a reference type, in either form of set. Anything but a plain set gets a name
+ * that no list contains.
+ */
+export function entitlementsOf(reference: SyntaxNode, imports: readonly Imported[]): string[] {
+  const authorization = child(reference, "Authorization");
+  if (reference.LegacyAuthorized === true && !authorization) return ["auth without entitlements"];
+  if (!authorization) return [];
+  if (!["ConjunctiveEntitlementSet", "DisjunctiveEntitlementSet"].includes(authorization.node))
+    return [authorization.node];
+  return children(authorization, "Elements").map((element) => ownName(element, imports));
 }
 
 /**
@@ -83,8 +70,6 @@ export function describeType(type: SyntaxNode | undefined, imports: readonly Imp
 
 /** HybridCustody's name for an owned account: a holder of rights over it can revoke every key. */
 const isOwnedAccount = (name: string) => /^HybridCustody\.(OwnedAccount|Owner\b)/.test(name);
-const isCadenceOwnedAccount = (name: string) => name === "EVM.CadenceOwnedAccount";
-const isOfEvm = (name: string) => name.startsWith("EVM.");
 
 /** Returns every mention of accounts in types, prepare's own parameters left out. */
 export function typeUses(program: SyntaxNode, imports: readonly Imported[]): TypeUse[] {

@@ -1,0 +1,42 @@
+import { AppError } from "@countersign/core";
+import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
+import type { AccountStore } from "../ports.ts";
+import type { UnknownTransaction } from "../unknown-transactions.ts";
+import type { KeyAdditionChain } from "./key-addition.ts";
+
+export interface NamedTransactionOptions {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+  readonly unknownTransaction: UnknownTransaction;
+}
+
+/** A transaction that a client says has changed an account's keys. */
+export interface NamedTransaction {
+  readonly accountId: string;
+  readonly chainName: string;
+  /** 64 hex digits. */
+  readonly transactionId: string;
+}
+
+export const mismatch = (detail: string) => new AppError("TransactionMismatch", { detail });
+
+/**
+ * Returns what a transaction did that a client names, once it is sealed, with its chain and the account's
+ * address there.
+ * Errors: TransactionPending (it may still come), TransactionMismatch, AccountNotFound, AccountNotReady,
+ * UnknownChain.
+ */
+export async function sealedTransaction(
+  { accounts, chains, unknownTransaction }: NamedTransactionOptions,
+  { accountId, chainName, transactionId }: NamedTransaction,
+  signal: AbortSignal,
+) {
+  const chain = chainNamed(chains, chainName);
+  const address = await cadenceAddressOf(accounts, accountId, chainName);
+  const { status, ...outcome } = await chain.keyAdditionOutcome(transactionId, signal);
+  if (status === "unknown") throw await unknownTransaction(chain, transactionId, signal);
+  if (status === "pending") throw new AppError("TransactionPending", { retryAfterSeconds: 1 });
+  if (status === "expired") throw mismatch("the transaction expired before a block took it");
+  if (status !== "sealed") throw mismatch("the transaction failed");
+  return { chain, address, ...outcome };
+}
