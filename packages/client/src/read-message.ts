@@ -2,8 +2,8 @@ import { type DecodedMessage, decodeMessage, InvalidMessageError, TemplateError 
 import { hexToBytes, isHex } from "@countersign/keys";
 
 /**
- * Decodes a message (hex) that the service wants signed, and reads its template by `read`. Whatever is wrong with
- * it goes to `refuse`, which throws.
+ * Decodes a message (hex) that the service wants signed, and reads its template by `read`. Where the message
+ * is not valid, calls `refuse`, which throws.
  */
 export function readMessage<Change>(
   message: string,

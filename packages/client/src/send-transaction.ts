@@ -60,7 +60,7 @@ export interface SendTransactionOptions {
   accessApi?: AccessApi;
 }
 
-/** What a caller chooses where one of the service's own templates is sent. */
+/** The options of sending one of the service's own templates. */
 export type SendTemplateOptions = Pick<
   SendTransactionOptions,
   "network" | "address" | "onSubmitted" | "signal" | "accessApi"

@@ -8,9 +8,9 @@ export type ServiceDefinition = Readonly<Record<string, AnyMethod>>;
 export type RequestOf<M> = M extends { requestDeserialize: (value: Buffer) => infer R } ? R : never;
 export type ResponseOf<M> = M extends { responseDeserialize: (value: Buffer) => infer R } ? R : never;
 
-/** What a method takes: a request, or a stream of them. */
+/** The input of a method: a request, or a stream of them. */
 export type InputOf<M> = M extends Readonly<Record<"requestStream", true>> ? AsyncIterable<RequestOf<M>> : RequestOf<M>;
-/** What a method returns: the promise of a response, or a stream of them. */
+/** The output of a method: the promise of a response, or a stream of them. */
 export type OutputOf<M> =
   M extends Readonly<Record<"responseStream", true>> ? AsyncIterable<ResponseOf<M>> : Promise<ResponseOf<M>>;
 

@@ -1,5 +1,5 @@
-// Reads the Access API's answers, and writes what requests carry. Answers are checked by hand: the package must
-// run in a browser without a schema library.
+// Reads the answers of the Access API, and writes the parts of requests. Answers are checked by hand: the
+// package must run in a browser without a schema library.
 
 import { hexToBytes } from "@countersign/keys";
 import { readCadence } from "../codec/cadence-json.ts";

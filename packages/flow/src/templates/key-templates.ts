@@ -106,7 +106,7 @@ export const addUserKeyPayload = (
   authorizers: [account],
 });
 
-/** Returns the user key that a transaction adds; undefined where it does something else. Errors: TemplateError. */
+/** Returns the user key that a transaction adds; undefined for any other script. Errors: TemplateError. */
 export function readAddUserKey(payload: ScriptCall): PublicKey | undefined {
   if (payload.script !== ADD_USER_KEY_SCRIPT) return undefined;
   const change = readKeyChange(payload);

@@ -1,7 +1,7 @@
 import { type CadenceValue, encodeCadence } from "../codec/cadence-json.ts";
 import type { TransactionPayload } from "../codec/transaction.ts";
 
-/** What a transaction runs. */
+/** The part of a transaction that says what it runs. */
 export type ScriptCall = Pick<TransactionPayload, "script" | "arguments">;
 
 /** Thrown when the transaction runs the template with invalid arguments, or does more than the template. */

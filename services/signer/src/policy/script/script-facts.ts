@@ -14,7 +14,7 @@ export interface Shadow {
 export interface Imported {
   /** The contract's own name, not the script's alias; empty for an import of everything at an address. */
   readonly name: string;
-  /** What the script calls it. */
+  /** The name that the script gives it. */
   readonly as: string;
   /** 16 hex digits; empty where the import names no address. */
   readonly address: string;
