@@ -111,6 +111,21 @@ describe("the watched token state", () => {
     expect(logged).toHaveLength(1);
   });
 
+  it("waits for a state that arrives in many messages, and is not current before the last", async () => {
+    last().send({ reset: true, tokenKeys });
+    for (const sessionId of ["a", "b", SESSION]) {
+      await pass(3000);
+      last().send({ entries: [{ ...TokenStateEntry.create({ active: true }), endedSessionId: sessionId }] });
+    }
+    await pass(3000);
+    expect([calls.length, last().signal.aborted, state.current()]).toEqual([1, false, false]);
+    complete();
+    await pass(1);
+    expect([state.current(), state.isSessionEnded(SESSION)]).toEqual([true, true]);
+    await pass(4000);
+    expect(calls[0]!.signal.aborted).toBe(true);
+  });
+
   it("gives up a connection that never brings anything", async () => {
     await pass(3999);
     expect(last().signal.aborted).toBe(false);

@@ -58,10 +58,13 @@ export function watchTokenState(
     restartTimer();
     try {
       const signal = AbortSignal.any([stop.signal, silence.signal]);
+      let isArriving = false;
       for await (const message of client.watch({ cursor: state.cursor() }, { signal })) {
         state.apply(message);
+        isArriving = (isArriving || message.reset) && !message.complete;
+        // A large state takes longer to arrive than a heartbeat; until it is complete, no token is accepted.
+        if (isArriving || message.complete) restartTimer();
         if (!message.complete) continue;
-        restartTimer();
         ready.resolve();
       }
     } finally {

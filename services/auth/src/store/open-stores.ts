@@ -5,13 +5,13 @@ import { PrismaClient } from "./generated/client.ts";
 import { postgresChallengeStore } from "./postgres-challenge-store.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
+import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaContactStore } from "./prisma-contact-store.ts";
 import { prismaExchangedCodeStore } from "./prisma-exchanged-code-store.ts";
 import { prismaFreezeStore } from "./prisma-freeze-store.ts";
 import { prismaHoldStore } from "./prisma-hold-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
-import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
 
 /** Opens auth's database; its connections close with the process. */
@@ -31,6 +31,6 @@ export function openStores(runtime: ServiceRuntime) {
     signIns: withFaultPoints("signIns", prismaTwoFactorSignInStore(prisma)),
     signUps: withFaultPoints("signUps", postgresSignUpStore(prisma, postgres), { mark: (_saga, step) => step }),
     tokenKeys: withFaultPoints("tokenKeys", prismaTokenKeyStore(prisma)),
-    tokenState: withFaultPoints("tokenState", prismaTokenStateStore(prisma)),
+    tokenState: withFaultPoints("tokenState", postgresTokenStateStore(postgres)),
   };
 }

@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { refreshToken } from "../domain/sessions/refresh-token.ts";
 import type { Session } from "../domain/sessions/session.ts";
 import { clock, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { tokenStateSince } from "../testing/token-state.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
-import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 
 describe("sessions", () => {
   const sessions = () => postgresSessionStore(prisma, postgres);
@@ -103,7 +103,7 @@ describe("sessions", () => {
     expect(await eventsOf(accountId, "session-ended")).toBe(1);
     const late = someSession({ accountId, deviceKey, accountKey: deviceKey });
     await expect(sessions().begin(late, "")).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
-    const entries = await prismaTokenStateStore(prisma).changedSince(undefined);
+    const entries = await tokenStateSince();
     expect(entries.filter((entry) => entry.blockedKey?.accountId === accountId)).toHaveLength(1);
   });
 });
@@ -141,7 +141,7 @@ describe("a new session of a device", () => {
     expect(await eventsOf(first.accountId, "session-created")).toBe(2);
     const [entry] = await entriesOf([first.id, second.id]);
     expect(entry).toMatchObject({ subject: first.id, until: new Date(now.getTime() + 16 * 60_000) });
-    const state = await prismaTokenStateStore(prisma).changedSince(entry!.txid);
+    const state = await tokenStateSince(entry!.txid);
     expect(state.map(({ endedSessionId }) => endedSessionId)).toContain(first.id);
     expect(await prisma.session.findUnique({ where: { id: first.id } })).toMatchObject({
       endedAt: now,

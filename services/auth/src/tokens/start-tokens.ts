@@ -30,7 +30,8 @@ export async function startTokens(
   const following = (async () => {
     for await (const message of feed.watch("", signal)) tokenState.apply(message);
   })();
-  onClose("token-state", () => following);
+  const reading = feed.run(signal);
+  onClose("token-state", () => Promise.all([following, reading]));
   readyCheck("token-state", () => tokenState.current());
   const jwks = await startJwksServer({ listen: httpListen, tls, published: keys.published });
   onClose("jwks", () => jwks.close());

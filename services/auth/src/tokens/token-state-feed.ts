@@ -2,17 +2,48 @@ import { type Clock, type Logger, sleepUntil } from "@countersign/core";
 import type { TokenKey, TokenStateEntry, WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
 import type { TokenKeys } from "./token-keys.ts";
 
-/** Reads what was taken away; see docs/sessions.md for the cursor. */
+/** Reads what was taken away. A cursor is a horizon and the time at which it was read. */
 export interface TokenStateStore {
-  /** The oldest transaction that is still running. Everything older is visible to later reads. */
-  horizon(): Promise<bigint>;
-  /** Entries that a transaction of this number or a later one wrote; `undefined`: all that are active. */
-  changedSince(horizon: bigint | undefined): Promise<TokenStateEntry[]>;
+  /**
+   * The oldest transaction that is still running. Everything older is visible to later reads.
+   */
+  readHorizon(): Promise<bigint>;
+  /**
+   * The page after `after` of the entries that a transaction of this number or a later one wrote, undefined
+   * after the last page. `since` undefined: of all that are active, and accounts whose freeze was lifted.
+   */
+  readPage(since: bigint | undefined, after: PageEnd | undefined): Promise<Page | undefined>;
+}
+
+/** Entries that fit into one message. */
+export interface Page {
+  readonly entries: TokenStateEntry[];
+  readonly end: PageEnd;
+}
+/** A place in the order of the transactions. */
+export interface PageEnd {
+  readonly txid: bigint;
+  readonly kind: string;
+  readonly subject: string;
+}
+
+/** A read of the database, which all watchers share. */
+interface Read {
+  readonly number: number;
+  /** The horizon of the read before it; `changes` are what was written since. */
+  readonly since: bigint | undefined;
+  readonly changes: AsyncIterable<TokenStateEntry[]>;
+  readonly whole: AsyncIterable<TokenStateEntry[]>;
+  readonly horizon: bigint;
+  readonly cursor: string;
+  readonly tokenKeys: TokenKey[];
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
 const MAX_CURSOR_AGE_MS = 30 * 60_000;
 const HEARTBEAT_MS = 1_000;
+/** Changes within this time share a read. */
+const MIN_READ_INTERVAL_MS = 20;
 
 const formatCursor = (horizon: bigint, now: Date): string => `${horizon}.${now.getTime()}`;
 
@@ -30,53 +61,100 @@ export interface TokenStateFeedOptions {
 }
 
 /**
- * Serves the token state to watchers. Each watcher reads for itself, woken by the database's
- * notifications and once a second; a heartbeat is sent only when the database has answered just now, so that
- * a watcher never takes an old state for a young one.
+ * The token state for those who watch it. One reader serves all watchers of the process; it is woken by the
+ * database's notifications and once a second. A heartbeat is sent only when the database has answered just
+ * now, so that a watcher never takes an old state for a recent one.
  */
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
-  const waiting = new Set<AbortController>();
+  let latest: Read | undefined;
+  let started = 0;
+  let changed = new AbortController();
+  let published = new AbortController();
 
-  async function pause(signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    waiting.add(woken);
-    await sleepUntil(HEARTBEAT_MS, [signal, woken.signal]);
-    waiting.delete(woken);
+  async function read(number: number): Promise<Read> {
+    const since = latest?.horizon;
+    const horizon = await store.readHorizon();
+    const cursor = formatCursor(horizon, clock.now());
+    const tokenKeys = (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
+    return { number, since, changes: pagesSince(since), whole: pagesSince(undefined), horizon, cursor, tokenKeys };
   }
 
-  async function publishedKeys(): Promise<TokenKey[]> {
-    return (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
+  /** Returns the next read that starts after `number`; undefined after the signal. */
+  async function readAfter(number: number, signal: AbortSignal): Promise<Read | undefined> {
+    while (!signal.aborted) {
+      if (latest && latest.number > number) return latest;
+      await sleepUntil(HEARTBEAT_MS, [signal, published.signal]);
+    }
+  }
+
+  /** Reads each page once, when the first watcher needs it. */
+  function pagesSince(since: bigint | undefined): AsyncIterable<TokenStateEntry[]> {
+    const pages: Promise<Page | undefined>[] = [];
+    return {
+      async *[Symbol.asyncIterator]() {
+        let last: Page | undefined;
+        for (let i = 0; ; i += 1) {
+          pages[i] ??= store.readPage(since, last?.end);
+          last = await pages[i];
+          if (!last) return;
+          yield last.entries;
+        }
+      },
+    };
+  }
+
+  /** Returns what a watcher lacks that has everything up to `since`. */
+  function pagesFor(read: Read, since: bigint | undefined) {
+    if (since === undefined) return read.whole;
+    // A watcher that was slower than the reader, or comes from another replica, has another horizon.
+    return since === read.since ? read.changes : pagesSince(since);
   }
 
   return {
     /** Something may have changed. */
-    notify(): void {
-      for (const waiter of waiting) waiter.abort();
+    notify: (): void => changed.abort(),
+
+    /** Reads for all watchers until the signal. */
+    async run(signal: AbortSignal): Promise<void> {
+      while (!signal.aborted) {
+        changed = new AbortController();
+        try {
+          latest = await read(++started);
+          published.abort();
+          published = new AbortController();
+        } catch (err) {
+          logger.warn({ err }, "the token state cannot be read");
+        }
+        await sleepUntil(MIN_READ_INTERVAL_MS, [signal]);
+        await sleepUntil(HEARTBEAT_MS, [signal, changed.signal]);
+      }
     },
 
     async *watch(cursor: string, signal: AbortSignal): AsyncGenerator<WatchResponse> {
       let since = parseCursor(cursor, clock.now());
       let sentKeys = "";
-      while (!signal.aborted) {
-        let message: WatchResponse | undefined;
+      // A watcher finds everything that was committed before it came in its first complete message.
+      let after = started;
+      changed.abort();
+      for (;;) {
+        const read = await readAfter(after, signal);
+        if (!read) return;
+        after = read.number;
+        let reset = since === undefined;
         try {
-          const horizon = await store.horizon();
-          const [entries, tokenKeys] = await Promise.all([store.changedSince(since), publishedKeys()]);
-          const kids = tokenKeys.map(({ kid }) => kid).join();
-          message = {
-            cursor: formatCursor(horizon, clock.now()),
-            reset: since === undefined,
-            complete: true,
-            tokenKeys: kids === sentKeys ? [] : tokenKeys,
-            entries,
-          };
-          sentKeys = kids;
-          since = horizon;
+          for await (const entries of pagesFor(read, since)) {
+            yield { cursor: "", reset, complete: false, tokenKeys: [], entries };
+            reset = false;
+          }
         } catch (err) {
           logger.warn({ err }, "the token state cannot be read");
+          continue;
         }
-        if (message) yield message;
-        await pause(signal);
+        const kids = read.tokenKeys.map(({ kid }) => kid).join();
+        const tokenKeys = kids === sentKeys ? [] : read.tokenKeys;
+        yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: [] };
+        sentKeys = kids;
+        since = read.horizon;
       }
     },
   };

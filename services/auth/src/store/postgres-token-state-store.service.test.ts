@@ -2,15 +2,16 @@ import { FixedClock, uuidv4 } from "@countersign/core";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { database, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { tokenStateSince } from "../testing/token-state.ts";
 import { createTokenKeys } from "../tokens/token-keys.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
+import { postgresTokenStateStore } from "./postgres-token-state-store.ts";
 import { notifyServices } from "./prisma-freeze-store.ts";
 import { prismaTokenKeyStore } from "./prisma-token-key-store.ts";
-import { prismaTokenStateStore } from "./prisma-token-state-store.ts";
 
 describe("the token state", () => {
   it("misses nothing of a transaction that began early and committed late", async () => {
-    const store = prismaTokenStateStore(prisma);
+    const store = postgresTokenStateStore(postgres);
     const late = new pg.Client({ connectionString: database.url });
     await late.connect();
     try {
@@ -23,12 +24,12 @@ describe("the token state", () => {
       await postgresSessionStore(prisma, postgres).begin(session, "");
       await postgresSessionStore(prisma, postgres).end(session.accountId, { id: session.id }, "signed-out", now, "");
       // A reader that comes now sees the later transaction and not the earlier one.
-      const cursor = await store.horizon();
-      const seen = (await store.changedSince(undefined)).map((entry) => entry.endedSessionId);
+      const cursor = await store.readHorizon();
+      const seen = (await tokenStateSince()).map((entry) => entry.endedSessionId);
       expect(seen).toContain(session.id);
       expect(seen).not.toContain(lateId);
       await late.query("COMMIT");
-      const after = (await store.changedSince(cursor)).map((entry) => entry.endedSessionId);
+      const after = (await tokenStateSince(cursor)).map((entry) => entry.endedSessionId);
       expect(after).toContain(lateId);
     } finally {
       await late.end();
@@ -37,9 +38,8 @@ describe("the token state", () => {
 
   it("says of a freeze that was lifted when that was, also to a watcher that begins again", async () => {
     const accountId = uuidv4();
-    const store = prismaTokenStateStore(prisma);
     const ofAccount = async () =>
-      (await store.changedSince(undefined)).filter(({ frozenAccountId }) => frozenAccountId === accountId);
+      (await tokenStateSince()).filter(({ frozenAccountId }) => frozenAccountId === accountId);
     await prisma.$transaction((tx) => notifyServices(tx, accountId, true, now));
     expect(await ofAccount()).toMatchObject([{ active: true, until: undefined }]);
     await prisma.$transaction((tx) => notifyServices(tx, accountId, false, now));

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { watchTokenState } from "@countersign/access-tokens";
+import { uuidv4 } from "@countersign/core";
+import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
+import { createRpcClient, createRpcServer } from "@countersign/rpc";
+import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/runtime";
+import { expect, it } from "vitest";
+import { tokenStateHandlers } from "../rpc/token-state.ts";
+import { postgresTokenStateStore } from "../store/postgres-token-state-store.ts";
+import { clock, postgres, prisma } from "../testing/store-fixture.ts";
+import type { TokenKeys } from "./token-keys.ts";
+import { createTokenStateFeed } from "./token-state-feed.ts";
+
+const ENTRIES = 200_000;
+const BLOCKED_KEYS = 10_000;
+const BLOCKED = { algorithm: "ES256", publicKey: "ab".repeat(64) } as const;
+const idOf = (i: number) => `00000000-0000-7000-8000-${String(i).padStart(12, "0")}`;
+
+it("200,000 entries reach services over gRPC in messages of at most 1 MiB, and later changes follow", async () => {
+  const logger = createLogger({ name: "test", level: "silent" });
+  const stateDir = await mkdtemp(join(tmpdir(), "countersign-token-state-"));
+  await ensureCertificates(stateDir);
+  // All written by one transaction; blocked keys are the largest entries.
+  await prisma.$executeRaw`
+    INSERT INTO token_state_entry (kind, subject, active, until, txid)
+    SELECT CASE WHEN i <= ${BLOCKED_KEYS}::int THEN 'key' ELSE 'session' END,
+      '00000000-0000-7000-8000-' || lpad(i::text, 12, '0')
+        || CASE WHEN i <= ${BLOCKED_KEYS}::int THEN '/ES256/' || ${BLOCKED.publicKey} ELSE '' END,
+      true, NULL, pg_current_xact_id()::text::bigint
+    FROM generate_series(1, ${ENTRIES}::int) AS i`;
+  const stop = new AbortController();
+  const feed = createTokenStateFeed({
+    store: postgresTokenStateStore(postgres),
+    keys: { published: async () => [] } as unknown as TokenKeys,
+    clock,
+    logger,
+  });
+  const reading = feed.run(stop.signal);
+  const server = createRpcServer({
+    name: "auth",
+    tls: loadTls(tlsFiles(stateDir, "auth")),
+    peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
+    logger,
+    metrics: createMetrics("auth", { defaults: false }),
+  }).add(TokenStateService, tokenStateHandlers(feed, stop.signal));
+  const { port } = await server.listen("127.0.0.1:0");
+  const services = ["signer", "account"].map((name) => {
+    const client = createRpcClient(TokenStateService, {
+      address: `127.0.0.1:${port}`,
+      tls: loadTls(tlsFiles(stateDir, name)),
+      serverName: "auth",
+      deadlineMs: 5000,
+    });
+    return { client, state: watchTokenState(client, { logger, clock }) };
+  });
+  try {
+    await Promise.all(services.map(({ state }) => state.ready()));
+    for (const { state } of services) {
+      for (const i of [1, BLOCKED_KEYS]) expect(state.isKeyBlocked(idOf(i), BLOCKED)).toBe(true);
+      for (const i of [BLOCKED_KEYS + 1, ENTRIES]) expect(state.isSessionEnded(idOf(i))).toBe(true);
+      expect(state.isSessionEnded(idOf(ENTRIES + 1))).toBe(false);
+    }
+    const sessionId = uuidv4();
+    await prisma.$executeRaw`
+      INSERT INTO token_state_entry (kind, subject, active, until, txid)
+      VALUES ('session', ${sessionId}, true, NULL, pg_current_xact_id()::text::bigint)`;
+    feed.notify();
+    await expect.poll(() => services.every(({ state }) => state.isSessionEnded(sessionId))).toBe(true);
+  } finally {
+    stop.abort();
+    for (const { client, state } of services) {
+      state.close();
+      client.close();
+    }
+    await server.stop(100);
+    await reading;
+    await rm(stateDir, { recursive: true });
+  }
+});

@@ -1,0 +1,164 @@
+import { FixedClock } from "@countersign/core";
+import type { WatchResponse } from "@countersign/proto/auth/v1/token_state.ts";
+import { createLogger } from "@countersign/runtime";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { TokenKeys } from "./token-keys.ts";
+import { createTokenStateFeed } from "./token-state-feed.ts";
+
+const clock = new FixedClock("2026-11-22T10:00:00Z");
+/** Entries by the number of the transaction that wrote them last. */
+let written: { txid: bigint; sessionId: string }[];
+let next: bigint;
+let reads: string[];
+let failing: boolean;
+let stop: AbortController;
+let feed: ReturnType<typeof createTokenStateFeed>;
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+const write = (sessionId: string) => {
+  written.push({ txid: next, sessionId });
+  next += 1n;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [written, next, reads, failing, stop] = [[], 100n, [], false, new AbortController()];
+  feed = createTokenStateFeed({
+    store: {
+      async readHorizon() {
+        reads.push("horizon");
+        if (failing) throw new Error("no database");
+        return next;
+      },
+      async readPage(since, after) {
+        reads.push(since === undefined ? "whole" : "changes");
+        const [first, second] = written.filter(({ txid }) => txid >= (since ?? 0n) && txid > (after?.txid ?? -1n));
+        if (!first) return undefined;
+        const entries = [first, ...(second ? [second] : [])].map(({ sessionId }) => ({
+          active: true,
+          until: undefined,
+          endedSessionId: sessionId,
+        }));
+        return { entries, end: { txid: (second ?? first).txid, kind: "session", subject: "" } };
+      },
+    },
+    keys: { published: async () => [{ kid: "k1" }] } as unknown as TokenKeys,
+    clock,
+    logger: createLogger({ name: "test", level: "silent" }),
+  });
+  void feed.run(stop.signal);
+});
+afterEach(() => {
+  stop.abort();
+  vi.useRealTimers();
+});
+
+/** A watcher with what it has received. */
+function watcher(cursor = "") {
+  const received: WatchResponse[] = [];
+  const end = new AbortController();
+  const done = (async () => {
+    for await (const message of feed.watch(cursor, AbortSignal.any([end.signal, stop.signal]))) received.push(message);
+  })();
+  return {
+    received,
+    end,
+    done,
+    sessions: () => received.flatMap(({ entries }) => entries.map(({ endedSessionId }) => endedSessionId)),
+    heartbeats: () => received.filter(({ complete }) => complete).length,
+  };
+}
+
+it("reads for a thousand watchers as often as for one", async () => {
+  write("before");
+  const all = Array.from({ length: 1000 }, () => watcher());
+  await pass(100);
+  expect(reads.filter((read) => read === "whole")).toHaveLength(2); // one page, and that no other follows
+  reads = [];
+  await pass(3_000);
+  for (const each of all) expect(each.heartbeats()).toBeGreaterThanOrEqual(3);
+  expect(reads.filter((read) => read === "horizon").length).toBeLessThanOrEqual(4);
+  write("during");
+  feed.notify();
+  await pass(50);
+  for (const each of all) expect(each.sessions()).toEqual(["before", "during"]);
+  expect(reads).not.toContain("whole");
+});
+
+it("sends the whole state first, with the token keys, and marks its end", async () => {
+  write("one");
+  const { received } = watcher();
+  await pass(50);
+  expect(received).toEqual([
+    expect.objectContaining({ reset: true, complete: false }),
+    expect.objectContaining({ reset: false, complete: true, tokenKeys: [{ kid: "k1", jwkJson: expect.any(String) }] }),
+  ]);
+  await pass(1_100);
+  expect(received.at(-1)).toMatchObject({ reset: false, complete: true, tokenKeys: [], entries: [] });
+});
+
+it("has what was committed before a watcher came in its first complete message", async () => {
+  await pass(500);
+  write("just now");
+  const { sessions } = watcher();
+  await pass(50);
+  expect(sessions()).toEqual(["just now"]);
+});
+
+it("resumes at a cursor of another replica, and begins again where the cursor is old or unknown", async () => {
+  write("known");
+  const cursor = `${next}.${clock.now().getTime()}`;
+  write("missed");
+  const resumed = watcher(cursor);
+  const old = watcher(`${next}.${clock.now().getTime() - 31 * 60_000}`);
+  const unknown = watcher("nonsense");
+  await pass(50);
+  expect(resumed.sessions()).toEqual(["missed"]);
+  expect(resumed.received[0]!.reset).toBe(false);
+  for (const each of [old, unknown]) {
+    expect(each.sessions()).toEqual(["known", "missed"]);
+    expect(each.received[0]!.reset).toBe(true);
+  }
+});
+
+it("gives a watcher that is slower than the reader all that it lacks", async () => {
+  const slow = feed.watch("", stop.signal);
+  const first = slow.next();
+  await pass(50);
+  expect((await first).value).toMatchObject({ complete: true });
+  for (const sessionId of ["a", "b", "c"]) {
+    write(sessionId);
+    feed.notify();
+    await pass(100);
+  }
+  const lacked: (string | undefined)[] = [];
+  for (let complete = false; !complete; ) {
+    const next = slow.next();
+    await pass(50);
+    const message = (await next).value as WatchResponse;
+    lacked.push(...message.entries.map(({ endedSessionId }) => endedSessionId));
+    complete = message.complete;
+  }
+  expect(lacked).toEqual(["a", "b", "c"]);
+});
+
+it("sends no heartbeat while the database does not answer", async () => {
+  const { heartbeats } = watcher();
+  await pass(50);
+  failing = true;
+  await pass(1_000);
+  const before = heartbeats();
+  await pass(5_000);
+  expect(heartbeats()).toBe(before);
+  failing = false;
+  await pass(1_100);
+  expect(heartbeats()).toBeGreaterThan(before);
+});
+
+it("ends a watch with its signal", async () => {
+  const { end, done } = watcher();
+  await pass(50);
+  end.abort();
+  await pass(0);
+  await done;
+});
