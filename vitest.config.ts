@@ -33,6 +33,7 @@ export default defineConfig({
           globalSetup: ["packages/local-stack/src/testing/postgres-setup.ts"],
           testTimeout: 20_000,
           hookTimeout: 60_000,
+          ...sharedWorkers,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
