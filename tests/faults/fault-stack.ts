@@ -51,6 +51,7 @@ export async function startFaultStack(settings: Record<string, string> = {}, rep
     stateDir,
     freePorts: true,
     throwAway: true,
+    isCopy: true,
     replicas,
     extraEnvironment,
     say,

@@ -63,7 +63,7 @@ const network = (factory = ours, filter = ours) => {
 beforeAll(async () => {
   const say = (line: string) => console.log(`stack: ${line}`);
   await beginWith(inject("stackTemplate"), stateDir);
-  running = await startStack({ stateDir, freePorts: true, throwAway: true, say });
+  running = await startStack({ stateDir, freePorts: true, throwAway: true, isCopy: true, say });
   const { accessNode } = running.stack.chains[0]!;
   access = createAccessApi({ baseUrl: accessNode });
   service = new ServiceAccount(accessNode, ensureServiceKey(stateDir));

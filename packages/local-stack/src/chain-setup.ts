@@ -78,14 +78,43 @@ function knownNetworks(file: string): NetworkEntry[] {
 }
 
 /** Creates and funds what the local stack's chain lacks; see setUpNetwork. */
-export function setUpChain(options: { stateDir: string; ports: Ports; env: NodeJS.ProcessEnv }): Promise<NetworkEntry> {
-  const { stateDir, ports, env } = options;
+export function setUpChain(options: {
+  stateDir: string;
+  ports: Ports;
+  env: NodeJS.ProcessEnv;
+  isCopy?: boolean | undefined;
+}): Promise<NetworkEntry> {
+  const { stateDir, ports, env, isCopy } = options;
   return setUpNetwork({
     accessNode: `http://127.0.0.1:${ports.flowRest}`,
     networksFile: stateFiles(stateDir).networks,
     serviceKey: ensureServiceKey(stateDir),
     env,
+    isCopy,
   });
+}
+
+/** Returns the addresses of creator and paymaster; creates and funds those that the chain does not have. */
+async function ensureAccounts(
+  { accessNode, serviceKey, env }: { accessNode: string; serviceKey: string; env: NodeJS.ProcessEnv },
+  chainName: string,
+  known: NetworkEntry | undefined,
+): Promise<{ creator: string; paymaster: string }> {
+  const keys = await signerKeys(chainName, env);
+  const funder = new ServiceAccount(accessNode, serviceKey);
+  const ensure = async (address: string | undefined, publicKey: string, keyCount: number): Promise<string> => {
+    if (address && (await funder.countKeys(address, publicKey)) >= keyCount) return address;
+    const args = [cadenceString(publicKey), cadenceInt(keyCount), cadenceUFix64(funds)];
+    const events = await funder.run(createFundedAccount, args);
+    const created = events.find((event) => event.type === "flow.AccountCreated")?.fields.address;
+    if (typeof created !== "string")
+      throw new Failure("the Flow emulator sealed an account creation without its event.");
+    return created.replace(/^0x/, "");
+  };
+  // One after the other: both use the service account's only proposal key.
+  const creator = await ensure(known?.creator.address, keys.creator.publicKey, creatorKeyCount);
+  const paymaster = await ensure(known?.paymaster.address, keys.paymaster.publicKey, 1);
+  return { creator, paymaster };
 }
 
 /**
@@ -100,25 +129,16 @@ export async function setUpNetwork(options: {
   env: NodeJS.ProcessEnv;
   /** Default: the local stack's. */
   chainName?: string;
+  /** Chain, keystore and networks file are copies from a set-up stack, so the accounts are there. */
+  isCopy?: boolean | undefined;
 }): Promise<NetworkEntry> {
   const { accessNode, networksFile: file, chainName = localChain } = options;
   const networks = knownNetworks(file);
   const known = networks.find((network) => network.chainName === chainName);
-  const keys = await signerKeys(chainName, options.env);
-  const funder = new ServiceAccount(accessNode, options.serviceKey);
-
-  const ensure = async (address: string | undefined, publicKey: string, keyCount: number): Promise<string> => {
-    if (address && (await funder.countKeys(address, publicKey)) >= keyCount) return address;
-    const args = [cadenceString(publicKey), cadenceInt(keyCount), cadenceUFix64(funds)];
-    const events = await funder.run(createFundedAccount, args);
-    const created = events.find((event) => event.type === "flow.AccountCreated")?.fields.address;
-    if (typeof created !== "string")
-      throw new Failure("the Flow emulator sealed an account creation without its event.");
-    return created.replace(/^0x/, "");
-  };
-  // One after the other: both use the service account's only proposal key.
-  const creator = await ensure(known?.creator.address, keys.creator.publicKey, creatorKeyCount);
-  const paymaster = await ensure(known?.paymaster.address, keys.paymaster.publicKey, 1);
+  const { creator, paymaster } =
+    options.isCopy && known
+      ? { creator: known.creator.address, paymaster: known.paymaster.address }
+      : await ensureAccounts(options, chainName, known);
 
   const network: NetworkEntry = {
     chainName,

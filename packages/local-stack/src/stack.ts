@@ -46,6 +46,8 @@ export interface StackOptions {
   webWallet?: boolean;
   /** Throw-away state: the database does not wait for the disk. */
   throwAway: boolean;
+  /** The state was copied from a stack that was set up: see testing/stack-template.ts. */
+  isCopy?: boolean;
   /** Processes of each service and of the gateway, on the same databases. Default 1. */
   replicas?: number;
   /** Services and gateway that are started. Default: all. */
@@ -228,7 +230,8 @@ async function bringUp(options: StackOptions, supervisor: Supervisor, restarts: 
     ),
   );
   const network = Promise.all([emulator, generated]).then(async () => {
-    const set = await setUpChain({ stateDir, ports, env: { ...baseEnvironment(), ...keystoreEnvironment(stateDir) } });
+    const env = { ...baseEnvironment(), ...keystoreEnvironment(stateDir) };
+    const set = await setUpChain({ stateDir, ports, env, isCopy: options.isCopy });
     say(`flow emulator is up, creator 0x${set.creator.address}, paymaster 0x${set.paymaster.address}`);
     return set;
   });

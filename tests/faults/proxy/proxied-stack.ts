@@ -49,7 +49,15 @@ export async function startProxiedStack(
     const { addressOf } = network;
     const say = (line: string) => console.log(`stack: ${line}`);
     const extraEnvironment = () => ({ ...QUICK_START, ...environment });
-    running = await startStack({ stateDir, freePorts: true, throwAway: true, addressOf, extraEnvironment, say });
+    running = await startStack({
+      stateDir,
+      freePorts: true,
+      throwAway: true,
+      isCopy: true,
+      addressOf,
+      extraEnvironment,
+      say,
+    });
   } catch (error) {
     await clean();
     throw error;
