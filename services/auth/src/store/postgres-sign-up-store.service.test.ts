@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { LoginProfile } from "../domain/login.ts";
 import { decideSignUp } from "../domain/sign-up/sign-up.ts";
 import { type LeaseSignUp, SIGN_UP_STEPS } from "../domain/sign-up/sign-up-saga.ts";
-import { app, clock, device, eventsOf, now, person, postgres, prisma, times } from "../testing/store-fixture.ts";
+import { sampleDevice } from "../testing/sample-device.ts";
+import { app, clock, eventsOf, now, person, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { postgresSignUpStore } from "./postgres-sign-up-store.ts";
 
 const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): LeaseSignUp => {
@@ -16,7 +17,7 @@ const commandOf = (profile: LoginProfile, change: Partial<LeaseSignUp> = {}): Le
     userKeyType: "device",
     accountKey,
     deviceKey: accountKey,
-    device,
+    device: sampleDevice,
     deviceId: uuidv7(clock),
     profileImageUrl: "",
     newAccountId: uuidv7(clock),

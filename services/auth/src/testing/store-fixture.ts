@@ -39,17 +39,6 @@ export const person = (): LoginProfile => ({
   app,
   authTime: now,
 });
-export const device = {
-  pushToken: "",
-  name: "",
-  osName: "",
-  osVersion: "",
-  deviceManufacturer: "",
-  deviceModel: "",
-  lang: "",
-  type: "mobile",
-  sdkVersion: "",
-};
 
 export const someSession = (change: Partial<Session> = {}): Session => {
   const { publicKey } = generateKeyPair();

@@ -17,18 +17,9 @@ import type {
   TwoFactorSignIn,
   TwoFactorSignInStore,
 } from "../domain/two-factor/two-factor-sign-in.ts";
+import { sampleDevice } from "./sample-device.ts";
 
-const device = {
-  pushToken: "",
-  name: "New phone",
-  osName: "",
-  osVersion: "",
-  deviceManufacturer: "",
-  deviceModel: "",
-  lang: "",
-  type: "mobile",
-  sdkVersion: "",
-};
+const device = { ...sampleDevice, name: "New phone" };
 
 interface MemoryStore extends TwoFactorSignInStore {
   rows: Map<string, TwoFactorSignIn>;

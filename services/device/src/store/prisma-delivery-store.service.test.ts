@@ -1,26 +1,14 @@
 import { FixedClock } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { registerDevice } from "../domain/devices/register-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { prisma } from "../testing/store-fixture.ts";
 import { prismaDeliveryStore } from "./prisma-delivery-store.ts";
 import { prismaDeviceStore } from "./prisma-device-store.ts";
 
 describe("deliveries in Postgres", () => {
   const clock = new FixedClock();
-  let database: TestDatabase;
-  let prisma: PrismaClient;
-  beforeAll(async () => {
-    database = await createTestDatabase("device");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-  });
-  afterAll(async () => {
-    await prisma.$disconnect();
-    await database.drop();
-  });
 
   const notice = (accountId: string, changes = {}) => ({
     eventId: v7(),

@@ -1,32 +1,20 @@
 import { FixedClock } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { listDevices } from "../domain/devices/list-devices.ts";
 import { recordDeviceUse } from "../domain/devices/record-device-use.ts";
 import { registerDevice } from "../domain/devices/register-device.ts";
 import { removeDevice, YOUNG_DEVICE_MS } from "../domain/devices/remove-device.ts";
 import { updateDevice } from "../domain/devices/update-device.ts";
 import { someAttributes, someRegistration } from "../testing/samples.ts";
-import { PrismaClient } from "./generated/client.ts";
+import { prisma } from "../testing/store-fixture.ts";
 import { prismaDeviceStore } from "./prisma-device-store.ts";
 
 describe("devices in Postgres", () => {
-  let database: TestDatabase;
-  let prisma: PrismaClient;
   let clock: FixedClock;
   let accountId: string;
 
-  beforeAll(async () => {
-    database = await createTestDatabase("device");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-  });
-  afterAll(async () => {
-    await prisma.$disconnect();
-    await database.drop();
-  });
   beforeEach(() => {
     clock = new FixedClock();
     accountId = v7();

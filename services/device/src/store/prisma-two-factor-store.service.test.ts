@@ -1,34 +1,22 @@
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
-import { createPrismaAdapter } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { TwoFactor } from "../domain/two-factor/two-factor.ts";
 import { ATTEMPT_TIMEOUT_MS } from "../domain/two-factor/two-factor-state.ts";
+import { prisma } from "../testing/store-fixture.ts";
 import { playTwoFactor } from "../testing/two-factor-model.ts";
 import { LIFE_MS, type Registered, refused, type TwoFactorWorld, twoFactorWorld } from "../testing/two-factor-world.ts";
-import { PrismaClient } from "./generated/client.ts";
 import { prismaDeviceStore } from "./prisma-device-store.ts";
 import { prismaTwoFactorStore } from "./prisma-two-factor-store.ts";
 
 const TX = "ab".repeat(32);
 
 describe("requests for approval in Postgres", () => {
-  let database: TestDatabase;
-  let prisma: PrismaClient;
   let world: TwoFactorWorld;
   let accountId: string;
   let old: Registered;
   let asked: TwoFactor;
 
-  beforeAll(async () => {
-    database = await createTestDatabase("device");
-    prisma = new PrismaClient({ adapter: createPrismaAdapter(database.url) });
-  });
-  afterAll(async () => {
-    await prisma.$disconnect();
-    await database.drop();
-  });
   beforeEach(async () => {
     world = twoFactorWorld({ requests: prismaTwoFactorStore(prisma), devices: prismaDeviceStore(prisma) });
     accountId = v7();
