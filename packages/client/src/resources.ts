@@ -1,24 +1,7 @@
 import type { Assertion, KeyAlgorithm } from "@countersign/keys";
 
 export type { DeviceAttributes, DeviceChange, Login } from "@countersign/http-api/requests.ts";
-export type {
-  Account,
-  Address,
-  App,
-  Challenge,
-  CompositeSignature,
-  Credentials,
-  Device,
-  Key,
-  ServerKeyRotation,
-  Session,
-  SignedIn,
-  TimeLock,
-  TransactionReference,
-  TwoFactorAuth,
-  TwoFactorRequest,
-  TwoFactorRequested,
-} from "@countersign/http-api/resources.ts";
+export type * from "@countersign/http-api/resources.ts";
 
 /** The device's key: it never leaves the device, so the client only asks for signatures. */
 export interface DeviceKey {

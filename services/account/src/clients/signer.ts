@@ -11,35 +11,26 @@ import type { KeyAdditionSigner } from "../domain/key-additions/key-addition.ts"
 import type { CreationSigner } from "../domain/ports.ts";
 import type { RotationSigner } from "../domain/server-keys/server-key-rotation.ts";
 
+/** The options of a call that may be sent again: two have the effect of one. */
+const REPEATABLE = { idempotent: true } as const;
+
 /** Calls signer.v1.Creation for the creation saga. */
 export const creationSigner = (client: RpcClient<CreationService>): CreationSigner => ({
   async deriveServerKeys(chainName, accountIds) {
-    const { serverKeys } = await client.deriveServerKeys(
-      { chainName, accountIds: [...accountIds] },
-      { idempotent: true },
-    );
+    const { serverKeys } = await client.deriveServerKeys({ chainName, accountIds: [...accountIds] }, REPEATABLE);
     const version = serverKeys[0]?.version ?? 0;
     if (serverKeys.some((key) => key.version !== version)) throw new Error("server keys of several versions");
     return { version, publicKeys: serverKeys.map(({ publicKey }) => publicKeyFromProto(publicKey)) };
   },
   async signCreation(chainName, message, accountIds) {
-    const { signature } = await client.signCreation({
-      chainName,
-      message: Buffer.from(message),
-      accountIds: [...accountIds],
-    });
+    const request = { chainName, message: Buffer.from(message), accountIds: [...accountIds] };
+    const { signature } = await client.signCreation(request);
     return compositeSignature(signature);
   },
   async bindAddress({ accountId, chainName, address, serverKeyIndex, serverKeyVersion }) {
     await client.bindAddress(
-      {
-        accountId,
-        chainName,
-        address: Buffer.from(hexToBytes(address)),
-        serverKeyIndex,
-        serverKeyVersion,
-      },
-      { idempotent: true },
+      { accountId, chainName, address: Buffer.from(hexToBytes(address)), serverKeyIndex, serverKeyVersion },
+      REPEATABLE,
     );
   },
 });
@@ -51,10 +42,7 @@ export const rotationSigner = (
 ): RotationSigner => ({
   ...keyAdditionSigner(signing),
   async serverKeys(accountId, chainName) {
-    const { current, next, retired } = await client.getServerKeyRotation(
-      { accountId, chainName },
-      { idempotent: true },
-    );
+    const { current, next, retired } = await client.getServerKeyRotation({ accountId, chainName }, REPEATABLE);
     if (!current) throw new Error("the signer answered no server key");
     const fromWire = ({ version, publicKey, keyIndex: index }: ServerKeyVersion) => ({
       version,
@@ -65,7 +53,7 @@ export const rotationSigner = (
   },
   async rotateBinding({ accountId, chainName, version: serverKeyVersion }, serverKeyIndex, replacesVersion = 0) {
     const binding = { accountId, chainName, serverKeyIndex, serverKeyVersion, replacesVersion };
-    await client.rotateBinding(binding, { idempotent: true });
+    await client.rotateBinding(binding, REPEATABLE);
   },
 });
 
@@ -74,31 +62,26 @@ export function keyAdditionSigner(client: RpcClient<SigningService>): KeyAdditio
   const onBehalf = (call: object): RpcCallOptions => ({
     onBehalfOf: call as NonNullable<RpcCallOptions["onBehalfOf"]>,
   });
-  return {
-    async signTransaction(chainName, message, call) {
-      const request = { chainName, message: Buffer.from(message) };
-      return compositeSignature((await client.signTransaction(request, onBehalf(call))).signature);
-    },
-    async signPaymaster(chainName, message, call) {
-      const request = { chainName, message: Buffer.from(message) };
-      return compositeSignature((await client.signPaymaster(request, onBehalf(call))).signature);
-    },
-  };
+  const sign =
+    (method: "signTransaction" | "signPaymaster"): KeyAdditionSigner["signTransaction"] =>
+    async (chainName, message, call) => {
+      const { signature } = await client[method]({ chainName, message: Buffer.from(message) }, onBehalf(call));
+      return compositeSignature(signature);
+    };
+  return { signTransaction: sign("signTransaction"), signPaymaster: sign("signPaymaster") };
 }
 
 /** Calls signer.v1.Budgets to settle budgets. */
 export const budgetSigner = (client: RpcClient<BudgetsService>): BudgetSigner => ({
   async begin(chainName) {
-    const { mark, open } = await client.beginSettlement({ chainName }, { idempotent: true });
+    const { mark, open } = await client.beginSettlement({ chainName }, REPEATABLE);
     if (!mark) throw new Error("the signer answered no mark");
     return { mark, open };
   },
   async settle({ executed, ...settlement }) {
-    const reported = executed.map(({ proposer, ...each }) => ({
-      proposer: Buffer.from(hexToBytes(proposer)),
-      ...each,
-    }));
-    await client.settleReservations({ ...settlement, executed: reported }, { idempotent: true });
+    const toWire = (proposer: string) => Buffer.from(hexToBytes(proposer));
+    const reported = executed.map((each) => ({ ...each, proposer: toWire(each.proposer) }));
+    await client.settleReservations({ ...settlement, executed: reported }, REPEATABLE);
   },
 });
 
@@ -114,9 +97,6 @@ export const voidSigner = (client: RpcClient<FreezingService>): VoidSigner => ({
 
 function compositeSignature(signature: Signature | undefined) {
   if (!signature) throw new Error("the signer answered no signature");
-  return {
-    address: bytesToHex(signature.address),
-    keyId: signature.keyId,
-    signature: bytesToHex(signature.signature),
-  };
+  const { address, keyId } = signature;
+  return { address: bytesToHex(address), keyId, signature: bytesToHex(signature.signature) };
 }

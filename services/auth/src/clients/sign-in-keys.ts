@@ -7,11 +7,8 @@ import type { FindSignInKey, ListPasskeys, SignInKey } from "../domain/sign-in/p
 export const findSignInKey =
   (keys: RpcClient<KeysService>): FindSignInKey =>
   async (accountId, chainName, key) => {
-    const found = await keys.findSignInKey(
-      { accountId, chainName, publicKey: publicKeyToProto(key) },
-      { idempotent: true },
-    );
-    return toSignInKey(found);
+    const request = { accountId, chainName, publicKey: publicKeyToProto(key) };
+    return toSignInKey(await keys.findSignInKey(request, { idempotent: true }));
   };
 
 /** key.v1.Keys/ListPasskeys */

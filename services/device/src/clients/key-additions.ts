@@ -34,10 +34,8 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
   return {
     async prepare(addition, currentMessage) {
       const request = { ...additionOf(addition), currentMessage: Buffer.from(currentMessage) };
-      const { message } = await client.prepareKeyAddition(request, {
-        deadlineMs: PREPARE_TIMEOUT_MS,
-        idempotent: true,
-      });
+      const options = { deadlineMs: PREPARE_TIMEOUT_MS, idempotent: true };
+      const { message } = await client.prepareKeyAddition(request, options);
       return message;
     },
 
@@ -57,10 +55,8 @@ export function keyAdditions(client: RpcClient<KeyAdditionsService>): KeyAdditio
     },
 
     async reconcile(attempt): Promise<AttemptOutcome> {
-      const { status, transaction, keyIndex } = await client.reconcileKeyAddition(attempt, {
-        deadlineMs: RECONCILE_TIMEOUT_MS,
-        idempotent: true,
-      });
+      const options = { deadlineMs: RECONCILE_TIMEOUT_MS, idempotent: true };
+      const { status, transaction, keyIndex } = await client.reconcileKeyAddition(attempt, options);
       switch (status) {
         case KeyAdditionStatus.KEY_ADDITION_STATUS_SUBMITTED:
           return { status: "submitted", transaction: transactionOf(transaction) };

@@ -1,23 +1,14 @@
 import type { Logger } from "@countersign/core";
 import { type Metrics, startPeriodicJob } from "@countersign/runtime";
 import { Counter, Gauge } from "prom-client";
-import { type BudgetWindow, readWindowId } from "./budget.ts";
+import { type BudgetUse, type BudgetWindow, readWindowId } from "./budget.ts";
 import type { BudgetRule } from "./budget-rules.ts";
-
-/** The use of a budget in one window. */
-interface Use {
-  readonly chainName: string;
-  readonly windowId: string;
-  readonly count: number;
-  readonly computation: number;
-  readonly fees: number;
-}
 
 export interface BudgetMetricsOptions {
   readonly metrics: Metrics;
   readonly logger: Logger;
   /** Of all budgets but the accounts' own. */
-  use(): Promise<readonly Use[]>;
+  use(): Promise<readonly BudgetUse[]>;
   /** The rules of a scope at the moment. */
   rulesOf(scope: string, whose: string): readonly BudgetRule[];
   readonly intervalMs?: number;

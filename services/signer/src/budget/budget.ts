@@ -11,6 +11,17 @@ export interface Amounts {
 }
 export const AMOUNTS = ["count", "computation", "fees"] as const;
 
+/** The reserved or used part of a budget in a window that is not over. */
+export interface BudgetUse {
+  readonly chainName: string;
+  /** See BudgetWindow. */
+  readonly windowId: string;
+  readonly count: number;
+  readonly computation: number;
+  /** In 10⁻⁸ FLOW. */
+  readonly fees: number;
+}
+
 /** One budget in one of its windows. */
 export interface BudgetWindow {
   /** `<scope>/<whose>/<seconds>/<number of the window since 1970>` */

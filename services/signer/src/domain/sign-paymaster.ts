@@ -1,16 +1,13 @@
 import type { PasskeySettings } from "@countersign/keys";
 import { paymasterVersion } from "../policy/chain.ts";
 import { effectsOfPaymaster } from "../policy/effects.ts";
-import { HISTORY_RULES } from "../policy/history-rules.ts";
 import { ENVELOPE_RULES, PAYMASTER_RULES } from "../policy/paymaster-rules.ts";
 import { evaluate } from "../policy/rule.ts";
-import { checkCustomScript } from "../policy/script/check-script.ts";
 import { requesterOf, type SignedMessage } from "./decide.ts";
 import { findApproval } from "./find-approval.ts";
-import { loadFacts, loadHistory } from "./load-facts.ts";
-import { passTimeLock } from "./pass-time-lock.ts";
+import { loadFacts } from "./load-facts.ts";
 import { recordEffects } from "./record-effects.ts";
-import type { SignCommand, SigningPorts } from "./sign-transaction.ts";
+import { checkScript, type SignCommand, type SigningPorts } from "./sign-transaction.ts";
 
 export interface SignPaymasterPorts extends SigningPorts {
   /** The paymasters of all chains: none of them may authorize anywhere. */
@@ -28,9 +25,10 @@ export interface SignPaymasterPorts extends SigningPorts {
  * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
-  const { decide, checkBackend, paymasters, scripts, effects: effectStore, reservationFor, clock } = ports;
+  const { decide, checkBackend, paymasters, effects: effectStore, reservationFor, clock } = ports;
   return (command: SignCommand): Promise<SignedMessage> =>
-    decide("paymaster", command.message, requesterOf(command), async (message, { policy, scriptHash }) => {
+    decide("paymaster", command.message, requesterOf(command), async (message, context) => {
+      const { policy } = context;
       const { token, caller, chainName } = command;
       checkBackend?.(caller, token);
       if (chainName !== "") ports.chain(chainName);
@@ -39,26 +37,15 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
       evaluate(PAYMASTER_RULES, facts);
       const approval = await findApproval(ports, facts);
 
-      const { account, chain, template } = facts;
-      if (template) {
-        const history = await loadHistory(ports, facts, template);
-        evaluate(HISTORY_RULES, history);
-        await passTimeLock(ports, history);
-      } else {
-        await checkCustomScript(scripts, message, { policy, scriptHash, sender: account.accountId });
-      }
+      await checkScript(ports, facts, context);
 
+      const { account, chain } = facts;
       const now = clock.now();
       await recordEffects(effectStore, facts, effectsOfPaymaster(facts, approval, now), now);
       const { accountId } = account;
-      const key = { role: "paymaster", chainName: chain.chainName, version: paymasterVersion(chain) } as const;
-      const spender = {
-        operation: "paymaster",
-        chainName: chain.chainName,
-        accountId,
-        appId: token.appId,
-        caller,
-      } as const;
+      const on = { chainName: chain.chainName };
+      const key = { role: "paymaster", ...on, version: paymasterVersion(chain) } as const;
+      const spender = { operation: "paymaster", ...on, accountId, appId: token.appId, caller } as const;
       const { address, keyId } = chain.paymaster;
       return { key, address, keyId, reservation: reservationFor(message, spender, policy) };
     });

@@ -3,11 +3,12 @@ import { serverKeyOf } from "../policy/account.ts";
 import type { BackendCheck } from "../policy/backends.ts";
 import { effectsOfTransaction } from "../policy/effects.ts";
 import { HISTORY_RULES } from "../policy/history-rules.ts";
+import type { RequestFacts } from "../policy/request-facts.ts";
 import { evaluate } from "../policy/rule.ts";
 import { checkCustomScript } from "../policy/script/check-script.ts";
 import type { KnownScripts } from "../policy/script/known-scripts.ts";
 import { TRANSACTION_RULES } from "../policy/transaction-rules.ts";
-import { type Decide, requesterOf, type SignedMessage } from "./decide.ts";
+import { type Decide, type DecisionContext, requesterOf, type SignedMessage } from "./decide.ts";
 import { type FactSources, loadFacts, loadHistory, type RequestOrigin } from "./load-facts.ts";
 import { passTimeLock, type TimeLocking } from "./pass-time-lock.ts";
 import type { EffectStore } from "./ports.ts";
@@ -27,6 +28,18 @@ export interface SigningPorts extends FactSources, TimeLocking {
 }
 
 /**
+ * Checks a template by earlier signatures for the account and by its time lock, a custom script by what it
+ * may do. Errors: SigningRefused, LoginTooOld, TimeLockRequired, TimeLockCancelled.
+ */
+export async function checkScript(ports: SigningPorts, facts: RequestFacts, context: DecisionContext): Promise<void> {
+  const { message, account, template } = facts;
+  if (!template) return checkCustomScript(ports.scripts, message, { ...context, sender: account.accountId });
+  const history = await loadHistory(ports, facts, template);
+  evaluate(HISTORY_RULES, history);
+  await passTimeLock(ports, history);
+}
+
+/**
  * Signs a transaction of the token's own account with the account's server key, as its authorizer.
  *
  * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
@@ -42,26 +55,20 @@ export interface SigningPorts extends FactSources, TimeLocking {
  * Race: the statements of the effects and of the record check the limits that replicas share.
  */
 export const signTransaction = (ports: SigningPorts) => {
-  const { decide, checkBackend, scripts, effects: effectStore, reservationFor, clock, unfrozenAt } = ports;
+  const { decide, checkBackend, effects: effectStore, reservationFor, clock, unfrozenAt } = ports;
   return (command: SignCommand): Promise<SignedMessage> =>
-    decide("transaction", command.message, requesterOf(command), async (message, { policy, scriptHash }) => {
+    decide("transaction", command.message, requesterOf(command), async (message, context) => {
+      const { policy } = context;
       const { token, caller } = command;
       checkBackend?.(caller, token);
       const facts = await loadFacts(ports, command, message, policy);
       evaluate(TRANSACTION_RULES, facts);
 
-      // A template depends on earlier signatures for the account; a custom script on what it may do.
-      const { account, template } = facts;
-      if (template) {
-        const history = await loadHistory(ports, facts, template);
-        evaluate(HISTORY_RULES, history);
-        await passTimeLock(ports, history);
-      } else {
-        await checkCustomScript(scripts, message, { policy, scriptHash, sender: account.accountId });
-      }
+      await checkScript(ports, facts, context);
 
       // In one transaction of the database, which checks the limits that concurrent requests share.
       const now = clock.now();
+      const { account } = facts;
       const effects = effectsOfTransaction(facts, unfrozenAt(account.accountId), now);
       await recordEffects(effectStore, facts, effects, now);
       const { chainName, accountId, address, serverKeyIndex } = account;

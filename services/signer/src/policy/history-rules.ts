@@ -34,16 +34,9 @@ interface SessionAndTemplate {
 }
 
 /** Returns the time lock before a template is signed; undefined: none. */
-export const timeLockOfTemplate = ({
-  template,
-  token,
-  account,
-  now,
-  timeLockPolicy,
-  recoveryKeySigned,
-  accountKeyAgeMs,
-}: HistoryFacts) => {
-  const session = { scope: token.scope, recoveryKeySigned, keyAgeMs: accountKeyAgeMs };
+export const timeLockOfTemplate = (facts: HistoryFacts) => {
+  const { template, account, now, timeLockPolicy, recoveryKeySigned, accountKeyAgeMs } = facts;
+  const session = { scope: facts.token.scope, recoveryKeySigned, keyAgeMs: accountKeyAgeMs };
   const accountAgeMs = account.boundAt && now.getTime() - account.boundAt.getTime();
   return timeLockOf(template, session, accountAgeMs, timeLockPolicy);
 };

@@ -4,21 +4,10 @@ import type { Handlers } from "@countersign/rpc";
 import type { Commands } from "../domain/commands.ts";
 import type { TimeLock } from "../policy/time-lock.ts";
 
-const timeLockToProto = ({
-  id,
-  operation,
-  chainName,
-  startedAt,
-  availableAt,
-  cancelledAt,
-}: TimeLock): WireTimeLock => ({
-  id,
-  operation,
-  chainName,
-  startedAt,
-  availableAt,
-  cancelledAt: cancelledAt ?? undefined,
-});
+const timeLockToProto = ({ cancelledAt, ...lock }: TimeLock): WireTimeLock => {
+  const { id, operation, chainName, startedAt, availableAt } = lock;
+  return { id, operation, chainName, startedAt, availableAt, cancelledAt: cancelledAt ?? undefined };
+};
 
 /** Handles signer.v1.TimeLocks. */
 export const timeLockRpcs = ({

@@ -1,16 +1,5 @@
-import { OPEN_FEES_END } from "../budget/budget.ts";
+import { type BudgetUse, OPEN_FEES_END } from "../budget/budget.ts";
 import type { PrismaClient } from "./generated/client.ts";
-
-/** The reserved or used part of a budget in a window that is not over. */
-export interface BudgetUse {
-  readonly chainName: string;
-  /** See BudgetWindow. */
-  readonly windowId: string;
-  readonly count: number;
-  readonly computation: number;
-  /** In 10⁻⁸ FLOW. */
-  readonly fees: number;
-}
 
 /** Returns the use of all budgets but those of single accounts, which are too many to watch. */
 export async function commonBudgetUse(prisma: PrismaClient, now: Date): Promise<BudgetUse[]> {

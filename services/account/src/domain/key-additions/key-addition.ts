@@ -1,5 +1,6 @@
 import type { AddedKey, ChainKey, FlowTransaction, TransactionSignature } from "@countersign/flow";
 import type { PublicKey } from "@countersign/keys";
+import type { AccountStore } from "../ports.ts";
 
 /** submitted: bytes are committed and may be on the chain; the others are final. */
 export type KeyAdditionState = "submitted" | "sealed" | "failed" | "abandoned";
@@ -71,6 +72,12 @@ export interface KeyAdditionChain {
 
 /** The user's call, on whose behalf the signer signs; only its client reads it. */
 export type OnBehalfOf = object;
+
+/** The accounts, and the chains on which their keys are added. */
+export interface AccountsOnChains {
+  readonly accounts: Pick<AccountStore, "find">;
+  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+}
 
 /** The signer, as far as adding keys needs it: both of our signatures, with the approver's token. */
 export interface KeyAdditionSigner {

@@ -1,12 +1,9 @@
 import { AppError } from "@countersign/core";
 import { cadenceAddressOf, chainNamed } from "../accounts/account-on-chain.ts";
-import type { AccountStore } from "../ports.ts";
 import type { UnknownTransaction } from "../unknown-transactions.ts";
-import type { KeyAdditionChain } from "./key-addition.ts";
+import type { AccountsOnChains } from "./key-addition.ts";
 
-export interface NamedTransactionOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+export interface NamedTransactionOptions extends AccountsOnChains {
   readonly unknownTransaction: UnknownTransaction;
 }
 

@@ -8,12 +8,9 @@ import {
   type TransactionPayload,
 } from "@countersign/flow";
 import { cadenceAddressOf, chainNamed, requireBelowKeyLimit, serverKeyOf } from "../accounts/account-on-chain.ts";
-import type { AccountStore } from "../ports.ts";
-import type { KeyAdditionChain, KeyAdditionTarget } from "./key-addition.ts";
+import type { AccountsOnChains, KeyAdditionTarget } from "./key-addition.ts";
 
-export interface PrepareKeyAdditionOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+export interface PrepareKeyAdditionOptions extends AccountsOnChains {
   /** The most active user keys of one account. */
   readonly maxUserKeys: number;
 }

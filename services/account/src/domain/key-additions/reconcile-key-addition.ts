@@ -1,11 +1,8 @@
 import type { Clock } from "@countersign/core";
 import { cadenceAddressOf, chainNamed, userKeyOf } from "../accounts/account-on-chain.ts";
-import type { AccountStore } from "../ports.ts";
-import type { KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
+import type { AccountsOnChains, KeyAddition, KeyAdditionChain, KeyAdditionStore } from "./key-addition.ts";
 
-export interface ReconcileKeyAdditionOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+export interface ReconcileKeyAdditionOptions extends AccountsOnChains {
   readonly additions: KeyAdditionStore;
   readonly clock: Clock;
 }

@@ -19,10 +19,9 @@ import {
   requireBelowKeyLimit,
   userKeyOf,
 } from "../accounts/account-on-chain.ts";
-import type { AccountStore } from "../ports.ts";
 import type {
+  AccountsOnChains,
   KeyAddition,
-  KeyAdditionChain,
   KeyAdditionSigner,
   KeyAdditionStore,
   KeyAdditionTarget,
@@ -42,9 +41,7 @@ export interface SubmitKeyAdditionCommand extends KeyAdditionTarget {
   readonly appId: string;
 }
 
-export interface SubmitKeyAdditionOptions {
-  readonly accounts: Pick<AccountStore, "find">;
-  readonly chains: ReadonlyMap<string, KeyAdditionChain>;
+export interface SubmitKeyAdditionOptions extends AccountsOnChains {
   readonly additions: KeyAdditionStore;
   readonly signer: KeyAdditionSigner;
   readonly passkeys: PasskeySettings;

@@ -173,13 +173,9 @@ export function decideUnfreeze(
  */
 export function mayRemove(
   freeze: Freeze | undefined,
-  {
-    by,
-    device,
-    now,
-    timeLocks,
-  }: { by: Party; device: Party; now: Date; timeLocks: Pick<UnfreezeTimeLocks, "deviceMs"> },
+  removal: { by: Party; device: Party; now: Date; timeLocks: Pick<UnfreezeTimeLocks, "deviceMs"> },
 ): boolean {
+  const { by, device, now, timeLocks } = removal;
   if (!freeze || device !== freeze.frozenBy || by === device || freeze.removed.includes(device)) return true;
   return now.getTime() - freeze.frozenAt.getTime() >= timeLocks.deviceMs;
 }

@@ -139,10 +139,8 @@ async function approveWithTransaction(
   const now = ports.clock.now();
   const sealed = { approverId, result: verified.transaction, keyIndex: verified.keyIndex };
   const step = markingApprovedAndSealed(sealed, now);
-  return (
-    (await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId })) ??
-    (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId))
-  );
+  const approved = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
+  return approved ?? findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId);
 }
 
 /**
@@ -172,10 +170,8 @@ async function approveWithSignature(
 
   const now = ports.clock.now();
   const step = markingApproved(attemptId, transaction, now);
-  return (
-    (await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId })) ??
-    (await findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId))
-  );
+  const approved = await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
+  return approved ?? findTwoFactor(ports, twoFactor.accountId, twoFactor.id, requestId);
 }
 
 /**
