@@ -3,6 +3,7 @@
 // network's access node; ACCESS is the access token.
 import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const [message, deviceKeyId, accessNode] = process.argv.slice(2);
 const bytes = Buffer.from(message, "hex");
@@ -35,15 +36,17 @@ const list = (items) => Buffer.concat([head(0xc0, Buffer.concat(items).length), 
 const [[script, args, block, gas, proposer, keyId, sequence, payer, authorizers]] = decode(32);
 console.log(script.toString().split("\n")[0], args.map(String), "payer", payer.toString("hex"));
 
-/** Has the server sign a message. */
+/** Has the server sign a message; waits for a time lock. */
 async function cosign(path, signed) {
   const headers = { "content-type": "application/json", authorization: `Bearer ${process.env.ACCESS}` };
   const body = JSON.stringify({ message: signed.toString("hex") });
-  const answer = await (
-    await fetch(`http://localhost:8080/sign/v1/cadence/${path}`, { method: "POST", headers, body })
-  ).json();
-  if (!answer.signature) throw new Error(JSON.stringify(answer));
-  return answer.signature;
+  const answer = await fetch(`http://localhost:8080/sign/v1/cadence/${path}`, { method: "POST", headers, body });
+  const { signature, ...problem } = await answer.json();
+  if (signature) return signature;
+  if (problem.error !== "TimeLockRequired") throw new Error(JSON.stringify(problem));
+  console.log("time lock until", problem.availableAt);
+  await sleep(1000 * Number(answer.headers.get("retry-after")));
+  return cosign(path, signed);
 }
 
 const raw = sign("sha256", bytes, { key: readFileSync("device.pem"), dsaEncoding: "ieee-p1363" }).toString("hex");
@@ -76,10 +79,12 @@ const transaction = {
   envelope_signatures: [toWire(paid)],
 };
 const headers = { "content-type": "application/json" };
-const { id } = await (
-  await fetch(`${accessNode}/v1/transactions`, { method: "POST", headers, body: JSON.stringify(transaction) })
-).json();
-for (let result = {}; result.status !== "Sealed"; await new Promise((resolve) => setTimeout(resolve, 500))) {
-  result = await (await fetch(`${accessNode}/v1/transaction_results/${id}`)).json();
+const body = JSON.stringify(transaction);
+const submitted = await (await fetch(`${accessNode}/v1/transactions`, { method: "POST", headers, body })).json();
+const { id } = submitted;
+if (!id) throw new Error(JSON.stringify(submitted));
+const signal = AbortSignal.timeout(30_000);
+for (let result = {}; result.status !== "Sealed"; await sleep(500)) {
+  result = await (await fetch(`${accessNode}/v1/transaction_results/${id}`, { signal })).json();
   if (result.status === "Sealed") console.log(id, result.status, result.error_message);
 }

@@ -27,6 +27,7 @@ async function cosign(path, bytes) {
   const answer = await (
     await fetch(`http://localhost:8080/sign/v1/cadence/${path}`, { method: "POST", headers, body })
   ).json();
+  if (!answer.signature) throw new Error(JSON.stringify(answer));
   console.log(path, JSON.stringify(answer));
   return { ...answer.signature, address: answer.signature.addr.slice(2) };
 }

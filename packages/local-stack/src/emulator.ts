@@ -54,7 +54,7 @@ export function emulatorArguments(options: {
 export async function startEmulator(options: {
   binary: string;
   stateDir: string;
-  ports: Ports;
+  ports: FlowPorts;
   logFile: string;
   start?: StartChild;
 }): Promise<Child> {

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   accessSync,
   chmodSync,
@@ -14,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { Failure } from "@countersign/build/fail.ts";
 import { cacheDir, root } from "@countersign/build/paths.ts";
 
@@ -29,7 +30,32 @@ interface Tool {
   module?: string;
   /** Arguments whose output names the version. */
   versionArguments: string[];
+  /** Changes to the module's source before it is built. */
+  patches?: readonly Patch[];
 }
+
+interface Patch {
+  file: string;
+  /** Text that is in the file exactly once. */
+  before: string;
+  after: string;
+}
+
+const EMULATOR_PATCHES: readonly Patch[] = [
+  {
+    // The debugger ignores --host and listens on all interfaces.
+    file: "server/debugger/debugger.go",
+    before: 'fmt.Sprintf(":%d", d.port)',
+    after: 'fmt.Sprintf("127.0.0.1:%d", d.port)',
+  },
+  {
+    // A signature with a key index that the account does not have panics and leaves the block unfinished:
+    // every later submission is then refused.
+    file: "emulator/blockchain.go",
+    before: "\tkey := acc.Keys[sig.KeyIndex]\n",
+    after: "\tif int(sig.KeyIndex) >= len(acc.Keys) {\n\t\treturn nil\n\t}\n\tkey := acc.Keys[sig.KeyIndex]\n",
+  },
+];
 
 const tools = {
   flowEmulator: {
@@ -38,6 +64,7 @@ const tools = {
     variable: "CS_FLOW_EMULATOR",
     package: "github.com/onflow/flow-emulator/cmd/emulator",
     versionArguments: ["--version"],
+    patches: EMULATOR_PATCHES,
   },
   natsServer: {
     name: "nats-server",
@@ -107,8 +134,10 @@ function find(tool: Tool): string | undefined {
   return onPath(tool) ?? (existsSync(cached) ? cached : undefined);
 }
 
-function cachedPath(tool: Tool): string {
-  return join(cacheDir(), "bin", `${tool.name}-${tool.version}`);
+/** Returns the path of a tool in the cache. Other patches give another path, so that the tool is built again. */
+function cachedPath({ name, version, patches }: Tool): string {
+  const build = patches && createHash("sha256").update(JSON.stringify(patches)).digest("hex").slice(0, 8);
+  return join(cacheDir(), "bin", [name, version, ...(build ? [build] : [])].join("-"));
 }
 
 function threeWays(missing: Tool[]): Failure {
@@ -121,11 +150,10 @@ function threeWays(missing: Tool[]): Failure {
 }
 
 /**
- * Returns the arguments for `go build` of the emulator. Its debugger listens on all interfaces, and ignores
- * --host. We build it from a copy of the module in which that line says loopback, and fail if the line is
- * missing.
+ * Returns the arguments for `go build` of the emulator: it is built from a copy of the module with the patches
+ * applied. Fails if a patch no longer fits.
  */
-function loopbackEmulator(scratch: string): string[] {
+function patchedEmulator(scratch: string, patches: readonly Patch[]): string[] {
   const module = "github.com/onflow/flow-emulator";
   const cwd = join(root, "dev/tools");
   const download = spawnSync("go", ["mod", "download", "-json", module], { cwd, encoding: "utf8" });
@@ -133,13 +161,14 @@ function loopbackEmulator(scratch: string): string[] {
     throw new Failure(`go could not download ${module}: ${download.stderr || download.stdout}`);
   const copy = join(scratch, "flow-emulator");
   cpSync((JSON.parse(download.stdout) as { Dir: string }).Dir, copy, { recursive: true });
-  chmodSync(join(copy, "server/debugger"), 0o755);
-  const source = join(copy, "server/debugger/debugger.go");
-  chmodSync(source, 0o644);
-  const text = readFileSync(source, "utf8");
-  const patched = text.replace('fmt.Sprintf(":%d", d.port)', 'fmt.Sprintf("127.0.0.1:%d", d.port)');
-  if (patched === text) throw new Failure(`the loopback patch no longer fits ${module}/server/debugger/debugger.go`);
-  writeFileSync(source, patched);
+  for (const { file, before, after } of patches) {
+    const source = join(copy, file);
+    chmodSync(dirname(source), 0o755);
+    chmodSync(source, 0o644);
+    const text = readFileSync(source, "utf8");
+    if (text.split(before).length !== 2) throw new Failure(`the patch of ${module}/${file} no longer fits`);
+    writeFileSync(source, text.replace(before, after));
+  }
   const modules = readFileSync(join(cwd, "go.mod"), "utf8");
   writeFileSync(join(scratch, "go.mod"), `${modules}\nreplace ${module} => ${copy}\n`);
   cpSync(join(cwd, "go.sum"), join(scratch, "go.sum"));
@@ -165,7 +194,7 @@ async function build(tool: Tool, say: (line: string) => void): Promise<string> {
   const timer = setInterval(() => say(`  still building ${tool.name}: ${elapsed()}`), 15_000);
   const scratch = mkdtempSync(join(tmpdir(), "countersign-build-"));
   try {
-    const source = tool.name === "flow-emulator" ? loopbackEmulator(scratch) : [];
+    const source = tool.patches ? patchedEmulator(scratch, tool.patches) : [];
     await new Promise<void>((resolve, reject) => {
       const child = spawn("go", ["build", "-trimpath", ...source, "-o", partial, tool.package], {
         cwd: join(root, tool.module ?? "dev/tools"),
