@@ -3,11 +3,11 @@
 // network's access node; ACCESS is the access token.
 import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 
 const [message, deviceKeyId, accessNode] = process.argv.slice(2);
 const bytes = Buffer.from(message, "hex");
 const number = (item) => Number(`0x0${item.toString("hex")}`);
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Returns the RLP item at an offset, and where it ends. */
 function decode(at) {

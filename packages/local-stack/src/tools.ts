@@ -134,7 +134,7 @@ function find(tool: Tool): string | undefined {
   return onPath(tool) ?? (existsSync(cached) ? cached : undefined);
 }
 
-/** Returns the path of a tool in the cache. Other patches give another path, so that the tool is built again. */
+/** Returns the path of a tool in the cache: with other patches another one, so that it is built again. */
 function cachedPath({ name, version, patches }: Tool): string {
   const build = patches && createHash("sha256").update(JSON.stringify(patches)).digest("hex").slice(0, 8);
   return join(cacheDir(), "bin", [name, version, ...(build ? [build] : [])].join("-"));
@@ -150,8 +150,8 @@ function threeWays(missing: Tool[]): Failure {
 }
 
 /**
- * Returns the arguments for `go build` of the emulator: it is built from a copy of the module with the patches
- * applied. Fails if a patch no longer fits.
+ * Returns the arguments for `go build` of the emulator, from a copy of the module with the patches applied.
+ * Error: a patch no longer fits.
  */
 function patchedEmulator(scratch: string, patches: readonly Patch[]): string[] {
   const module = "github.com/onflow/flow-emulator";
