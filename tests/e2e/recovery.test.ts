@@ -57,7 +57,7 @@ async function withRecoveryKey(): Promise<{ person: Person; backup: NodeDeviceKe
 
 /** Waits until the account is old enough for time locks. */
 const grownUp = ({ signedUp }: Person) =>
-  sleep(Math.max(0, new Date(signedUp.account.createdAt).getTime() + 17_000 - Date.now()));
+  sleep(Math.max(0, new Date(signedUp.account.createdAt).getTime() + 20_000 - Date.now()));
 
 const recoveryKeysOf = async ({ client }: Phone) =>
   (await client.keys({ includeRevoked: true })).filter(({ type }) => type === "recover-key");

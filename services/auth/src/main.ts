@@ -49,10 +49,9 @@ async function start(service: ServiceProcess) {
   const { logger, clock, signal } = runtime;
   const { chains, passkeys, secrets, unfreezeTimeLocks, requireLoginToken } = config;
 
-  const { tokenKeys, tokenState: tokenStateStore, deleteExpired, ...stores } = openStores(runtime);
+  const { deleteExpired, ...stores } = openStores(runtime);
   const { access, challenges, freezes, sessions, signIns, signUps } = stores;
-  const tokenStores = { tokenKeys, tokenState: tokenStateStore };
-  const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, tokenStores);
+  const { keys, feed, tokenState, tokens } = await startTokens(runtime, config, stores);
   const { issue, issueEphemeral, readRefreshToken } = tokens;
 
   const accounts = runtime.client(AccountsService, "account");
