@@ -42,7 +42,8 @@ export interface TokenStateOptions {
 }
 
 /**
- * No signature from before a freeze is valid for longer: a network's `referenceSeconds` are at most a day.
+ * How long the end of a freeze is kept. No signature from before the freeze is valid that long: a network's
+ * `referenceSeconds` are at most a day.
  */
 const KEEP_UNFROZEN_MS = 25 * 3_600_000;
 
@@ -52,13 +53,13 @@ interface BlockedKey {
   readonly until: number;
 }
 
-/** When each entry ends, in milliseconds of the wall clock. */
+/** The entries in effect, with the end of each in milliseconds of the wall clock. */
 class Tables {
   readonly sessions = new Map<string, number>();
   /** By account, then by key. */
   readonly keys = new Map<string, Map<string, BlockedKey>>();
   readonly accounts = new Map<string, number>();
-  /** When the last freeze of an account was lifted. */
+  /** When the last freeze of an account was lifted, in the same unit. */
   readonly unfrozen = new Map<string, number>();
   tokenKeys = new Map<string, KeyObject>();
 }
@@ -115,6 +116,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     if (entry.endedSessionId !== undefined) put(target.sessions, entry.endedSessionId);
     else if (entry.frozenAccountId !== undefined) {
       put(target.accounts, entry.frozenAccountId);
+      // Of a freeze that was lifted, `until` is the time of that.
       if (!entry.active && entry.until) target.unfrozen.set(entry.frozenAccountId, until);
     } else if (entry.blockedKey !== undefined) {
       const { accountId, publicKey } = entry.blockedKey;

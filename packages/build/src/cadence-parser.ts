@@ -22,7 +22,7 @@ function go(...args: string[]): string | undefined {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** Returns a hash of the sources and of our version; the compiler's version is not part of it. */
+/** Returns a hash of the sources and of the memory limit; the compiler's version is not part of it. */
 function fingerprint(): string {
   const hash = createHash("sha256");
   for (const name of inputs) hash.update(name).update(readFileSync(join(source, name)));
@@ -46,7 +46,10 @@ async function build(into: string): Promise<void> {
   cpSync(join(goRoot, "lib/wasm/wasm_exec.js"), join(into, outputs[1]));
 }
 
-/** Moves a directory into place in one step; a concurrent build has put the same content there. */
+/**
+ * Replaces a directory: removes it, then renames the new one. If the rename fails because a concurrent build
+ * was faster, that one has put the same content there.
+ */
 function place(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   try {

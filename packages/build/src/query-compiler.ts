@@ -6,7 +6,10 @@ import { createRequire } from "node:module";
  */
 const IMPORT = /const \{ wasm \} = await import\("(?<module>@prisma\/client\/runtime\/[\w.-]+\.wasm-base64)\.mjs"\)/;
 
-/** The start of that module's file: the text between the first two quotes is the compiler. */
+/**
+ * The start of the same module for CommonJS (`.js`), which `require` resolves. It is read as text: the
+ * compiler is between the first two quotes.
+ */
 const FILE = /^const wasm = "[A-Za-z0-9+/]+=*";/;
 
 /**

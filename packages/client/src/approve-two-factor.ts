@@ -14,7 +14,8 @@ import { approvalOf } from "./user-key.ts";
 export type TwoFactorApproval = { matchingCode: string } | { txId: string };
 
 /**
- * The message to sign is not of the device that shows the code, or not of this account. Nothing was signed.
+ * The message to sign was not built for the device that shows the code, or not for this account. Nothing was
+ * signed.
  */
 export class MatchingCodeError extends Error {
   override readonly name = "MatchingCodeError";

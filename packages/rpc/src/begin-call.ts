@@ -83,7 +83,7 @@ export function beginCall(
   };
   call.on("cancelled", onCancelled);
   runningCalls.add(running);
-  // The maximum of setTimeout is 32 bits.
+  // setTimeout takes at most 2^31 - 1 milliseconds.
   if (deadline !== undefined) {
     const left = Math.min(Math.max(deadline.getTime() - Date.now(), 0), 2 ** 31 - 1);
     timer = setTimeout(() => stop(new AppError("DeadlineExceeded")), left);
@@ -147,6 +147,7 @@ export function beginCall(
     fail(error) {
       const appError = toAppError(error);
       if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
+      // `toAppError` makes another error only of this one and of unknown ones.
       else if (appError !== error) logger().warn({ err: appError.cause }, "call failed: connection to Postgres lost");
       return appError;
     },

@@ -56,6 +56,8 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
   const { tls } = options;
   const name = options.serverName.includes(".") ? options.serverName : internalName(options.serverName);
   const target = options.address.includes(",") ? `ipv4:${options.address}` : `dns:///${options.address}`;
+  // grpc.enable_retries keeps its default: without a retry policy grpc-js repeats only what never left the
+  // client or what the server refused before any handler saw it, so signing calls as well.
   const client = new Client(target, credentials.createSsl(tls.ca, tls.key, tls.cert), {
     "grpc.ssl_target_name_override": name,
     "grpc.default_authority": name,
@@ -71,8 +73,6 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.enable_channelz": 0,
-    // grpc.enable_retries keeps its default: without a retry policy grpc-js repeats only what never left the
-    // client or what the server refused before any handler saw it, so signing calls as well.
     // Its own channel: a pooled one would be shared with clients that have other certificates.
     "grpc.use_local_subchannel_pool": 1,
   });
@@ -89,8 +89,9 @@ export function createRpcClient<D extends ServiceDefinition>(definition: D, opti
     callsClient === undefined ? (...call) => sendAlone(client, ...call) : (...call) => callsClient.send(...call);
   for (const [key, method] of Object.entries(definition)) methods[key] = bind(client, send, method, options);
   const streams = Object.entries(definition).filter(([, method]) => method.requestStream || method.responseStream);
-  const withoutPoints = Object.fromEntries([["close", false], ...streams.map(([key]) => [key, false])]);
-  return withFaultPoints(options.serverName, methods, withoutPoints) as RpcClient<D>;
+  // `close` and streams return no promise: `false` gives them no fault points.
+  const noFaultPoints = Object.fromEntries([["close", false], ...streams.map(([key]) => [key, false])]);
+  return withFaultPoints(options.serverName, methods, noFaultPoints) as RpcClient<D>;
 }
 
 const callsStream = (client: Client, options: RpcClientOptions, input: unknown, call: RpcCallOptions) =>

@@ -64,9 +64,9 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   }
 
   /**
-   * `again` receives the items that the other side certainly did not read. When it ends the stream without an
-   * error, these are all that wait: it answers what it read before it ends (answer-items.ts). When the stream
-   * breaks, these are only the items that were not handed to grpc-js; any other may have been read.
+   * `again` receives the items that the other side certainly did not read. If the other side ended the stream
+   * without an error, these are all that wait, since it has answered all that it read (answer-items.ts). If
+   * the stream broke, these are only the items that were not handed to grpc-js; any other may have been read.
    */
   run(open: OpenStream<Item, Answer>, again: (waiting: Waiting<Item, Answer>) => void, ended: () => void): void {
     void this.#read(open).then(
@@ -90,7 +90,7 @@ class Lane<Item extends Numbered, Answer extends Numbered> {
   add(waiting: Waiting<Item, Answer>): void {
     const id = this.#waiting.add(waiting);
     this.#outgoing.push({ ...waiting.item, id } as Item);
-    // The first item of a turn wakes the sender at its end, with all that were added meanwhile.
+    // The first item of a turn wakes the sender at the turn's end, with all that were added meanwhile.
     if (this.#outgoing.length === 1) setImmediate(() => this.#wake?.());
   }
 

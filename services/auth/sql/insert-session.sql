@@ -20,7 +20,7 @@ begun AS (
     :accountKeyAlgorithm, :accountKey, :authTime::timestamptz, :createdAt::timestamptz,
     :lastUsedAt::timestamptz, :expiresAt::timestamptz, :refreshId::uuid,
     :refreshExpiresAt::timestamptz, :proofRequired, :scope
-  -- Counting makes it wait for the end of the other one: there is one live session of a device and app
+  -- Counting makes it wait for the UPDATE in `replaced`: there is one live session of a device and app
   -- (unique index).
   FROM free, (SELECT count(*) FROM replaced) AS first RETURNING id)
 INSERT INTO outbox (id, subject, payload, created_at)

@@ -28,7 +28,7 @@ export function toCredentials(credentials: Credentials | undefined): http.Creden
   return { accessToken: credentials?.accessToken ?? "", refreshToken: credentials?.refreshToken ?? "" };
 }
 
-/** Returns the reference of a transaction; one with empty members for none. */
+/** Returns the reference of a transaction; where there is none, one with empty members. */
 export function toTransactionReference(transaction: TransactionReference | undefined): http.TransactionReference {
   const { id = "", chainName = "", refUrl = "" } = transaction ?? {};
   return { id, chainName, refUrl };

@@ -19,7 +19,8 @@ export function fromPublicKey(hex: string, algorithm: KeyAlgorithm | undefined, 
 }
 
 /**
- * Does as `fromPublicKey`; without `algorithm` it takes the first of `guesses` whose curve has the point.
+ * Returns the same as `fromPublicKey`; without `algorithm`, for the first of `guesses` whose curve has the
+ * point.
  * Errors: InvalidPublicKey, of the last guess.
  */
 export function guessPublicKey(

@@ -10,7 +10,7 @@ export interface Idempotency {
 
 const hash = (parts: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
-/** Returns a key within its route and login token, which is hashed; undefined without a key. */
+/** Returns a key as it is stored, hashed together with its route and login token; undefined without a key. */
 export const idempotencyOf = (
   route: string,
   loginToken: string,

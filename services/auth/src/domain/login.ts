@@ -40,9 +40,9 @@ export type VerifyLogin = (login: Login, keys: readonly PublicKey[]) => Promise<
 /** Remembers for ten minutes what a code was exchanged for. */
 export interface ExchangedCodeStore {
   /**
-   * Runs alone for this code among all replicas. Answers what is remembered where binding matches and a key
-   * was used before; a mismatch deletes it and refuses; where nothing is remembered `exchange` is called and
-   * its answer kept.
+   * Runs alone for this code among all replicas. Where nothing is remembered, it calls `exchange` and keeps
+   * the answer. Otherwise it returns what is remembered, if the binding matches and a key was used before.
+   * If not, it deletes what is remembered and returns undefined.
    */
   once(
     codeHash: string,

@@ -95,7 +95,8 @@ function decode(message: Uint8Array): DecodedMessage {
 /**
  * Creates the only way to a signature. It decodes the message, calls `permit`, which checks the rules and
  * writes the request's effects, signs, makes the audit record and the reservation durable, and only then
- * returns the signature. A refusal is recorded as well.
+ * returns the signature. A refusal with one of RECORDED_REASONS is recorded, up to a number per minute, and
+ * so is one at the commit.
  */
 export function createDecide(options: DecideOptions) {
   const { vault, audit, clock, policies, recordedRefusalsPerMinute = 60 } = options;
@@ -151,8 +152,8 @@ export function createDecide(options: DecideOptions) {
       verdict: "signed",
       keyVersion: vault.version(key),
     };
-    // Users have no slots here: what a budget refuses them counts as their signatures per minute, so few are
-    // recorded. The creations of the account service count in no such limit.
+    // A user's refusals at the commit are all recorded: they count as signatures per minute, so they are few.
+    // The creations of the account service count in no such limit; their refusals count like others.
     const slot = requester.accountId === "" ? () => takeRefusalSlot(requester) : undefined;
     const receipt = await audit.append(signed, reservation, slot);
     return { address, keyId, signature, receipt };

@@ -85,11 +85,11 @@ export async function loadHistory(
   const { addedKeys, recoveryKeys, revokedKeys, timeLockPolicy, clock } = sources;
   const now = clock.now();
   const newKey = "newKey" in template.change ? template.change.newKey : undefined;
-  const maySignWithRecoveryKey = template.name === "add-user-key" && message.payloadSignatures.length > 0;
+  const mayBeByRecoveryKey = template.name === "add-user-key" && message.payloadSignatures.length > 0;
   const [laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs] = await Promise.all([
     loadLaterNumber(sources, message, account, chain, now),
     newKey !== undefined && revokedKeys.has(account, newKey.publicKey),
-    maySignWithRecoveryKey && recoveryKeys.of(account).then((keys) => hasSigned(message, keys)),
+    mayBeByRecoveryKey && recoveryKeys.of(account).then((keys) => hasSigned(message, keys)),
     revokesAnotherKey(template, token.accountKey)
       ? addedKeys.of(account).then((keys) => ageOfKey(findAdded(keys, token.accountKey.publicKey), now))
       : undefined,

@@ -7,7 +7,7 @@ import { requesterOf, type SignedMessage } from "./decide.ts";
 import { findApproval } from "./find-approval.ts";
 import { loadFacts } from "./load-facts.ts";
 import { recordEffects } from "./record-effects.ts";
-import { checkScript, type SignCommand, type SigningPorts } from "./sign-transaction.ts";
+import { passScriptOrTemplate, type SignCommand, type SigningPorts } from "./sign-transaction.ts";
 
 export interface SignPaymasterPorts extends SigningPorts {
   /** The paymasters of all chains: none of them may authorize anywhere. */
@@ -20,9 +20,12 @@ export interface SignPaymasterPorts extends SigningPorts {
  * `decide` does. Errors: see signer.v1.Signing/SignPaymaster.
  *
  * Writes: a time lock that begins, with its event, although the request is refused then. Otherwise the
- * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record.
- * Crash: in between, the effects stay and no signature has left; the client asks again.
- * Race: the statements of the effects and of the record check the limits that replicas share.
+ * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record
+ * or nothing.
+ * Crash: after the effects and before the record, the effects stay and no signature has left; the client asks
+ * again.
+ * Race: the statements of the effects and of the record check the limits that replicas share, and those of
+ * the effects also that the key to add was not revoked meanwhile.
  */
 export const signPaymaster = (ports: SignPaymasterPorts) => {
   const { decide, checkBackend, paymasters, effects: effectStore, reservationFor, clock } = ports;
@@ -37,7 +40,7 @@ export const signPaymaster = (ports: SignPaymasterPorts) => {
       evaluate(PAYMASTER_RULES, facts);
       const approval = await findApproval(ports, facts);
 
-      await checkScript(ports, facts, context);
+      await passScriptOrTemplate(ports, facts, context);
 
       const { account, chain } = facts;
       const now = clock.now();

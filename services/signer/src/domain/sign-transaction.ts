@@ -28,10 +28,17 @@ export interface SigningPorts extends FactSources, TimeLocking {
 }
 
 /**
- * Checks a template by earlier signatures for the account and by its time lock, a custom script by what it
- * may do. Errors: SigningRefused, LoginTooOld, TimeLockRequired, TimeLockCancelled.
+ * Passes a custom script that breaks no script rule, and a template that the rules about earlier signatures
+ * and its time lock permit.
+ * Errors: SigningRefused, RateLimited, LoginTooOld, TimeLockRequired, TimeLockCancelled.
+ *
+ * Writes: a time lock that begins, although the request is refused then.
  */
-export async function checkScript(ports: SigningPorts, facts: RequestFacts, context: DecisionContext): Promise<void> {
+export async function passScriptOrTemplate(
+  ports: SigningPorts,
+  facts: RequestFacts,
+  context: DecisionContext,
+): Promise<void> {
   const { message, account, template } = facts;
   if (!template) return checkCustomScript(ports.scripts, message, { ...context, sender: account.accountId });
   const history = await loadHistory(ports, facts, template);
@@ -45,14 +52,16 @@ export async function checkScript(ports: SigningPorts, facts: RequestFacts, cont
  * `decide` decodes the message and calls the function below: it loads facts, evaluates rules (pure functions
  * over those facts), passes or starts the time lock and, once everything has passed, writes what the
  * signature leaves behind. It returns which key may sign. Then `decide` signs, and returns the signature once
- * its audit record and its reservation in the budgets are durable. A refusal is recorded as well. Errors: see
- * signer.v1.Signing/SignTransaction.
+ * its audit record and its reservation in the budgets are durable. `decide` records refusals too, except for
+ * some reasons and beyond a number per minute. Errors: see signer.v1.Signing/SignTransaction.
  *
  * Writes: a time lock that begins, with its event, although the request is refused then. Otherwise the
- * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record.
- * Crash: in between, the effects stay and no signature has left; the client asks again. They stay as well
- * where the vault fails, and where the last commit refuses the signature by a limit.
- * Race: the statements of the effects and of the record check the limits that replicas share.
+ * effects, all or none; later the record with the reservation, in one commit. A refusal writes its record
+ * or nothing.
+ * Crash: after the effects and before the record, the effects stay and no signature has left; the client asks
+ * again. They stay as well where the vault fails, and where the last commit refuses the signature by a limit.
+ * Race: the statements of the effects and of the record check the limits that replicas share, and those of
+ * the effects also that the key to add was not revoked meanwhile.
  */
 export const signTransaction = (ports: SigningPorts) => {
   const { decide, checkBackend, effects: effectStore, reservationFor, clock, unfrozenAt } = ports;
@@ -64,7 +73,7 @@ export const signTransaction = (ports: SigningPorts) => {
       const facts = await loadFacts(ports, command, message, policy);
       evaluate(TRANSACTION_RULES, facts);
 
-      await checkScript(ports, facts, context);
+      await passScriptOrTemplate(ports, facts, context);
 
       // In one transaction of the database, which checks the limits that concurrent requests share.
       const now = clock.now();

@@ -39,7 +39,7 @@ export interface SequenceNumberUse {
  * record and the budgets follow it; see domain/decide.ts.
  */
 export type Effect =
-  /** Nothing is written: no revocation of this key was signed, also none since the facts were loaded. */
+  /** A condition, which writes nothing: no revocation of this key was signed, up to this commit. */
   | { readonly kind: "not-revoked"; readonly publicKey: string }
   | { readonly kind: "recovery-key"; readonly key: PublicKey }
   /** `publicKey`: 128 hex digits. */

@@ -20,7 +20,10 @@ export interface HistoryFacts {
   readonly laterNumberOpenUntil: Date | undefined;
   /** The signer has signed a revocation of the key that the template adds. */
   readonly newKeyWasRevoked: boolean;
-  /** One of the account's recovery keys has signed the payload, or may have. */
+  /**
+   * One of the account's recovery keys has signed the payload, or may have (see `hasSigned`). Loaded where
+   * the template adds a user key.
+   */
   readonly recoveryKeySigned: boolean;
   /**
    * How long the session's key has been on the account; loaded where the template revokes another user key.
@@ -62,7 +65,10 @@ export const noLaterNumberIsOpen: Rule<HistoryFacts> = ({ laterNumberOpenUntil, 
   return refusal("LaterNumberOpen", detail, { retryAfterSeconds });
 };
 
-/** Rejects the addition of the session's own key: kept, it would bring the key back after its revocation. */
+/**
+ * Rejects the addition of the session's own key, except by an ephemeral token, whose key is new: kept, the
+ * addition would bring the key back after its revocation.
+ */
 export const newKeyIsNotTheSessions: Rule<HistoryFacts> = ({ template, token }) => {
   const added = addedUserKey(template);
   return added && token.scope !== "sign" && sameHolder(token.accountKey.publicKey, added.publicKey)

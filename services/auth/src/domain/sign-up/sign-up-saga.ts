@@ -20,8 +20,8 @@ export interface SignUpSaga extends NewUserKey {
   readonly profileImageUrl: string;
   readonly done: ReadonlySet<SignUpStep>;
   /**
-   * The end of the newest lease. Runners leave the saga alone until then; `giveUp` compares it. It excludes
-   * no request: several may drive one saga at once.
+   * The end of the newest lease, which keeps runners away but not requests: several may drive one saga at
+   * once. `giveUp` compares it.
    */
   readonly leaseUntil: Date;
 }

@@ -48,13 +48,14 @@ export const SAGA_LEASE_MS = 30_000;
  *
  * Repeated: while the sign-up is incomplete, the same identity with the same keys takes the lease over and
  * drives the steps that are left; earlier requests may go on beside it. Afterwards `decideSignUp` accepts
- * only the same Idempotency-Key with the same login token. A device has one session of an app: of two
- * requests that succeed, the later one ends the earlier one's session.
- * Writes: identity, saga and use of the Idempotency-Key in one commit; a mark after each step; the session.
+ * only the same Idempotency-Key with the same login token and body. A device has one session of an app: of
+ * two requests that succeed, the later one ends the earlier one's session.
+ * Writes: what a login code was exchanged for; identity, saga and use of the Idempotency-Key in one commit; a
+ * mark after each step, or `giveUp` where the chain refused the deployment; the session.
  * Crash: after the lease has ended, `finishAbandonedSignUps` of any replica drives the steps that are left.
  * It opens no session: the person repeats the request or signs in.
- * Race: the store takes one request of an identity at a time. The keys of the first are the sign-up's keys;
- * a request with other keys is AccountExists.
+ * Race: the store takes one request of an identity at a time. The first one fixes the keys; a request with
+ * other keys is AccountExists.
  */
 export const signUp =
   <Answer extends Deployed>(options: SignUpOptions<Answer>) =>
@@ -107,7 +108,7 @@ export const signUp =
       if (isAppError(error, "DeploymentFailed")) await store.giveUp(saga).catch(() => undefined);
       throw error;
     });
-    // A caller that is gone has repeated the request perhaps: a session now would end the one it got then.
+    // A caller that is gone may have repeated the request and got a session, which a new one would end.
     if (signal.aborted) throw new AppError("Unavailable");
     const session = beginSession(
       {
@@ -128,9 +129,9 @@ export const signUp =
 /**
  * Decides what a request does. A new identity begins a sign-up; so does an account's own session on a further
  * chain. The same keys resume an incomplete sign-up. A complete one is replayed only for the Idempotency-Key
- * and login token that it was requested with; otherwise the account exists. A reused key is looked at first:
- * it is an error of the client, also where the identity's account exists. Keys are compared before
- * completeness, so that other keys never resume or replay a sign-up.
+ * and login token that it was requested with; otherwise the account exists. A reused Idempotency-Key comes
+ * first: it is an error of the client, also where the identity's account exists. Public keys are compared
+ * before completeness, so that other keys never resume or replay a sign-up.
  */
 export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }: SignUpFacts): SignUpDecision {
   if (earlier?.sameBody === false) return { kind: "idempotency-key-reused" };
@@ -141,7 +142,8 @@ export function decideSignUp(command: LeaseSignUp, { accountId, saga, earlier }:
   const hasSameKeys =
     samePublicKey(saga.accountKey, command.accountKey) && samePublicKey(saga.deviceKey, command.deviceKey);
   if (!hasSameKeys) return { kind: "account-exists" };
-  if (saga.done.size < SIGN_UP_STEPS.length) return { kind: "resume", saga };
+  const isComplete = saga.done.size === SIGN_UP_STEPS.length;
+  if (!isComplete) return { kind: "resume", saga };
   return earlier?.accountId === accountId ? { kind: "replay", saga } : { kind: "account-exists" };
 }
 

@@ -50,14 +50,17 @@ const MAX_EARLIER_MESSAGES = 10;
 
 /**
  * Approves a new device, by a registered device of the account or by its recovery key. Exactly one concurrent
- * decision wins; the device that approved succeeds again with the same approval.
+ * decision wins; the device that approved succeeds again, with the same transaction or any valid signature
+ * over the message.
  * Errors: AccountFrozen, SessionEnded (not a registered device), TwoFactorAuthNotFound,
  * TwoFactorAuthNotPending, InsufficientScope (the new device itself), RateLimited (no approvals left),
  * TooManyDevices;
  * with a transaction also TransactionMismatch, TransactionPending, ChainUnavailable;
  * with a signature also MessageRenewed, UnsupportedKey, InvalidSignature, and those of KeyAdditions.submit.
  *
- * Writes: the attempt, before it is submitted; then the approval with its event. A wrong approval is counted.
+ * Writes: first what `findReconciled` writes. By transaction: the approval with its event. By signature: the
+ * attempt, before it is submitted; then the approval with its event, or that the attempt is abandoned or
+ * unconfirmed. A wrong approval is counted.
  * Crash: a committed attempt has a `reconcileAt`: then the sweeper of any replica asks for its outcome and
  * records it.
  * Race: the database takes a step only while its guard holds (two-factor-state.ts), in one statement.
@@ -103,8 +106,8 @@ function requireApprovalsLeft(twoFactor: TwoFactor, now: Date): void {
 }
 
 /**
- * Returns whether this approver has approved the request with the same transaction, or a signature of its
- * own.
+ * Returns whether this approver has approved the request, and sends the same transaction or a valid signature
+ * over the message.
  */
 function isApprovedBy(
   { passkeys }: ApprovePorts,
@@ -160,9 +163,10 @@ async function approveWithSignature(
 
   const attemptId = uuidv7(ports.clock);
   const begun = ports.clock.now();
-  const commit = committingAttempt(twoFactor, { attemptId, approverId }, begun);
-  if (!(await ports.requests.take(twoFactor.id, commit, { occurredAt: begun, requestId }))) {
+  const commitStep = committingAttempt(twoFactor, { attemptId, approverId }, begun);
+  if (!(await ports.requests.take(twoFactor.id, commitStep, { occurredAt: begun, requestId }))) {
     const current = await findReconciled(ports, command);
+    // The message was renewed, or another attempt began and was abandoned: the device reads it again.
     if (isOpen(current)) throw new AppError("MessageRenewed");
     return current;
   }
@@ -219,7 +223,8 @@ async function submitAttempt(
     const now = ports.clock.now();
     const isRefused = isAppError(error, ...NOTHING_SUBMITTED);
     const step = isRefused ? abandoningAttempt(attemptId) : leavingUnconfirmed(attemptId, now);
-    // If this fails too, the attempt stays as it was, and the sweeper reconciles it at its `reconcileAt`.
+    // If this fails too, the caller gets the database's error; the sweeper reconciles the attempt at its
+    // `reconcileAt`.
     await ports.requests.take(twoFactor.id, step, { occurredAt: now, requestId });
     throw error;
   }

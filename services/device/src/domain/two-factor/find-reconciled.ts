@@ -5,8 +5,8 @@ import { reconcileIfUnconfirmed } from "./reconcile-two-factor.ts";
 import type { TwoFactor } from "./two-factor.ts";
 
 /**
- * Returns the session's request for a decision: expired if it is overdue, its attempt reconciled if that is
- * due.
+ * Returns the session's request for a decision. Writes: expires an overdue request, reconciles its attempt if
+ * that is due.
  * Errors: TwoFactorAuthNotFound; those of the account service where an attempt has to be reconciled.
  */
 export async function findReconciled(

@@ -31,7 +31,7 @@ export async function expireIfDue(ports: ReadPorts, twoFactor: TwoFactor, reques
   return expired ?? readTwoFactor(ports, twoFactor.accountId, twoFactor.id);
 }
 
-/** Returns the account's request, expired if it is overdue. Errors: TwoFactorAuthNotFound. */
+/** Returns the account's request; an overdue one expires first, a write. Errors: TwoFactorAuthNotFound. */
 export async function findTwoFactor(ports: ReadPorts, accountId: string, id: string, requestId: string) {
   return expireIfDue(ports, await readTwoFactor(ports, accountId, id), requestId);
 }
