@@ -147,7 +147,7 @@ export function beginCall(
     fail(error) {
       const appError = toAppError(error);
       if (appError.reason === "Internal") logger().error({ err: appError.cause ?? appError }, "call failed");
-      // `toAppError` makes another error only of this one and of unknown ones.
+      // Converted, and not to Internal: `toAppError` recognized a lost connection.
       else if (appError !== error) logger().warn({ err: appError.cause }, "call failed: connection to Postgres lost");
       return appError;
     },

@@ -45,7 +45,8 @@ export const VOID_RULES: readonly Rule<VoidFacts>[] = [accountIsFrozen];
  * server key. The signer writes the transaction itself: the caller names no script. Returns undefined where
  * nothing was signed for the number. Errors: see signer.v1.Freezing/SignVoid.
  *
- * Writes: the record of the first signature, then that of the second. A refusal writes its record.
+ * Writes: the record of the first signature, then that of the second. A refusal writes its record or
+ * nothing.
  * Crash: in between, no signature has left; the account service gets the event of the freeze again, and asks
  * again.
  * Race: two calls for one number both get signatures, of which the chain executes one transaction. A freeze

@@ -11,8 +11,8 @@ const NO_KEY = { algorithm: "ES256", publicKey: "" } as const;
 
 /**
  * Returns the state of an attempt; undefined for another account's. Committed bytes are submitted again and
- * never signed again. An attempt that committed nothing is closed for good, so that a late call cannot commit
- * it.
+ * never signed again. An attempt that committed nothing is abandoned for good, so that a late call cannot
+ * commit it.
  * Errors: those of the chain; nothing is changed then.
  *
  * Writes: the abandoned attempt, or the outcome of one that has ended.

@@ -110,7 +110,7 @@ export interface KeyAdditions {
     call: UserCall,
   ): Promise<ChainTransaction>;
   /**
-   * Returns what became of an attempt. Signs nothing; an attempt without committed bytes is closed for good.
+   * Returns what became of an attempt. Signs nothing; an attempt without committed bytes is abandoned.
    */
   reconcile(attempt: { accountId: string; attemptId: string }): Promise<AttemptOutcome>;
   /** Errors: TransactionMismatch, TransactionPending, ChainUnavailable. */
