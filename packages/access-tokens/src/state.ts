@@ -161,7 +161,8 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
       const at = tables.unfrozen.get(accountId);
       return at === undefined ? undefined : new Date(at);
     },
-    cursor: () => cursor,
+    // A replacement that has arrived in part is asked for again: changes alone would not complete it.
+    cursor: () => (arriving === undefined ? cursor : ""),
     apply(message) {
       if (message.reset) arriving = new Tables();
       const target = arriving ?? tables;

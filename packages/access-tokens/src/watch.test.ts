@@ -126,6 +126,16 @@ describe("the watched token state", () => {
     expect(calls[0]!.signal.aborted).toBe(true);
   });
 
+  it("asks for the whole state again where a connection is lost in the middle of it", async () => {
+    snapshot();
+    await pass(1);
+    last().send({ reset: true, entries: [{ ...TokenStateEntry.create({ active: true }), endedSessionId: "a" }] });
+    await pass(1);
+    last().end();
+    await pass(2000);
+    expect(calls.map(({ cursor }) => cursor)).toEqual(["", ""]);
+  });
+
   it("gives up a connection that never brings anything", async () => {
     await pass(3999);
     expect(last().signal.aborted).toBe(false);

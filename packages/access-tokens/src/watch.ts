@@ -58,12 +58,10 @@ export function watchTokenState(
     restartTimer();
     try {
       const signal = AbortSignal.any([stop.signal, silence.signal]);
-      let isArriving = false;
       for await (const message of client.watch({ cursor: state.cursor() }, { signal })) {
         state.apply(message);
-        isArriving = (isArriving || message.reset) && !message.complete;
-        // A large state takes longer to arrive than a heartbeat; until it is complete, no token is accepted.
-        if (isArriving || message.complete) restartTimer();
+        // Many entries take longer to arrive than a heartbeat. The state's age counts from complete messages.
+        if (message.complete || message.entries.length > 0) restartTimer();
         if (!message.complete) continue;
         ready.resolve();
       }

@@ -33,14 +33,19 @@ export const postgresTokenStateStore = (postgres: Postgres): TokenStateStore => 
   },
 
   async readPage(since, after = { txid: since ?? 0n, kind: "", subject: "" }) {
-    // A row that changes while pages are read moves to a later page. Freezes that were lifted belong to the
-    // whole state: what was signed before them may still run.
-    const rows = await postgres.query<Row>(sql`
-      SELECT kind, subject, active, until, txid FROM token_state_entry
-      WHERE (txid, kind, subject) > (${after.txid}, ${after.kind}, ${after.subject})
-        AND (${since !== undefined} OR active OR kind = 'account')
-      ORDER BY txid, kind, subject LIMIT ${ENTRIES_PER_PAGE}`);
-    const end = rows.at(-1);
-    return end && { entries: rows.flatMap((row) => toEntry(row) ?? []), end };
+    // The whole state is read in the order of the primary key, in which no row moves while pages are read.
+    // Freezes that were lifted belong to it: what was signed before them may still run.
+    const rows = await postgres.query<Row>(
+      since === undefined
+        ? sql`SELECT kind, subject, active, until, txid FROM token_state_entry
+            WHERE (kind, subject) > (${after.kind}, ${after.subject}) AND (active OR kind = 'account')
+            ORDER BY kind, subject LIMIT ${ENTRIES_PER_PAGE}`
+        : sql`SELECT kind, subject, active, until, txid FROM token_state_entry
+            WHERE (txid, kind, subject) > (${after.txid}, ${after.kind}, ${after.subject})
+            ORDER BY txid, kind, subject LIMIT ${ENTRIES_PER_PAGE}`,
+    );
+    const entries = rows.flatMap((row) => toEntry(row) ?? []);
+    // A shorter page is the last one: entries that were written since belong to the next read.
+    return rows.length < ENTRIES_PER_PAGE ? { entries } : { entries, end: rows.at(-1)! };
   },
 });

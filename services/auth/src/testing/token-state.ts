@@ -4,8 +4,11 @@ import { postgres } from "./store-fixture.ts";
 /** Returns the token state's entries that a watcher with this cursor would get; without one, all. */
 export async function tokenStateSince(since?: bigint) {
   const store = postgresTokenStateStore(postgres);
-  const entries = [];
-  for (let page = await store.readPage(since, undefined); page; page = await store.readPage(since, page.end))
+  let page = await store.readPage(since, undefined);
+  const { entries } = page;
+  while (page.end) {
+    page = await store.readPage(since, page.end);
     entries.push(...page.entries);
+  }
   return entries;
 }

@@ -9,18 +9,18 @@ export interface TokenStateStore {
    */
   readHorizon(): Promise<bigint>;
   /**
-   * The page after `after` of the entries that a transaction of this number or a later one wrote, undefined
-   * after the last page. `since` undefined: of all that are active, and accounts whose freeze was lifted.
+   * The page after `after` of the entries that a transaction of this number or a later one wrote. `since`
+   * undefined: of all that are active, and accounts whose freeze was lifted.
    */
-  readPage(since: bigint | undefined, after: PageEnd | undefined): Promise<Page | undefined>;
+  readPage(since: bigint | undefined, after: PageEnd | undefined): Promise<Page>;
 }
 
 /** Entries that fit into one message. */
 export interface Page {
   readonly entries: TokenStateEntry[];
-  readonly end: PageEnd;
+  /** Where the next page begins; absent in the last one. */
+  readonly end?: PageEnd;
 }
-/** A place in the order of the transactions. */
 export interface PageEnd {
   readonly txid: bigint;
   readonly kind: string;
@@ -30,13 +30,14 @@ export interface PageEnd {
 /** A read of the database, which all watchers share. */
 interface Read {
   readonly number: number;
-  /** The horizon of the read before it; `changes` are what was written since. */
-  readonly since: bigint | undefined;
-  readonly changes: AsyncIterable<TokenStateEntry[]>;
-  readonly whole: AsyncIterable<TokenStateEntry[]>;
+  /** Milliseconds of a monotonic clock. */
+  readonly at: number;
+  /** Read before all pages: an entry that they miss has a transaction of this number or a later one. */
   readonly horizon: bigint;
   readonly cursor: string;
   readonly tokenKeys: TokenKey[];
+  /** The changes since a horizon; under undefined, the whole state. */
+  readonly pages: Map<bigint | undefined, AsyncIterable<TokenStateEntry[]>>;
 }
 
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
@@ -68,15 +69,16 @@ export interface TokenStateFeedOptions {
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
   let latest: Read | undefined;
   let started = 0;
+  /** Both wake those who wait for them once, and are replaced then. */
   let changed = new AbortController();
   let published = new AbortController();
 
   async function read(number: number): Promise<Read> {
-    const since = latest?.horizon;
+    const at = performance.now();
     const horizon = await store.readHorizon();
     const cursor = formatCursor(horizon, clock.now());
     const tokenKeys = (await keys.published()).map((jwk) => ({ kid: jwk.kid!, jwkJson: JSON.stringify(jwk) }));
-    return { number, since, changes: pagesSince(since), whole: pagesSince(undefined), horizon, cursor, tokenKeys };
+    return { number, at, horizon, cursor, tokenKeys, pages: new Map() };
   }
 
   /** Returns the next read that starts after `number`; undefined after the signal. */
@@ -89,25 +91,28 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
 
   /** Reads each page once, when the first watcher needs it. */
   function pagesSince(since: bigint | undefined): AsyncIterable<TokenStateEntry[]> {
-    const pages: Promise<Page | undefined>[] = [];
+    const pages: Promise<Page>[] = [];
     return {
       async *[Symbol.asyncIterator]() {
-        let last: Page | undefined;
-        for (let i = 0; ; i += 1) {
-          pages[i] ??= store.readPage(since, last?.end);
-          last = await pages[i];
-          if (!last) return;
-          yield last.entries;
+        let end: PageEnd | undefined;
+        for (let i = 0; i === 0 || end; i += 1) {
+          pages[i] ??= store.readPage(since, end);
+          const page = await pages[i]!;
+          if (page.entries.length > 0) yield page.entries;
+          end = page.end;
         }
       },
     };
   }
 
-  /** Returns what a watcher lacks that has everything up to `since`. */
-  function pagesFor(read: Read, since: bigint | undefined) {
-    if (since === undefined) return read.whole;
-    // A watcher that was slower than the reader, or comes from another replica, has another horizon.
-    return since === read.since ? read.changes : pagesSince(since);
+  /**
+   * Returns what a watcher lacks that has everything up to `since`: for most watchers the horizon of the read
+   * before. One that was slower, or comes from another replica, has another.
+   */
+  function pagesFor({ pages }: Read, since: bigint | undefined) {
+    const found = pages.get(since) ?? pagesSince(since);
+    pages.set(since, found);
+    return found;
   }
 
   return {
@@ -150,11 +155,13 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
           logger.warn({ err }, "the token state cannot be read");
           continue;
         }
+        since = read.horizon;
+        // Too old for a heartbeat, because the pages took long: the next read completes them.
+        if (performance.now() - read.at > HEARTBEAT_MS) continue;
         const kids = read.tokenKeys.map(({ kid }) => kid).join();
         const tokenKeys = kids === sentKeys ? [] : read.tokenKeys;
         yield { cursor: read.cursor, reset, complete: true, tokenKeys, entries: [] };
         sentKeys = kids;
-        since = read.horizon;
       }
     },
   };
