@@ -7,17 +7,17 @@ const MINUTE_MS = 60_000;
 export const minuteOf = (time: Date): Date => new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS);
 
 /**
- * Creates a counter in this process: it adds one to an id and returns how often the id was counted in the
- * minute of `now`. It keeps one number for each id of that minute.
+ * Creates a counter in this process: it adds one, or `add`, to an id and returns the id's count in the minute
+ * of `now`. It keeps one number for each id of that minute.
  */
-export function countPerMinute(): (id: string, now: Date) => number {
+export function countPerMinute(): (id: string, now: Date, add?: number) => number {
   const counts = new Map<string, number>();
   let minute = 0;
-  return (id, now) => {
+  return (id, now, add = 1) => {
     const current = minuteOf(now).getTime();
     if (current !== minute) counts.clear();
     minute = current;
-    const count = (counts.get(id) ?? 0) + 1;
+    const count = (counts.get(id) ?? 0) + add;
     counts.set(id, count);
     return count;
   };

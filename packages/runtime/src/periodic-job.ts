@@ -3,9 +3,9 @@ import { asOperation, type Logger, sleepUntil } from "@countersign/core";
 export interface PeriodicJobOptions {
   /** Names the job in the log. */
   job: string;
-  /** Milliseconds between the end of one run and the beginning of the next. */
+  /** Milliseconds from the end of one run, or with `fromBeginning` from its beginning, to the next run. */
   intervalMs: number;
-  /** Counts the interval from the beginning of a run; after its end there are at least 50 ms. */
+  /** Counts `intervalMs` from the beginning of a run. At least 50 ms pass after its end. */
   fromBeginning?: boolean;
   /** Milliseconds after a failed run. Default: `intervalMs`. */
   retryMs?: number;

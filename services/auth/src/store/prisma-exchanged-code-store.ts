@@ -16,7 +16,7 @@ const fromJson = (json: Prisma.JsonValue): LoginProfile => {
   return { ...stored, authTime: stored.authTime === null ? undefined : new Date(stored.authTime) };
 };
 
-/** Keeps the tokens of exchanged codes, in Postgres. */
+/** Keeps the profiles that codes were exchanged for, in Postgres. */
 export function prismaExchangedCodeStore(prisma: PrismaClient, clock: Clock): ExchangedCodeStore {
   return {
     once: (codeHash, { binding, keys }, exchange) =>

@@ -29,8 +29,12 @@ export interface AuditReceipt {
 }
 
 export interface AuditLog {
-  /** Rejects early, without a record, what was over its limit in this minute already. Errors: RateLimited. */
-  requireWithinLimit(limitId: string): void;
+  /**
+   * Rejects early, without a record, what was over its limit in this minute already. Counts the request as
+   * under way until the returned function is called: no more requests begin at once than the limit allows.
+   * Errors: RateLimited.
+   */
+  requireWithinLimit(limitId: string): () => void;
   /** Counts a refusal in a limit of signatures per minute, whether it is recorded or not. */
   noteRefusal(limitId: string): void;
   /**

@@ -1,6 +1,8 @@
 import { AppError, type Clock, countPerMinute, minuteOf } from "@countersign/core";
 
 const MINUTE_MS = 60_000;
+/** Requests under way end much sooner than the minute. */
+const RETRY_MS = 1000;
 
 /**
  * Creates what this process knows about the limit of signatures per minute, by AuditEntry.limitId. It rejects
@@ -10,6 +12,8 @@ export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) 
   /** The ids that are over the limit, and until when. */
   const overLimit = new Map<string, number>();
   const countRefusals = countPerMinute();
+  /** Requests that have no answer yet; ids without one are not kept. */
+  const underWay = new Map<string, number>();
 
   const rateLimited = (msLeft: number) =>
     new AppError("RateLimited", { retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)) });
@@ -23,15 +27,35 @@ export function createSignatureLimit(clock: Clock, signaturesPerMinute: number) 
     return rateLimited(until - clock.now().getTime());
   }
 
+  /** Rejects an id that is known to be over its limit. Errors: RateLimited. */
+  function rejectOverLimit(id: string): void {
+    const until = overLimit.get(id);
+    if (until === undefined) return;
+    const left = until - clock.now().getTime();
+    if (left > 0) throw rateLimited(left);
+    overLimit.delete(id);
+  }
+
   return {
     reject,
-    /** Errors: RateLimited where the id is known to be over its limit. */
-    requireWithinLimit(id: string): void {
-      const until = overLimit.get(id);
-      if (until === undefined) return;
-      const left = until - clock.now().getTime();
-      if (left > 0) throw rateLimited(left);
-      overLimit.delete(id);
+    /**
+     * Counts a request as under way until the returned function is called; "" counts nowhere. Errors:
+     * RateLimited where the id is over its limit, or would be if all its requests under way were refused.
+     */
+    requireWithinLimit(id: string): () => void {
+      if (id === "") return () => undefined;
+      rejectOverLimit(id);
+      const others = underWay.get(id) ?? 0;
+      if (others + countRefusals(id, clock.now(), 0) >= signaturesPerMinute) throw rateLimited(RETRY_MS);
+      underWay.set(id, others + 1);
+      let isOver = false;
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        const rest = underWay.get(id)! - 1;
+        if (rest > 0) underWay.set(id, rest);
+        else underWay.delete(id);
+      };
     },
     /** Counts a refusal, whether it is recorded or not; "" counts nowhere. */
     noteRefusal(id: string): void {

@@ -123,40 +123,46 @@ export function createDecide(options: DecideOptions) {
       policyVersion: policy.version,
       keyVersion: 0,
     };
-    audit.requireWithinLimit(requester.limitId);
-    let scriptHash = "";
-    let permission: Permission;
-    let signature: Uint8Array;
+    const endRequest = audit.requireWithinLimit(requester.limitId);
     try {
-      const decoded = decode(message);
-      scriptHash = sha256(decoded.script);
-      checkSwitch(operation, policy);
-      permission = await permit(decoded, { policy, scriptHash });
-      signature = await vault.sign(permission.key, message);
-    } catch (error) {
-      if (isAppError(error, ...RECORDED_REASONS)) {
-        audit.noteRefusal(requester.limitId);
-        const verdict = error.metadata.reason ?? error.reason;
-        if (takeRefusalSlot(requester)) await audit.append({ ...entry, scriptHash, verdict });
+      let scriptHash = "";
+      let permission: Permission;
+      let signature: Uint8Array;
+      try {
+        const decoded = decode(message);
+        scriptHash = sha256(decoded.script);
+        checkSwitch(operation, policy);
+        permission = await permit(decoded, { policy, scriptHash });
+        signature = await vault.sign(permission.key, message);
+      } catch (error) {
+        if (isAppError(error, ...RECORDED_REASONS)) {
+          // From here on the refusal counts.
+          endRequest();
+          audit.noteRefusal(requester.limitId);
+          const verdict = error.metadata.reason ?? error.reason;
+          if (takeRefusalSlot(requester)) await audit.append({ ...entry, scriptHash, verdict });
+        }
+        throw error;
       }
-      throw error;
-    }
 
-    // The signature leaves only after this commit, which may still refuse it: a budget, or the limit of
-    // signatures per minute over all replicas. `append` records that refusal itself.
-    const { key, address, keyId, reservation } = permission;
-    const signed = {
-      ...entry,
-      chainName: key.chainName,
-      scriptHash,
-      verdict: "signed",
-      keyVersion: vault.version(key),
-    };
-    // A user's refusals at the commit are all recorded: they count as signatures per minute, so they are few.
-    // The creations of the account service count in no such limit; their refusals count like others.
-    const slot = requester.accountId === "" ? () => takeRefusalSlot(requester) : undefined;
-    const receipt = await audit.append(signed, reservation, slot);
-    return { address, keyId, signature, receipt };
+      // The signature leaves only after this commit, which may still refuse it: a budget, or the limit of
+      // signatures per minute over all replicas. `append` records that refusal itself.
+      const { key, address, keyId, reservation } = permission;
+      const signed = {
+        ...entry,
+        chainName: key.chainName,
+        scriptHash,
+        verdict: "signed",
+        keyVersion: vault.version(key),
+      };
+      // A user's refusals at the commit are all recorded: they count as signatures per minute, so they are
+      // few. The creations of the account service count in no such limit; their refusals count like others.
+      const slot = requester.accountId === "" ? () => takeRefusalSlot(requester) : undefined;
+      const receipt = await audit.append(signed, reservation, slot);
+      return { address, keyId, signature, receipt };
+    } finally {
+      endRequest();
+    }
   };
 }
 export type Decide = ReturnType<typeof createDecide>;

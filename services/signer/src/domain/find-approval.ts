@@ -7,6 +7,7 @@ import { refusal } from "../policy/refusal.ts";
 import type { RequestFacts } from "../policy/request-facts.ts";
 import { addedUserKey, sameHolder } from "../policy/template.ts";
 import { findAdded } from "../policy/user-keys.ts";
+import { findSigner } from "./find-signer.ts";
 import type { FactSources } from "./load-facts.ts";
 
 /** A key that may approve. */
@@ -15,7 +16,11 @@ export interface Candidate {
   readonly isRecoveryKey: boolean;
 }
 
-/** Keys that are tried as the approver of one addition: a signature does not say whose it is. */
+/**
+ * Keys that are tried as the approver of one addition: a signature does not say whose it is. More than
+ * MAX_RECOVERY_KEYS and MAX_DEVICE_APPROVED_KEYS together, so that nobody's additions take a place from
+ * another key; the rest is for the creation's key and those that a recovery key approved.
+ */
 const MAX_APPROVERS = 100;
 
 /**
@@ -34,7 +39,7 @@ export async function findApproval(
     token.scope === "sign"
       ? await loadApprovers(sources, facts)
       : [{ key: token.accountKey, isRecoveryKey: token.scope === "recover" }];
-  const { key, isRecoveryKey } = requireSigner(facts, candidates, relyingParties);
+  const { key, isRecoveryKey } = await requireSigner(facts, candidates, relyingParties);
   if (!addedUserKey(template)) return { isRecoveryKey, approverSince: undefined };
   const approver = findAdded(await sources.addedKeys.of(account), key.publicKey);
   return { isRecoveryKey, approverSince: approver?.signedAt };
@@ -43,15 +48,16 @@ export async function findApproval(
 /**
  * Returns the candidate whose signature the payload carries. Errors: SigningRefused (UserSignatureInvalid).
  */
-export function requireSigner(
+export async function requireSigner(
   { message, account }: Pick<RequestFacts, "message" | "account">,
   candidates: readonly Candidate[],
   relyingParties: readonly RelyingParty[],
-): Candidate {
+): Promise<Candidate> {
   const [signature] = deviceSignatures(message, account);
   const payload = payloadMessage(message);
   const signer =
-    signature && candidates.find(({ key }) => verifyUserSignature(key, payload, signature, relyingParties));
+    signature &&
+    (await findSigner(candidates, ({ key }) => verifyUserSignature(key, payload, signature, relyingParties)));
   if (!signer) throw refusal("UserSignatureInvalid", "no key that may approve has signed the payload");
   return signer;
 }

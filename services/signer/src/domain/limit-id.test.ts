@@ -67,6 +67,33 @@ describe("the limit of signatures per minute", () => {
     expect(Object.fromEntries(counted)).toEqual({ [sessionId]: LIMIT, [account.accountId]: 1 });
   });
 
+  it("holds for requests at once: those under way count before any of them has its answer", async () => {
+    let started = 0;
+    let running = 0;
+    let most = 0;
+    const find: typeof store.find = async (accountId) => {
+      started += 1;
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return store.find(accountId);
+    };
+    const refused = payloadMessage(tx({ gasLimit: 0n }));
+    const ask = () => refusalOf(signTransaction({ ...signing, decide, bindings: { ...store, find } })(asked(refused)));
+    const answers = await Promise.all(Array.from({ length: 10 * LIMIT }, ask));
+    expect([started, most]).toEqual([LIMIT, LIMIT]);
+    expect(answers.filter((answer) => answer === "GasLimit")).toHaveLength(LIMIT);
+    expect(answers.filter((answer) => answer === "RateLimited")).toHaveLength(9 * LIMIT);
+  });
+
+  it("counts no request under way once it is over, however it ended", async () => {
+    const failing = { ...store, find: () => Promise.reject(new Error("the database does not answer")) };
+    for (let i = 0; i < 3 * LIMIT; i++) {
+      await expect(signTransaction({ ...signing, decide, bindings: failing })(asked(ordinary))).rejects.toThrow();
+    }
+    expect(await sign({})).toBe("signed");
+  });
+
   it("does not hold up what a freeze voids: a thief who has used it up would win that minute", async () => {
     const kept = addition();
     const { sequenceNumber } = kept.proposalKey;

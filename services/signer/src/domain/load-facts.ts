@@ -12,6 +12,7 @@ import { readTemplate, revokesAnotherKey, type Template } from "../policy/templa
 import type { TimeLockPolicy } from "../policy/time-lock.ts";
 import { ageOfKey, findAdded } from "../policy/user-keys.ts";
 import { ownPublicKeys, type Vault } from "../vault/index.ts";
+import { findSigner } from "./find-signer.ts";
 import type { AddedKeys, BindingStore, RecoveryKeys, RevokedKeys, SignedTemplates } from "./ports.ts";
 
 /** The requester of a signature, and the chain that it is for. */
@@ -89,7 +90,7 @@ export async function loadHistory(
   const [laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs] = await Promise.all([
     loadLaterNumber(sources, message, account, chain, now),
     newKey !== undefined && revokedKeys.has(account, newKey.publicKey),
-    mayBeByRecoveryKey && recoveryKeys.of(account).then((keys) => hasSigned(message, keys)),
+    mayBeByRecoveryKey && recoveryKeys.of(account).then((keys) => someKeySigned(message, keys)),
     revokesAnotherKey(template, token.accountKey)
       ? addedKeys.of(account).then((keys) => ageOfKey(findAdded(keys, token.accountKey.publicKey), now))
       : undefined,
@@ -97,6 +98,10 @@ export async function loadHistory(
   const history = { laterNumberOpenUntil, newKeyWasRevoked, recoveryKeySigned, accountKeyAgeMs };
   return { message, token, account, template, now, timeLockPolicy, ...history };
 }
+
+/** Returns whether one of the keys has signed the payload, or may have. Serves other requests meanwhile. */
+const someKeySigned = async (message: DecodedMessage, keys: readonly PublicKey[]): Promise<boolean> =>
+  (await findSigner(keys, (key) => hasSigned(message, [key]))) !== undefined;
 
 /**
  * Returns until when a later sequence number that was signed for before a freeze may execute. Makes no query

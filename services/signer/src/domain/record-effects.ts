@@ -9,6 +9,14 @@ function refusalOf(effect: Effect) {
   switch (effect.kind) {
     case "not-revoked":
       return keyWasRevoked();
+    case "recovery-key": {
+      const detail = `${effect.limit} recovery keys were signed for: revoke those that are not used`;
+      return refusal("TooManyOpenTemplates", detail);
+    }
+    case "device-approved-key": {
+      const detail = `devices have approved ${effect.limit} user keys: revoke those that are not used`;
+      return refusal("TooManyOpenTemplates", detail);
+    }
     case "sequence-number": {
       const detail = `the session has ${effect.limit} sequence numbers of the server key open`;
       return refusal("TooManyOpenTemplates", detail);

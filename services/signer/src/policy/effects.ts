@@ -22,6 +22,15 @@ export interface KeyAddition {
   readonly approverSince: Date | undefined;
 }
 
+/** A key that becomes the account's recovery key. */
+export interface RecoveryKeySlot {
+  readonly key: PublicKey;
+  /** Recovery keys that the account may have, this one included. */
+  readonly limit: number;
+  /** Revoked keys count as well if they were first signed for after this time. */
+  readonly countedSince: Date;
+}
+
 /** A sequence number of the server key for which a template is signed. */
 export interface SequenceNumberUse {
   readonly number: bigint;
@@ -41,10 +50,12 @@ export interface SequenceNumberUse {
 export type Effect =
   /** A condition, which writes nothing: no revocation of this key was signed, up to this commit. */
   | { readonly kind: "not-revoked"; readonly publicKey: string }
-  | { readonly kind: "recovery-key"; readonly key: PublicKey }
+  | ({ readonly kind: "recovery-key" } & RecoveryKeySlot)
   /** `publicKey`: 128 hex digits. */
   | { readonly kind: "revocation"; readonly publicKey: string }
   | ({ readonly kind: "sequence-number" } & SequenceNumberUse)
+  /** Nothing is written: devices have approved fewer than `limit` other unrevoked keys. */
+  | { readonly kind: "device-approved-key"; readonly publicKey: string; readonly limit: number }
   | ({ readonly kind: "key-addition" } & KeyAddition)
   | {
       readonly kind: "ephemeral-use";
@@ -66,23 +77,51 @@ const MAX_EPHEMERAL_USES = 3;
 export const MAX_OPEN_TEMPLATES_PER_SESSION = 16;
 
 /**
+ * Recovery keys of an account that the signer signs for: those whose revocation it has not signed, and all
+ * of the last week. It verifies payload signatures with every key that it ever signed for, revoked ones too:
+ * their revocation may not have been sent. An account has one at a time.
+ */
+export const MAX_RECOVERY_KEYS = 16;
+const REVOKED_RECOVERY_KEY_COUNTS_MS = 7 * 24 * 3_600_000;
+
+/**
+ * User keys that devices have approved and whose revocation the signer has not signed. Each may approve an
+ * ephemeral token's addition, and is tried then. Keys that a recovery key approved do not count: they come
+ * one after the other, after a time lock each, and bring an owner back.
+ */
+export const MAX_DEVICE_APPROVED_KEYS = 64;
+
+/**
  * Returns the end of a freeze, plus the time for which a replica may have signed without having received it,
  * or with a clock that is ahead.
  */
 export const endOfFreeze = (unfrozenAt: Date | undefined): Date | undefined =>
   unfrozenAt && new Date(unfrozenAt.getTime() + MAX_STATE_AGE_MS);
 
+const recoveryKeySlot = (key: PublicKey, now: Date): Effect => ({
+  kind: "recovery-key",
+  key,
+  limit: MAX_RECOVERY_KEYS,
+  countedSince: new Date(now.getTime() - REVOKED_RECOVERY_KEY_COUNTS_MS),
+});
+
 /** Returns the changes that a template makes to the account's keys, whichever key signs it. */
-function keyEffects({ template }: RequestFacts): Effect[] {
+function keyEffects({ template }: RequestFacts, now: Date): Effect[] {
   if (!template) return [];
   const { change } = template;
   const recoveryKey = addedRecoveryKey(template);
   return [
     ...("newKey" in change ? [{ kind: "not-revoked", publicKey: change.newKey.publicKey } as const] : []),
-    ...(recoveryKey ? [{ kind: "recovery-key", key: recoveryKey } as const] : []),
+    ...(recoveryKey ? [recoveryKeySlot(recoveryKey, now)] : []),
     ...("oldKey" in change ? [{ kind: "revocation", publicKey: change.oldKey } as const] : []),
   ];
 }
+
+const deviceApprovedKey = ({ publicKey }: PublicKey): Effect => ({
+  kind: "device-approved-key",
+  publicKey,
+  limit: MAX_DEVICE_APPROVED_KEYS,
+});
 
 /** Returns the use of an ephemeral token, whose session is the two-factor request that it was issued for. */
 const ephemeralUse = ({ token }: RequestFacts, operation: "transaction" | "paymaster"): Effect[] =>
@@ -106,7 +145,7 @@ export function effectsOfTransaction(facts: RequestFacts, unfrozenAt: Date | und
   };
   const rotation: Effect = { kind: "rotation", version: account.serverKeyVersion + 1 };
   return [
-    ...keyEffects(facts),
+    ...keyEffects(facts, now),
     sequenceNumber,
     ...ephemeralUse(facts, "transaction"),
     ...(template.name === "rotate-server-key" ? [rotation] : []),
@@ -123,7 +162,8 @@ export function effectsOfPaymaster(facts: RequestFacts, approval: Approval, now:
   const source = isRecoveryKey ? "recovery" : "device";
   const renewableSince = openSince(facts, now);
   return [
-    ...keyEffects(facts),
+    ...keyEffects(facts, now),
+    ...(key && !isRecoveryKey ? [deviceApprovedKey(key)] : []),
     ...(key ? [{ kind: "key-addition", key, source, renewableSince, approverSince } as const] : []),
     ...ephemeralUse(facts, "paymaster"),
   ];

@@ -21,7 +21,7 @@ describe("the approver's signature beside an ephemeral token", () => {
   const check = async (message: ReturnType<typeof decoded>, approvers = [other.publicKey, device.publicKey]) => {
     evaluate([oneDeviceSigned], { message, account });
     const candidates = approvers.map((key) => ({ key, isRecoveryKey: false }));
-    return requireSigner({ message, account }, candidates, []).key;
+    return (await requireSigner({ message, account }, candidates, [])).key;
   };
 
   it("is one of the keys that may approve, and is returned", async () => {

@@ -20,6 +20,10 @@ const ephemeralUse = (sessionId: string, limit = 1): Effect => ({
   operation: "transaction",
   limit,
 });
+const recoveryKeyEffect = (added: PublicKey, limit = 16): Effect => ({
+  kind: "recovery-key",
+  ...{ key: added, limit, countedSince: clock.now() },
+});
 const sequenceNumber = (number: bigint, sessionId: string, limit = 1000): Effect => ({
   kind: "sequence-number",
   ...{ number, sessionId, limit, openSince: new Date(0), unfrozenAt: undefined },
@@ -30,7 +34,7 @@ it("writes all effects, or none of them where the database refuses one", async (
   const sessionId = uuidv7(clock);
   const [recoveryKey, revokedKey] = [key(), key()];
   const effects: Effect[] = [
-    { kind: "recovery-key", key: recoveryKey },
+    recoveryKeyEffect(recoveryKey),
     { kind: "revocation", publicKey: revokedKey.publicKey },
     sequenceNumber(3n, sessionId),
     ephemeralUse(sessionId),
@@ -55,7 +59,7 @@ it("of racing effects through two replicas the limits let so many through, and n
   const refused = await Promise.all(
     Array.from({ length: 12 }, (_, i) => {
       const effects: Effect[] = [
-        { kind: "recovery-key", key: key() },
+        recoveryKeyEffect(key()),
         { kind: "revocation", publicKey: key().publicKey },
         sequenceNumber(BigInt(i), sessionId, 16),
         ephemeralUse(sessionId, 5),
@@ -126,4 +130,56 @@ it("orders racing additions and revocations of one key: none is left waiting, an
     const after = await stores[round % 2]!.record(account, requests[2]!, clock.now());
     expect(after?.kind).toBe("not-revoked");
   }
+});
+
+it("of racing recovery keys through two replicas the limit lets so many through; a known one counts once", async () => {
+  const account = someBinding();
+  const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
+  const keys = Array.from({ length: 12 }, key);
+  const record = (added: PublicKey, i: number) =>
+    stores[i % 2]!.record(account, [recoveryKeyEffect(added, 4)], clock.now());
+  const refused = await Promise.all(keys.map(record));
+  expect(refused.filter((effect) => effect === undefined)).toHaveLength(4);
+  const known = await prismaRecoveryKeys(prisma).of(account);
+  expect(known).toHaveLength(4);
+  expect((await Promise.all(known.map(record))).every((effect) => effect === undefined)).toBe(true);
+  expect(await record(key(), 0)).toMatchObject({ kind: "recovery-key" });
+});
+
+it("a revoked recovery key counts until its signature is old", async () => {
+  const account = someBinding();
+  const store = prismaEffectStore(prisma, bindings);
+  const now = clock.now();
+  const before = new Date(now.getTime() - 1000);
+  const [first, second, third] = [key(), key(), key()];
+  expect(await store.record(account, [recoveryKeyEffect(first, 1)], now)).toBeUndefined();
+  const revocation: Effect = { kind: "revocation", publicKey: first.publicKey };
+  const counted = { ...recoveryKeyEffect(second, 1), countedSince: before } as Effect;
+  expect(await store.record(account, [counted, revocation], now)).toMatchObject({ kind: "recovery-key" });
+  expect(await store.record(account, [revocation], now)).toBeUndefined();
+  expect(await store.record(account, [counted], now)).toMatchObject({ kind: "recovery-key" });
+  expect(await store.record(account, [recoveryKeyEffect(second, 1)], now)).toBeUndefined();
+  expect(await store.record(account, [recoveryKeyEffect(third, 1)], now)).toMatchObject({ kind: "recovery-key" });
+  expect(await prismaRecoveryKeys(prisma).of(account)).toHaveLength(2);
+});
+
+it("of racing additions that devices approve the limit lets so many through; a revoked key leaves its place", async () => {
+  const account = someBinding();
+  const stores = replicas.map((replica) => prismaEffectStore(replica, bindings));
+  const add = (added: PublicKey, i: number, source: "device" | "recovery" = "device") => {
+    const times = { renewableSince: new Date(0), approverSince: undefined };
+    const addition: Effect = { kind: "key-addition", key: added, source, ...times };
+    const counted: Effect = { kind: "device-approved-key", publicKey: added.publicKey, limit: 4 };
+    return stores[i % 2]!.record(account, source === "device" ? [counted, addition] : [addition], clock.now());
+  };
+  const refused = await Promise.all(Array.from({ length: 12 }, (_, i) => add(key(), i)));
+  expect(refused.filter((effect) => effect === undefined)).toHaveLength(4);
+  expect(new Set(refused.map((effect) => effect?.kind))).toEqual(new Set([undefined, "device-approved-key"]));
+  const [known] = await prismaAddedKeys(prisma).of(account);
+  expect(await add(known!.key, 0)).toBeUndefined();
+  expect(await add(key(), 1, "recovery")).toBeUndefined();
+  expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
+  await stores[0]!.record(account, [{ kind: "revocation", publicKey: known!.key.publicKey }], clock.now());
+  expect(await add(key(), 1)).toBeUndefined();
+  expect(await add(key(), 0)).toMatchObject({ kind: "device-approved-key" });
 });

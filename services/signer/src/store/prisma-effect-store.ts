@@ -4,7 +4,14 @@ import type { Effect } from "../policy/effects.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import type { PostgresBindingStore } from "./postgres-binding-store.ts";
 import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
-import { lockRevokedKeys, prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
+import {
+  countOtherDeviceApprovedKeys,
+  countOtherRecoveryKeys,
+  lockRevokedKeys,
+  prismaAddedKeys,
+  prismaRecoveryKeys,
+  prismaRevokedKeys,
+} from "./prisma-key-history.ts";
 import { recordSequenceNumber } from "./prisma-signed-templates.ts";
 
 /** The database refused an effect: rolls the transaction back. */
@@ -16,7 +23,13 @@ class RefusedEffect extends Error {
   }
 }
 
-const LOCKING: ReadonlySet<Effect["kind"]> = new Set(["not-revoked", "revocation", "sequence-number"]);
+const LOCKING: ReadonlySet<Effect["kind"]> = new Set([
+  "not-revoked",
+  "recovery-key",
+  "revocation",
+  "sequence-number",
+  "device-approved-key",
+]);
 
 /** Writes one effect; false where its limit or condition is not met. */
 async function write(tx: Prisma.TransactionClient, account: Binding, effect: Effect, now: Date): Promise<boolean> {
@@ -25,6 +38,8 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
       await lockRevokedKeys(tx, account);
       return !(await prismaRevokedKeys(tx).has(account, effect.publicKey));
     case "recovery-key":
+      await lockRevokedKeys(tx, account);
+      if ((await countOtherRecoveryKeys(tx, account, effect)) >= effect.limit) return false;
       await prismaRecoveryKeys(tx).record(account, effect.key, now);
       return true;
     case "revocation":
@@ -33,6 +48,9 @@ async function write(tx: Prisma.TransactionClient, account: Binding, effect: Eff
       return true;
     case "sequence-number":
       return recordSequenceNumber(tx, account, effect, now);
+    case "device-approved-key":
+      await lockRevokedKeys(tx, account);
+      return (await countOtherDeviceApprovedKeys(tx, account, effect.publicKey)) < effect.limit;
     case "key-addition":
       return prismaAddedKeys(tx).record(account, effect, now);
     case "ephemeral-use":

@@ -1,7 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import { queriesIn, sqlFile } from "@countersign/postgres";
 import type { AccountOnChain, AddedKeys } from "../domain/ports.ts";
-import type { KeyAddition } from "../policy/effects.ts";
+import type { KeyAddition, RecoveryKeySlot } from "../policy/effects.ts";
 import type { KeySource } from "../policy/user-keys.ts";
 import type { Prisma } from "./generated/client.ts";
 
@@ -70,7 +70,8 @@ export const prismaAddedKeys = (
 
 /**
  * Holds the account's revoked keys until the transaction ends. Of the addition and the revocation of one key,
- * which may be requested at once through two replicas, the later one sees the earlier one's commit.
+ * which may be requested at once through two replicas, the later one sees the earlier one's commit. Additions
+ * that count the account's keys hold it too.
  */
 export async function lockRevokedKeys(
   tx: Pick<Prisma.TransactionClient, "$executeRaw">,
@@ -91,6 +92,35 @@ export const prismaRevokedKeys = (prisma: Pick<Prisma.TransactionClient, "revoke
   has: async ({ accountId, chainName }: AccountOnChain, publicKey: string): Promise<boolean> =>
     (await prisma.revokedKey.count({ where: { accountId, chainName, keyX: xOf(publicKey) } })) > 0,
 });
+
+/** Counts the account's other user keys that a device approved and whose revocation was not signed. */
+export async function countOtherDeviceApprovedKeys(
+  tx: Pick<Prisma.TransactionClient, "$queryRaw">,
+  { accountId, chainName }: AccountOnChain,
+  publicKey: string,
+): Promise<number> {
+  const [row] = await tx.$queryRaw<[{ count: number }]>`
+    SELECT count(*)::int AS count
+    FROM added_key k LEFT JOIN revoked_key r USING (account_id, chain_name, key_x)
+    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
+      AND k.source = 'device' AND k.key_x <> ${xOf(publicKey)} AND r.key_x IS NULL`;
+  return row.count;
+}
+
+/** Counts the account's other recovery keys that are not revoked, or were signed for after `countedSince`. */
+export async function countOtherRecoveryKeys(
+  tx: Pick<Prisma.TransactionClient, "$queryRaw">,
+  { accountId, chainName }: AccountOnChain,
+  { key, countedSince }: RecoveryKeySlot,
+): Promise<number> {
+  const [row] = await tx.$queryRaw<[{ count: number }]>`
+    SELECT count(*)::int AS count
+    FROM recovery_key k LEFT JOIN revoked_key r
+      ON r.account_id = k.account_id AND r.chain_name = k.chain_name AND r.key_x = left(k.public_key, 64)
+    WHERE k.account_id = ${accountId}::uuid AND k.chain_name = ${chainName}
+      AND k.public_key <> ${key.publicKey} AND (r.key_x IS NULL OR k.signed_at > ${countedSince})`;
+  return row.count;
+}
 
 /** Keeps recovery keys in Postgres. */
 export const prismaRecoveryKeys = (prisma: Pick<Prisma.TransactionClient, "recoveryKey">) => ({

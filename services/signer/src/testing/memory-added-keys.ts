@@ -1,6 +1,7 @@
 import type { PublicKey } from "@countersign/keys";
 import type { AccountOnChain, RevokedKeys } from "../domain/ports.ts";
 import type { KeyAddition } from "../policy/effects.ts";
+import { sameHolder } from "../policy/template.ts";
 import { type AddedKey, findAdded } from "../policy/user-keys.ts";
 
 /** User keys of one account in memory. */
@@ -30,6 +31,11 @@ export function memoryAddedKeys(revokedKeys: RevokedKeys) {
       const changed = { ...known, firstSignedAt, signedAt: now, ...(known.source === "device" && { source }) };
       rows = rows.map((row) => (row === known ? changed : row));
       return true;
+    },
+    async countOthersOfDevices(account: AccountOnChain, publicKey: string) {
+      const others = rows.filter(({ key, source }) => source === "device" && !sameHolder(key.publicKey, publicKey));
+      const revoked = await Promise.all(others.map(({ key }) => revokedKeys.has(account, key.publicKey)));
+      return revoked.filter((isRevoked) => !isRevoked).length;
     },
     of: (account: AccountOnChain): Promise<AddedKey[]> =>
       Promise.all(rows.map(async (row) => ({ ...row, revoked: await revokedKeys.has(account, row.key.publicKey) }))),

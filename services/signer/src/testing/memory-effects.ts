@@ -1,16 +1,22 @@
 import type { PublicKey } from "@countersign/keys";
 import type { EffectStore, RevokedKeys } from "../domain/ports.ts";
 import type { Binding } from "../policy/account.ts";
-import type { Effect, KeyAddition, SequenceNumberUse } from "../policy/effects.ts";
+import type { Effect, KeyAddition, RecoveryKeySlot, SequenceNumberUse } from "../policy/effects.ts";
 
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 
 /** Where the effects of each kind go. */
 export interface MemoryStores {
-  readonly recoveryKeys: { record(account: Binding, key: PublicKey): Promise<void> };
+  readonly recoveryKeys: {
+    record(account: Binding, key: PublicKey, now: Date): Promise<void>;
+    countOthers(account: Binding, slot: RecoveryKeySlot, revokedKeys: Pick<RevokedKeys, "has">): Promise<number>;
+  };
   readonly revokedKeys: Pick<RevokedKeys, "has"> & { record(account: Binding, publicKey: string): Promise<void> };
   readonly signedTemplates: { record(account: Binding, use: SequenceNumberUse, now: Date): Promise<boolean> };
-  readonly addedKeys: { record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean> };
+  readonly addedKeys: {
+    record(account: Binding, addition: KeyAddition, now: Date): Promise<boolean>;
+    countOthersOfDevices(account: Binding, publicKey: string): Promise<number>;
+  };
   readonly ephemeralUses: { use(use: EphemeralUse): Promise<boolean> };
   readonly rotations: { begin(version: number): void };
 }
@@ -22,13 +28,16 @@ export function memoryEffects(stores: MemoryStores): EffectStore {
       case "not-revoked":
         return !(await stores.revokedKeys.has(account, effect.publicKey));
       case "recovery-key":
-        await stores.recoveryKeys.record(account, effect.key);
+        if ((await stores.recoveryKeys.countOthers(account, effect, stores.revokedKeys)) >= effect.limit) return false;
+        await stores.recoveryKeys.record(account, effect.key, now);
         return true;
       case "revocation":
         await stores.revokedKeys.record(account, effect.publicKey);
         return true;
       case "sequence-number":
         return stores.signedTemplates.record(account, effect, now);
+      case "device-approved-key":
+        return (await stores.addedKeys.countOthersOfDevices(account, effect.publicKey)) < effect.limit;
       case "key-addition":
         return stores.addedKeys.record(account, effect, now);
       case "ephemeral-use":

@@ -1,5 +1,6 @@
 import type { PublicKey } from "@countersign/keys";
-import type { AccountOnChain, TimeLockStore } from "../domain/ports.ts";
+import type { AccountOnChain, RevokedKeys, TimeLockStore } from "../domain/ports.ts";
+import type { RecoveryKeySlot } from "../policy/effects.ts";
 import { isInEffect, succeeding, type TimeLock } from "../policy/time-lock.ts";
 
 /** Time locks in memory, with their events. */
@@ -34,10 +35,20 @@ export function memoryTimeLocks(): TimeLockStore & { events: string[]; clear(): 
 }
 
 export function memoryRecoveryKeys() {
-  const keys: PublicKey[] = [];
+  const rows = new Map<string, { key: PublicKey; signedAt: Date }>();
   return {
-    clear: () => void keys.splice(0),
-    record: async (_: AccountOnChain, key: PublicKey) => void keys.push(key),
-    of: async (_: AccountOnChain): Promise<PublicKey[]> => keys,
+    clear: () => rows.clear(),
+    async record(_: AccountOnChain, key: PublicKey, signedAt = new Date(0)) {
+      if (!rows.has(key.publicKey)) rows.set(key.publicKey, { key, signedAt });
+    },
+    of: async (_: AccountOnChain): Promise<PublicKey[]> => [...rows.values()].map(({ key }) => key),
+    async countOthers(account: AccountOnChain, slot: RecoveryKeySlot, revokedKeys: Pick<RevokedKeys, "has">) {
+      let count = 0;
+      for (const { key, signedAt } of rows.values()) {
+        if (key.publicKey === slot.key.publicKey) continue;
+        if (signedAt > slot.countedSince || !(await revokedKeys.has(account, key.publicKey))) count += 1;
+      }
+      return count;
+    },
   };
 }

@@ -104,7 +104,7 @@ export const store: BindingStore = {
   bound: async (_, ids) => state.bindings.map(({ accountId }) => accountId).filter((id) => ids.includes(id)),
 };
 export const audit = {
-  requireWithinLimit: () => undefined,
+  requireWithinLimit: () => () => undefined,
   noteRefusal: () => undefined,
   head: () => undefined,
   append: async (entry: AuditEntry, reservation?: Reservation) => {

@@ -1,0 +1,102 @@
+import { decodeMessage, envelopeMessage, payloadMessage } from "@countersign/flow";
+import type { PublicKey } from "@countersign/keys";
+import { generateKeyPair } from "@countersign/keys/node";
+import { beforeEach, describe, expect, it } from "vitest";
+import { MAX_DEVICE_APPROVED_KEYS, MAX_RECOVERY_KEYS } from "../policy/effects.ts";
+import { addKey, changeOf, envelopeBy, revokeKey, sessionOf } from "../testing/key-history-fixture.ts";
+import {
+  account,
+  addedKeys,
+  asked,
+  byDevice,
+  clock,
+  device,
+  paymaster,
+  recoveryKeys,
+  server,
+  TIME_LOCK_POLICY,
+  transaction,
+  vault,
+} from "../testing/policy-fixture.ts";
+import { ageIs, changing, fresh, HOUR, refusalOf } from "../testing/template-fixture.ts";
+import { requireSigner } from "./find-approval.ts";
+
+const key = generateKeyPair;
+const newKey = (): PublicKey => key("ES256K").publicKey;
+
+/** Returns the answer to a request for a change of the recovery key, of which nothing goes on chain. */
+async function changeRecoveryKey(added: PublicKey, replaced?: PublicKey): Promise<string> {
+  const { publicKey: serverKey } = await vault.publicKey(server);
+  const change = changing(
+    replaced
+      ? { template: "replace-recovery-key", serverKey, oldKey: replaced.publicKey, newKey: added }
+      : { template: "add-recovery-key", serverKey, newKey: added },
+  );
+  return refusalOf(transaction(asked(payloadMessage(change), fresh())));
+}
+
+describe("the recovery keys of an account", () => {
+  beforeEach(() => ageIs(HOUR));
+
+  it("are few: a session cannot have any number of them signed for", async () => {
+    const keys = Array.from({ length: MAX_RECOVERY_KEYS }, newKey);
+    for (const each of keys) expect(await changeRecoveryKey(each)).toBe("signed");
+    expect(await changeRecoveryKey(newKey())).toBe("TooManyOpenTemplates");
+    expect(await recoveryKeys.of(account)).toHaveLength(MAX_RECOVERY_KEYS);
+    // The ones that are known are signed for as before.
+    expect(await changeRecoveryKey(keys[3]!)).toBe("signed");
+  });
+
+  it("are few also where each replaces the one before: a signed revocation may never execute", async () => {
+    let last = newKey();
+    expect(await changeRecoveryKey(last)).toBe("signed");
+    const replace = async () => {
+      const next = newKey();
+      const answer = await changeRecoveryKey(next, last);
+      if (answer === "signed") last = next;
+      return answer;
+    };
+    for (let i = 1; i < MAX_RECOVERY_KEYS; i++) expect(await replace()).toBe("signed");
+    expect(await replace()).toBe("TooManyOpenTemplates");
+    clock.advance(7 * 24 * HOUR);
+    ageIs(HOUR);
+    expect(await replace()).toBe("signed");
+  });
+});
+
+describe("the keys that may approve an ephemeral token's addition", () => {
+  it("are few: devices approve so many keys, and recovery keys still enroll a device then", async () => {
+    for (let i = 0; i < MAX_DEVICE_APPROVED_KEYS; i++) await addKey(key().publicKey);
+    expect(await refusalOf(addKey(key().publicKey))).toBe("TooManyOpenTemplates");
+    const added = await addedKeys.of(account);
+    expect(added).toHaveLength(1 + MAX_DEVICE_APPROVED_KEYS);
+    await addKey(added.at(-1)!.key);
+
+    const recovery = key();
+    await recoveryKeys.record(account, recovery.publicKey);
+    const payload = changeOf({ template: "add-user-key", newKey: key().publicKey });
+    const session = { ...sessionOf(recovery), scope: "recover" } as const;
+    expect(await refusalOf(transaction(asked(payloadMessage(payload), session)))).toBe("TimeLockRequired");
+    clock.advance(TIME_LOCK_POLICY.recoveredDeviceMs);
+    expect(await refusalOf(paymaster(asked(await envelopeBy(payload, [recovery], session), session)))).toBe("signed");
+
+    // The owner revokes one of them.
+    await revokeKey(added.at(-1)!.key, device);
+    await addKey(key().publicKey);
+  });
+
+  it("are tried a few at a time: other requests are served between them", async () => {
+    const message = decodeMessage(envelopeMessage(byDevice({}, key("ES256K"))));
+    const candidates = Array.from({ length: 64 }, () => ({ key: key().publicKey, isRecoveryKey: false }));
+    let turns = 0;
+    let over = false;
+    const serve = () => {
+      turns += 1;
+      if (!over) setImmediate(serve);
+    };
+    setImmediate(serve);
+    expect(await refusalOf(requireSigner({ message, account }, candidates, []))).toBe("UserSignatureInvalid");
+    over = true;
+    expect(turns).toBeGreaterThan(8);
+  });
+});
