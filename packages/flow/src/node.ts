@@ -3,7 +3,7 @@ import { bytesToHex } from "@countersign/keys";
 import { type SignatureHash, signMessage } from "@countersign/keys/node";
 import { envelopeMessage, type FlowTransaction, payloadMessage } from "./codec/transaction.ts";
 
-export { verifyUserSignature, verifyUserSignatureInPool } from "./verify-user-signature.ts";
+export { verifyUserSignature } from "./verify-user-signature.ts";
 
 /** A private key and its place on chain. */
 export interface ChainSigner {

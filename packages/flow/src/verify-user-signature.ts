@@ -1,5 +1,5 @@
 import { hexToBytes, PasskeyError, type PublicKey, type RelyingParty } from "@countersign/keys";
-import { verifyAssertion, verifySignature, verifySignatureInPool } from "@countersign/keys/node";
+import { verifyAssertion, verifySignature } from "@countersign/keys/node";
 import { ExtensionDataError, readPasskeySignature } from "./codec/passkey-signature.ts";
 import type { TransactionSignature } from "./codec/transaction.ts";
 
@@ -23,19 +23,4 @@ export function verifyUserSignature(
     if (error instanceof PasskeyError || error instanceof ExtensionDataError) return false;
     throw error;
   }
-}
-
-/**
- * Verifies in the same way; a plain signature is checked on a thread of libuv's pool, so that other calls are
- * served meanwhile.
- */
-export async function verifyUserSignatureInPool(
-  key: PublicKey,
-  message: Uint8Array,
-  entry: Pick<TransactionSignature, "signature" | "extensionData">,
-  relyingParties: readonly RelyingParty[],
-): Promise<boolean> {
-  const isPlain = key.algorithm !== "EdDSA" && entry.extensionData === undefined;
-  if (!isPlain) return verifyUserSignature(key, message, entry, relyingParties);
-  return verifySignatureInPool(key, message, hexToBytes(entry.signature));
 }

@@ -4,7 +4,7 @@ import { signatureFromDer } from "./signature.ts";
 import { JWK_CURVES, type SignatureHash } from "./verify-signature.ts";
 
 export { verifyAssertion } from "./passkey/verify-assertion.ts";
-export { type SignatureHash, toKeyObject, verifySignature, verifySignatureInPool } from "./verify-signature.ts";
+export { type SignatureHash, toKeyObject, verifySignature } from "./verify-signature.ts";
 
 /** A private key with its canonical public key. */
 export interface KeyPair {
@@ -35,19 +35,4 @@ export function signMessage(privateKey: KeyObject, message: Uint8Array, hash: Si
   if (privateKey.asymmetricKeyType === "ed25519") return sign(null, message, privateKey);
   // As in verifySignature: the option that asks for r||s costs more than the signature.
   return signatureFromDer(sign(hash, message, privateKey));
-}
-
-/** Signs on a thread of libuv's pool, so that others are served meanwhile. */
-export function signMessageInPool(
-  privateKey: KeyObject,
-  message: Uint8Array,
-  hash: SignatureHash = "sha256",
-): Promise<Uint8Array> {
-  const isEd25519 = privateKey.asymmetricKeyType === "ed25519";
-  return new Promise((resolve, reject) => {
-    sign(isEd25519 ? null : hash, message, privateKey, (error, signature) => {
-      if (error) reject(error);
-      else resolve(isEd25519 ? signature : signatureFromDer(signature));
-    });
-  });
 }

@@ -49,24 +49,3 @@ export function verifySignature(
     return false; // malformed: as good as wrong
   }
 }
-
-/**
- * Verifies on a thread of libuv's pool, so that other calls are served meanwhile: a check is the longest part
- * of signing.
- */
-export function verifySignatureInPool(
-  key: PublicKey,
-  message: Uint8Array,
-  signature: Uint8Array,
-  hash: SignatureHash = "sha256",
-): Promise<boolean> {
-  if (key.algorithm === "EdDSA") return Promise.resolve(verifySignature(key, message, signature));
-  return new Promise((resolve) => {
-    try {
-      const der = signatureToDer(parseSignature(signature));
-      verify(hash, message, toKeyObject(key), der, (error, valid) => resolve(!error && valid === true));
-    } catch {
-      resolve(false); // malformed: as good as wrong
-    }
-  });
-}

@@ -7,8 +7,6 @@ export const HEAP_OPTIONS = ["--max-semi-space-size=8", "--max-old-space-size=25
  * allocate requests' objects in the old one, which is collected much later. NODE_OPTIONS does not accept it.
  */
 export const NO_PRETENURING = "--no-allocation-site-pretenuring";
-/** Collects the old generation after it grew by half; V8's default for so small a heap is far more often. */
-const HEAP_GROWING_50 = "--heap-growing-percent=50";
 
 /** Command-line flags by program. The signer opens no inspector on SIGUSR1. */
 export const NODE_FLAGS = {
@@ -16,6 +14,6 @@ export const NODE_FLAGS = {
   device: [NO_PRETENURING],
   key: [NO_PRETENURING],
   account: [NO_PRETENURING],
-  signer: ["--disable-sigusr1", NO_PRETENURING, HEAP_GROWING_50],
-  gateway: [NO_PRETENURING, HEAP_GROWING_50],
+  signer: ["--disable-sigusr1", NO_PRETENURING],
+  gateway: [NO_PRETENURING],
 } as const;

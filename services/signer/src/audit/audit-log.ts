@@ -10,7 +10,7 @@ import { createSignatureLimit } from "./signature-limit.ts";
 export interface AuditLogOptions {
   store: AuditStore;
   /** This process's key for its batches; see vault/audit-writer.ts. */
-  writer: { readonly certificate: SignedText; sign(text: Uint8Array): Promise<Uint8Array> };
+  writer: { readonly certificate: SignedText; sign(text: Uint8Array): Uint8Array };
   clock: Clock;
   logger: Logger;
   /** Signatures per minute and account (see AuditEntry.limitId), over all replicas. */
@@ -86,11 +86,11 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     return started;
   }
 
-  async function signBatch(current: AuditHead, records: readonly AuditRecord[]): Promise<SignedBatch> {
+  function signBatch(current: AuditHead, records: readonly AuditRecord[]): SignedBatch {
     if (records.length === 0) return { records, signature: new Uint8Array() };
     const place = { chainId: current.chainId, first: records[0]!.sequence, last: records.at(-1)!.sequence };
     const hashes = Buffer.from(records.map(({ hash }) => hash).join(""), "hex");
-    return { records, signature: await writer.sign(batchText({ ...place, previousHash: current.hash }, hashes)) };
+    return { records, signature: writer.sign(batchText({ ...place, previousHash: current.hash }, hashes)) };
   }
 
   /**
@@ -108,7 +108,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
     const reservations = mergeReservations(batch.flatMap(({ reservation }) => reservation ?? []));
     const entries = batch.map(({ entry }) => entry);
     const decided = chainRecords(current, entries);
-    const signed = await signBatch(current, decided);
+    const signed = signBatch(current, decided);
     if (await store.commit(current, signed, { counted, reservations })) return { records: decided, full: new Map() };
 
     let written: Written = { records: decided, full: new Map() };
@@ -124,7 +124,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
       );
       const inTurn = records.values();
       written = { records: limited.map((entry) => entry && inTurn.next().value), full };
-      return { batch: await signBatch(current, records), reservations: allowed };
+      return { batch: signBatch(current, records), reservations: allowed };
     });
     return written;
   }

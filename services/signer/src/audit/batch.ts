@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type PublicKey, parsePublicKey } from "@countersign/keys";
-import { verifySignature, verifySignatureInPool } from "@countersign/keys/node";
+import { verifySignature } from "@countersign/keys/node";
 import { z } from "zod";
 import { type AuditPublicKeys, type SignedText, verifyAuditSignature } from "./audit-key.ts";
 
@@ -72,11 +72,3 @@ export const verifyBatch = (
   recordHashes: Uint8Array,
   signature: Uint8Array,
 ): boolean => verifySignature(writer.publicKey, batchText(place, recordHashes), signature, "sha256");
-
-/** Does the same on a thread of libuv's pool. */
-export const verifyBatchInPool = (
-  writer: WriterCertificate,
-  place: BatchPlace,
-  recordHashes: Uint8Array,
-  signature: Uint8Array,
-): Promise<boolean> => verifySignatureInPool(writer.publicKey, batchText(place, recordHashes), signature, "sha256");

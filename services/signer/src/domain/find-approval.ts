@@ -1,5 +1,5 @@
 import { payloadMessage } from "@countersign/flow";
-import { verifyUserSignatureInPool } from "@countersign/flow/node";
+import { verifyUserSignature } from "@countersign/flow/node";
 import type { PasskeySettings, PublicKey, RelyingParty } from "@countersign/keys";
 import type { Approval } from "../policy/effects.ts";
 import { deviceSignatures } from "../policy/paymaster-rules.ts";
@@ -57,7 +57,7 @@ export async function requireSigner(
   const payload = payloadMessage(message);
   const signer =
     signature &&
-    (await findSigner(candidates, ({ key }) => verifyUserSignatureInPool(key, payload, signature, relyingParties)));
+    (await findSigner(candidates, ({ key }) => verifyUserSignature(key, payload, signature, relyingParties)));
   if (!signer) throw refusal("UserSignatureInvalid", "no key that may approve has signed the payload");
   return signer;
 }

@@ -8,11 +8,12 @@ const KEYS_PER_TURN = 4;
  */
 export async function findSigner<Candidate>(
   candidates: readonly Candidate[],
-  hasSigned: (candidate: Candidate) => boolean | Promise<boolean>,
+  hasSigned: (candidate: Candidate) => boolean,
 ): Promise<Candidate | undefined> {
-  for (const [i, candidate] of candidates.entries()) {
-    if (i > 0 && i % KEYS_PER_TURN === 0) await new Promise(setImmediate);
-    if (await hasSigned(candidate)) return candidate;
+  for (let start = 0; start < candidates.length; start += KEYS_PER_TURN) {
+    if (start > 0) await new Promise(setImmediate);
+    const found = candidates.slice(start, start + KEYS_PER_TURN).find(hasSigned);
+    if (found) return found;
   }
   return undefined;
 }

@@ -41,8 +41,7 @@ export function newWriter({ startedAt = time, certifiedBy = auditKey } = {}) {
   const writerId = "01900000-0000-7000-8000-00000000aaaa";
   const text = certificateText({ writerId, startedAt, keyVersion: 1, publicKey });
   const signature = Buffer.from(signMessage(certifiedBy.privateKey, Buffer.from(text), "sha256")).toString("hex");
-  const signNow = (batch: Uint8Array) => signMessage(privateKey, batch, "sha256");
-  return { certificate: { text, signature }, signNow, sign: async (batch: Uint8Array) => signNow(batch) };
+  return { certificate: { text, signature }, sign: (batch: Uint8Array) => signMessage(privateKey, batch, "sha256") };
 }
 
 /** Records of a chain with the signature over them as one batch. */
@@ -53,7 +52,7 @@ export function signedBatch(
 ) {
   const place = { chainId: head.chainId, first: records[0]!.sequence, last: records.at(-1)!.sequence };
   const hashes = Buffer.from(records.map(({ hash }) => hash).join(""), "hex");
-  return { records, signature: writer.signNow(batchText({ ...place, previousHash: head.hash }, hashes)) };
+  return { records, signature: writer.sign(batchText({ ...place, previousHash: head.hash }, hashes)) };
 }
 
 export const chainIdOf = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;

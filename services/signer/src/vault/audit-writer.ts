@@ -1,5 +1,5 @@
 import type { PublicKey } from "@countersign/keys";
-import { generateKeyPair, signMessageInPool } from "@countersign/keys/node";
+import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import type { Vault } from "./vault.ts";
 
 /** Signs the audit records of this process. The private key stays in this module, in memory only. */
@@ -7,7 +7,7 @@ export interface AuditWriter {
   /** Names the public key, signed by the vault's audit key; r||s in hex. */
   readonly certificate: { readonly text: string; readonly signature: string };
   /** r||s over the SHA-256 of the text. */
-  sign(text: Uint8Array): Promise<Uint8Array>;
+  sign(text: Uint8Array): Uint8Array;
 }
 
 /**
@@ -24,6 +24,6 @@ export async function createAuditWriter(
   const signature = await vault.sign({ role: "audit", version }, Buffer.from(text));
   return {
     certificate: { text, signature: Buffer.from(signature).toString("hex") },
-    sign: (batch) => signMessageInPool(privateKey, batch, "sha256"),
+    sign: (batch) => signMessage(privateKey, batch, "sha256"),
   };
 }

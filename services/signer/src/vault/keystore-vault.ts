@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { AppError } from "@countersign/core";
-import { publicKeyOf, signMessageInPool } from "@countersign/keys/node";
+import { publicKeyOf, signMessage } from "@countersign/keys/node";
 import { LRUCache } from "lru-cache";
 import { type KeystoreContent, KeystoreError, keyVersions, serverRoots } from "./keystore-file.ts";
 import { deriveServerScalar, p256PrivateKey } from "./private-keys.ts";
@@ -58,6 +58,6 @@ export function createKeystoreVault(content: KeystoreContent): Vault {
       return chains.find((chain) => chain.chainName === chainName)?.[role] ?? [];
     },
     version: (key) => (key.role === "server" ? key.version : stored(key).version),
-    sign: async (key, message) => signMessageInPool(keyOf(key), message, key.role === "audit" ? "sha256" : "sha3-256"),
+    sign: async (key, message) => signMessage(keyOf(key), message, key.role === "audit" ? "sha256" : "sha3-256"),
   };
 }
