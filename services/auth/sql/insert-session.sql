@@ -7,7 +7,6 @@ replaced AS (
   WHERE account_id = :accountId::uuid AND app_id = :appId AND device_key = :deviceKey
     AND device_key_algorithm = :deviceKeyAlgorithm AND ended_at IS NULL
   RETURNING id, last_used_at),
--- Without a notification: every watcher reads once a second anyway, and so would read for every sign-in.
 taken AS (
   INSERT INTO token_state_entry (kind, subject, active, until, txid)
   SELECT 'session', id::text, true, :endedUntil::timestamptz, pg_current_xact_id()::text::bigint FROM replaced

@@ -94,7 +94,6 @@ export async function endSession(
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
     VALUES ('session', ${session.id}, true, ${endedUntil(now)}, pg_current_xact_id()::text::bigint)
     ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`);
-  await tx.execute(sql`SELECT pg_notify('token_state', '')`);
   await publishSessionEnded(tx, session, cause, { now, requestId });
   return true;
 }

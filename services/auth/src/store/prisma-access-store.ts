@@ -44,7 +44,6 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         for (const row of await tx.session.findMany({ where, orderBy: { id: "asc" } })) {
           await endSession(queriesIn(tx), toSession(row), "key-revoked", revokedAt, requestId);
         }
-        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
 
     leave: ({ accountId, leftAt, requestId }) =>
@@ -58,7 +57,6 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
           ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = NULL, txid = EXCLUDED.txid`;
         const rows = await tx.session.findMany({ where: { accountId, endedAt: null }, orderBy: { id: "asc" } });
         for (const row of rows) await endSession(queriesIn(tx), toSession(row), "account-left", leftAt, requestId);
-        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
 
     hasLeft: async (accountId) => (await prisma.leftAccount.findUnique({ where: { accountId } })) !== null,
@@ -85,7 +83,6 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
           const meant = session.live && session.createdAt <= removedAt;
           if (meant) await endSession(queriesIn(tx), session, "device-removed", removedAt, requestId);
         }
-        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
   };
 }

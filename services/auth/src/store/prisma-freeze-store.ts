@@ -23,7 +23,6 @@ export async function notifyServices(tx: Prisma.TransactionClient, accountId: st
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
     VALUES ('account', ${accountId}, ${active}, ${until}, pg_current_xact_id()::text::bigint)
     ON CONFLICT (kind, subject) DO UPDATE SET active = EXCLUDED.active, until = EXCLUDED.until, txid = EXCLUDED.txid`;
-  await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
 }
 
 /** Returns whether a freeze or a hold stops signing for an account; leaving is not counted. */

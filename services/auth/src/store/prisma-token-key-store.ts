@@ -18,7 +18,6 @@ export function prismaTokenKeyStore(prisma: PrismaClient): TokenKeyStore {
             list: (since) => list(tx, since),
             insert: async (key) => {
               await tx.tokenKey.create({ data: { ...key, encryptedPrivate: Uint8Array.from(key.encryptedPrivate) } });
-              await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
             },
           });
         },

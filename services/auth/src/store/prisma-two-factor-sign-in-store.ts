@@ -18,12 +18,11 @@ async function insert(tx: Tx, signIn: TwoFactorSignIn): Promise<void> {
  * Ends an ephemeral token, whose session id is its request: every operation except finishing refuses it then.
  */
 async function endToken(tx: Pick<Tx, "$executeRaw">, accountId: string, id: string): Promise<void> {
-  const ended = await tx.$executeRaw`
+  await tx.$executeRaw`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
     SELECT 'session', id::text, true, expires_at + interval '1 minute', pg_current_xact_id()::text::bigint
     FROM two_factor_sign_in WHERE id = ${id}::uuid AND account_id = ${accountId}::uuid
     ON CONFLICT (kind, subject) DO NOTHING`;
-  if (ended > 0) await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
 }
 
 /** Keeps sign-ins of new devices, in Postgres. */
@@ -85,7 +84,6 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
         });
         if (!isRemoved) return;
         await blockKey(tx, accountId, accountKey);
-        await tx.$executeRaw`SELECT pg_notify('token_state', '')`;
       }),
 
     async markEnrolled(id, transaction, enrolledAt) {

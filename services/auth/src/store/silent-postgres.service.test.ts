@@ -89,7 +89,7 @@ it("a listener finds out, and receives later notifications again", async () => {
   const received: string[] = [];
   const listener = listenPostgres({
     databaseUrl: url,
-    channel: "token_state",
+    channel: "news",
     onNotify: (payload) => received.push(payload),
     logger: createLogger({ name: "test", level: "silent" }),
     aliveMs: 200,
@@ -105,7 +105,7 @@ it("a listener finds out, and receives later notifications again", async () => {
     // A listener that reconnects is notified: it missed what happened in between.
     await expect.poll(() => listener.connected(), { timeout: 10_000 }).toBe(true);
     expect(received).toEqual(["", ""]);
-    await teller.query("SELECT pg_notify('token_state', 'later')");
+    await teller.query("SELECT pg_notify('news', 'later')");
     await expect.poll(() => received).toEqual(["", "", "later"]);
     await sleep(500);
     expect(listener.connected()).toBe(true);

@@ -24,7 +24,6 @@ export async function startTokens(
   const keys = createTokenKeys({ store: stores.tokenKeys, encryptionKey, clock, periodMs });
   await keys.rotate();
   const feed = createTokenStateFeed({ store: stores.tokenState, keys, clock, logger });
-  runtime.listen("token_state", feed.notify);
   // auth checks tokens by the same stream as the other services, without the network.
   const tokenState = createTokenState({ clock });
   const following = (async () => {

@@ -67,7 +67,6 @@ it("50,000 entries reach services over gRPC in messages of at most 1 MiB, and la
     await prisma.$executeRaw`
       INSERT INTO token_state_entry (kind, subject, active, until, txid)
       VALUES ('session', ${sessionId}, true, NULL, pg_current_xact_id()::text::bigint)`;
-    feed.notify();
     await expect.poll(() => services.every(({ state }) => state.isSessionEnded(sessionId))).toBe(true);
   } finally {
     stop.abort();

@@ -77,10 +77,10 @@ it("reads for a thousand watchers as often as for one", async () => {
   reads = [];
   await pass(3_000);
   for (const each of all) expect(each.heartbeats()).toBeGreaterThanOrEqual(3);
-  expect(reads.filter((read) => read === "horizon").length).toBeLessThanOrEqual(4);
+  // Four polls a second, each with two statements.
+  expect(reads.length).toBeLessThanOrEqual(26);
   write("during");
-  feed.notify();
-  await pass(50);
+  await pass(300);
   for (const each of all) expect(each.sessions()).toEqual(["before", "during"]);
   expect(reads).not.toContain("whole");
 });
@@ -128,8 +128,7 @@ it("gives a watcher that is slower than the reader all that it lacks", async () 
   expect((await first).value).toMatchObject({ complete: true });
   for (const sessionId of ["a", "b", "c"]) {
     write(sessionId);
-    feed.notify();
-    await pass(100);
+    await pass(300);
   }
   const lacked: (string | undefined)[] = [];
   for (let complete = false; !complete; ) {

@@ -43,7 +43,9 @@ interface Read {
 /** A cursor older than this gets the whole state: lifted entries are kept for longer, then forgotten. */
 const MAX_CURSOR_AGE_MS = 30 * 60_000;
 const HEARTBEAT_MS = 1_000;
-/** Changes within this time share a read. */
+/** A change reaches all watchers within this time and that of a read. */
+const POLL_MS = 250;
+/** Watchers that come within this time share a read. */
 const MIN_READ_INTERVAL_MS = 20;
 
 const formatCursor = (horizon: bigint, now: Date): string => `${horizon}.${now.getTime()}`;
@@ -62,15 +64,16 @@ export interface TokenStateFeedOptions {
 }
 
 /**
- * The token state for those who watch it. One reader serves all watchers of the process; it is woken by the
- * database's notifications and once a second. A heartbeat is sent only when the database has answered just
- * now, so that a watcher never takes an old state for a recent one.
+ * The token state for those who watch it. One reader asks the database for all watchers of the process: four
+ * times a second, without notifications, which would cost every commit a lock of the whole Postgres
+ * instance. A heartbeat is sent only when the database has answered just now, so that a watcher never takes
+ * an old state for a recent one.
  */
 export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateFeedOptions) {
   let latest: Read | undefined;
   let started = 0;
   /** Both wake those who wait for them once, and are replaced then. */
-  let changed = new AbortController();
+  let joined = new AbortController();
   let published = new AbortController();
 
   async function read(number: number): Promise<Read> {
@@ -115,23 +118,31 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
     return found;
   }
 
-  return {
-    /** Something may have changed. */
-    notify: (): void => changed.abort(),
+  /** Returns whether a watcher needs this read: a new one, or all for a heartbeat or a change. */
+  async function isNeeded(read: Read, hasJoined: boolean): Promise<boolean> {
+    if (!latest || hasJoined || read.at - latest.at >= HEARTBEAT_MS) return true;
+    const changes = pagesFor(read, latest.horizon)[Symbol.asyncIterator]();
+    return (await changes.next()).done !== true;
+  }
 
+  return {
     /** Reads for all watchers until the signal. */
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        changed = new AbortController();
+        const hasJoined = joined.signal.aborted;
+        joined = new AbortController();
         try {
-          latest = await read(++started);
-          published.abort();
-          published = new AbortController();
+          const next = await read(++started);
+          if (await isNeeded(next, hasJoined)) {
+            latest = next;
+            published.abort();
+            published = new AbortController();
+          }
         } catch (err) {
           logger.warn({ err }, "the token state cannot be read");
         }
         await sleepUntil(MIN_READ_INTERVAL_MS, [signal]);
-        await sleepUntil(HEARTBEAT_MS, [signal, changed.signal]);
+        await sleepUntil(POLL_MS - MIN_READ_INTERVAL_MS, [signal, joined.signal]);
       }
     },
 
@@ -140,7 +151,7 @@ export function createTokenStateFeed({ store, keys, clock, logger }: TokenStateF
       let sentKeys = "";
       // A watcher finds everything that was committed before it came in its first complete message.
       let after = started;
-      changed.abort();
+      joined.abort();
       for (;;) {
         const read = await readAfter(after, signal);
         if (!read) return;
