@@ -1,4 +1,12 @@
-import { AppError, type GrpcCodeName, insufficientScope, isAppError, REASONS, toAppError } from "@countersign/core";
+import {
+  AppError,
+  type GrpcCodeName,
+  insufficientScope,
+  isAppError,
+  type Logger,
+  REASONS,
+  toAppError,
+} from "@countersign/core";
 import type { AuthContext } from "@grpc/grpc-js/build/src/auth-context.js";
 import { callerOf } from "./caller.ts";
 import type { CallContext } from "./context.ts";
@@ -65,7 +73,12 @@ export function beginCall(
   // It may reject while nothing waits for it.
   aborted.catch(() => undefined);
   let caller: string | undefined;
-  const logger = () => options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
+  let own: Logger | undefined;
+  // Made when first used: most calls log nothing.
+  const logger = () => {
+    own ??= options.logger.child({ requestId, traceId: trace.traceId, rpc, caller });
+    return own;
+  };
   let timer: NodeJS.Timeout | undefined;
   let tokenTimer: NodeJS.Timeout | undefined;
   let ended = false;
@@ -119,7 +132,9 @@ export function beginCall(
         requestId,
         trace,
         signal: abort.signal,
-        logger: logger(),
+        get logger() {
+          return logger();
+        },
       };
       if (deadline !== undefined) context.deadline = deadline;
       if (kind.stream) context.draining = runtime.draining;

@@ -36,16 +36,14 @@ export const sessionCreatedRow = (session: Session, requestId: string) => {
 const SOME_SESSION = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Returns the outbox row of the end of the session that `session` replaces. Only the statement that writes it
- * knows the replaced session's id, so the payload comes in two parts, with the id's 36 characters between
- * them.
+ * Returns the outbox row of the end of the session that `session` replaces, and the position in its payload,
+ * from 1, of the replaced session's id: only the statement that writes the row knows it.
  */
 export const sessionReplacedRow = ({ accountId, createdAt: now }: Session, requestId: string) => {
   const payload = { sessionEnded: { sessionId: SOME_SESSION, cause: "replaced" satisfies EndCause } };
-  const { payload: bytes, ...row } = authEventRow("session-ended", { accountId, requestId, now }, payload);
+  const row = authEventRow("session-ended", { accountId, requestId, now }, payload);
   // The last one: a request id, which comes earlier in the message, may be anything.
-  const at = Buffer.from(bytes).lastIndexOf(SOME_SESSION);
-  return { ...row, beforeId: bytes.slice(0, at), afterId: bytes.slice(at + SOME_SESSION.length) };
+  return { row, idAt: Buffer.from(row.payload).lastIndexOf(SOME_SESSION) + 1 };
 };
 
 export const publishSessionEnded = async (

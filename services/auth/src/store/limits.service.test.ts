@@ -1,10 +1,12 @@
 import { createTestDatabase } from "@countersign/local-stack/testing/postgres.ts";
 import { openPostgres, type Postgres, sql } from "@countersign/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLimit } from "./limits.ts";
+import { type AddressLimit, createCounter, createLimit as createLimitOf } from "./limits.ts";
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let postgres: Postgres;
+/** Creates a limit with a counter of its own, as another replica has. */
+const createLimit = (on: Postgres, name: string, limit: AddressLimit) => createLimitOf(createCounter(on), name, limit);
 const limitOf = (perMinute: number) => ({ perMinute, wideFactor: 10 });
 
 beforeAll(async () => {

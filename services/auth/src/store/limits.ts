@@ -1,47 +1,57 @@
 import { AppError, isAppError } from "@countersign/core";
-import { createBatcher, openPostgres, type Postgres, type Statement } from "@countersign/postgres";
+import { createBatcher, openPostgres, type Postgres, sql } from "@countersign/postgres";
 import type { ServiceProcess } from "@countersign/runtime";
 import { LRUCache } from "lru-cache";
-import { RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
 import type { Limit } from "../domain/limit.ts";
 import { networksOf } from "./client-networks.ts";
 
-/** Answers the limiter, which computes with `expire`, like pg. */
-async function countedRows(postgres: Postgres, statement: Statement) {
-  const rows = await postgres.query<{ points: number; expire: bigint }>(statement);
-  return { rows: rows.map(({ points, expire }) => ({ points, expire: Number(expire) })) };
+/** A request to count by its key: at most `points` in each window of `seconds`. */
+interface Counted {
+  readonly key: string;
+  readonly points: number;
+  readonly seconds: number;
 }
 
-/**
- * Counts in the database for all replicas. Requests of one key that come while it is being counted share the
- * next count: many behind one address would otherwise wait for one row, each for the other's flush.
- */
-function createLimiter(postgres: Postgres, name: string, points: number, seconds: number) {
-  const limiter = new RateLimiterPostgres({
-    storeClient: { query: (statement: Statement) => countedRows(postgres, statement) },
-    storeType: "pool",
-    tableName: "rate_limit",
-    tableCreated: true,
-    clearExpiredByTimeout: false,
-    keyPrefix: name,
-    points,
-    duration: seconds,
-  });
-  const count = createBatcher<undefined, AppError | undefined>(async (requests, key) => {
-    const counted = await limiter.consume(key, requests.length).catch((error: unknown) => {
-      if (error instanceof RateLimiterRes) return error;
-      throw error;
-    });
-    const before = counted.consumedPoints - requests.length;
-    const retryAfterSeconds = Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
-    return requests.map((_, i) =>
-      before + i < points ? undefined : new AppError("RateLimited", { retryAfterSeconds }),
-    );
-  }, Number.POSITIVE_INFINITY);
+interface Row {
+  key: string;
+  points: number;
+  /** Milliseconds since 1970. */
+  expire: bigint;
+}
 
-  return async (key: string): Promise<void> => {
-    const refused = await count(undefined, key);
-    if (refused) throw refused;
+/** Counts a request. Errors: RateLimited. */
+export type Count = (request: Counted) => Promise<void>;
+
+/**
+ * Returns a function that counts in the database for all replicas. Requests that arrive during a statement
+ * share the next one: many behind one address would otherwise wait for one row, each for the others. Errors:
+ * RateLimited.
+ */
+export function createCounter(postgres: Postgres): Count {
+  const count = createBatcher<Counted, AppError | undefined>(async (requests) => {
+    const now = Date.now();
+    // Rows are locked in the order of their keys, so that replicas do not deadlock.
+    const rows = await postgres.query<Row>(sql`
+      INSERT INTO rate_limit AS l (key, points, expire)
+      SELECT key, count(*), ${now}::bigint + 1000 * max(seconds)
+      FROM unnest(${requests.map(({ key }) => key)}::text[], ${requests.map(({ seconds }) => seconds)}::int[]) AS r(key, seconds)
+      GROUP BY key ORDER BY key
+      ON CONFLICT (key) DO UPDATE SET
+        points = EXCLUDED.points + CASE WHEN l.expire > ${now}::bigint THEN l.points ELSE 0 END,
+        expire = CASE WHEN l.expire > ${now}::bigint THEN l.expire ELSE EXCLUDED.expire END
+      RETURNING key, points, expire`);
+    const counted = new Map(rows.map((row) => [row.key, row]));
+    // A row counts all requests of its key: the last one of them is the last one counted.
+    const refusals = requests.toReversed().map(({ key, points }) => {
+      const row = counted.get(key)!;
+      const retryAfterSeconds = Math.max(1, Math.ceil((Number(row.expire) - now) / 1000));
+      return row.points-- > points ? new AppError("RateLimited", { retryAfterSeconds }) : undefined;
+    });
+    return refusals.reverse();
+  });
+  return async (request) => {
+    const refusal = await count(request);
+    if (refusal) throw refusal;
   };
 }
 
@@ -61,9 +71,10 @@ export interface AddressLimit {
  * limit for each of its 65,536 /64s.
  * Errors: RateLimited.
  */
-export function createLimit(postgres: Postgres, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
-  const consumeOwn = createLimiter(postgres, name, perMinute, 60);
-  const consumeWide = createLimiter(postgres, name, Math.ceil(perMinute * wideFactor), 60);
+export function createLimit(count: Count, name: string, { perMinute, wideFactor }: AddressLimit): Limit {
+  const consumeOwn = (network: string) => count({ key: `${name}:${network}`, points: perMinute, seconds: 60 });
+  const widePoints = Math.ceil(perMinute * wideFactor);
+  const consumeWide = (network: string) => count({ key: `${name}:${network}`, points: widePoints, seconds: 60 });
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   /** Rejects a /48 over its limit before a row is written: else each of its /64s would get one. */
@@ -88,7 +99,8 @@ export function createLimit(postgres: Postgres, name: string, { perMinute, wideF
 }
 
 /** Permits one call a second for each id. Errors: RateLimited. */
-export const createPollLimit = (postgres: Postgres, name: string) => createLimiter(postgres, name, 1, 1);
+export const createPollLimit = (count: Count, name: string) => (id: string) =>
+  count({ key: `${name}:${id}`, points: 1, seconds: 1 });
 
 type LimitName = "signUp" | "challenge" | "respond" | "twoFactor" | "refresh";
 
@@ -107,12 +119,13 @@ export function openLimits(
     onError: (err) => logger.warn({ err }, "Postgres connection lost"),
   });
   onClose("limits", () => postgres.close());
+  const count = createCounter(postgres);
   return {
-    signUp: createLimit(postgres, "sign-up", limits.signUp),
-    challenge: createLimit(postgres, "challenge", limits.challenge),
-    respond: createLimit(postgres, "respond", limits.respond),
-    twoFactor: createLimit(postgres, "two-factor", limits.twoFactor),
-    refresh: createLimit(postgres, "refresh", limits.refresh),
-    polls: createPollLimit(postgres, "two-factor-poll"),
+    signUp: createLimit(count, "sign-up", limits.signUp),
+    challenge: createLimit(count, "challenge", limits.challenge),
+    respond: createLimit(count, "respond", limits.respond),
+    twoFactor: createLimit(count, "two-factor", limits.twoFactor),
+    refresh: createLimit(count, "refresh", limits.refresh),
+    polls: createPollLimit(count, "two-factor-poll"),
   };
 }

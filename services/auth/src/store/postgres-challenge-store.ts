@@ -1,12 +1,11 @@
 import { AppError } from "@countersign/core";
 import type { PublicKey } from "@countersign/keys";
-import { type Postgres, type Queries, sql } from "@countersign/postgres";
-import type { Challenge, ChallengeStore, PasskeyCounter } from "../domain/sign-in/ports.ts";
-import { insertSession } from "./postgres-session-store.ts";
-
-const MAX_ATTEMPTS = 5;
+import { createBatcher, type Postgres, sql } from "@countersign/postgres";
+import type { Challenge, ChallengeStore } from "../domain/sign-in/ports.ts";
+import { MAX_WRONG_ANSWERS, sessionBeginner } from "./begin-sessions.ts";
 
 interface Row {
+  data: string;
   account_id: string;
   chain_name: string;
   app_id: string;
@@ -18,8 +17,22 @@ interface Row {
   expires_at: Date;
 }
 
-const toChallenge = (data: string, row: Row): Challenge => ({
+const toColumns = ({ data, type, accountId, chainName, app, signer, authTime, expiresAt }: Challenge) => ({
   data,
+  type,
+  account_id: accountId,
+  chain_name: chainName,
+  app_id: app.appId,
+  app_name: app.appName,
+  signer_algorithm: signer?.algorithm,
+  signer: signer?.publicKey,
+  auth_time: authTime,
+  attempts: 0,
+  expires_at: expiresAt,
+});
+
+const toChallenge = (row: Row): Challenge => ({
+  data: row.data,
   type: row.type === "passkey" ? "passkey" : "device-key",
   accountId: row.account_id,
   chainName: row.chain_name,
@@ -29,52 +42,43 @@ const toChallenge = (data: string, row: Row): Challenge => ({
   expiresAt: row.expires_at,
 });
 
-/**
- * Advances a passkey's counter; the statement decides between two answers at once. A counter that has not
- * grown is of a copy, or of an answer that was overtaken.
- */
-async function advance(tx: Queries, accountId: string, { key, signCount }: PasskeyCounter, now: Date): Promise<void> {
-  const advanced = await tx.execute(sql`
-    INSERT INTO passkey_counter AS c (account_id, public_key, sign_count, updated_at)
-    VALUES (${accountId}::uuid, ${key.publicKey}, ${signCount}, ${now})
-    ON CONFLICT (account_id, public_key) DO UPDATE SET sign_count = EXCLUDED.sign_count, updated_at = EXCLUDED.updated_at
-    WHERE c.sign_count < EXCLUDED.sign_count OR (c.sign_count = 0 AND EXCLUDED.sign_count = 0)`);
-  if (advanced === 0) throw new AppError("InvalidSignature", { detail: "The passkey's signature counter went back" });
-}
-
-/** Keeps challenges in Postgres: the row decides which answer is the first. */
+/** Keeps challenges in Postgres. Requests that arrive while a statement runs share the next one. */
 export function postgresChallengeStore(postgres: Postgres): ChallengeStore {
+  const begin = sessionBeginner(postgres);
+  const insert = createBatcher<Challenge, void>(async (challenges) => {
+    const rows = JSON.stringify(challenges.map(toColumns));
+    await postgres.execute(
+      sql`INSERT INTO challenge SELECT * FROM json_populate_recordset(NULL::challenge, ${rows}::json)`,
+    );
+    return [];
+  });
+  const find = createBatcher<string, Challenge | undefined>(async (data) => {
+    const rows = await postgres.query<Row>(sql`
+      SELECT data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at
+      FROM challenge WHERE data = ANY(${data}) AND used_at IS NULL AND attempts < ${MAX_WRONG_ANSWERS}`);
+    const found = new Map(rows.map((row) => [row.data, toChallenge(row)]));
+    return data.map((each) => found.get(each));
+  });
+
   return {
-    async insert({ data, type, accountId, chainName, app, signer, authTime, expiresAt }) {
-      await postgres.execute(sql`
-        INSERT INTO challenge (data, type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at)
-        VALUES (${data}, ${type}, ${accountId}::uuid, ${chainName}, ${app.appId}, ${app.appName}, ${signer?.algorithm ?? null},
-          ${signer?.publicKey ?? null}, ${authTime ?? null}, ${expiresAt})`);
-    },
+    insert: (challenge) => insert(challenge),
 
-    async find(data) {
-      const [row] = await postgres.query<Row>(sql`
-        SELECT type, account_id, chain_name, app_id, app_name, signer_algorithm, signer, auth_time, expires_at FROM challenge
-        WHERE data = ${data} AND used_at IS NULL AND attempts < ${MAX_ATTEMPTS}`);
-      return row && toChallenge(data, row);
-    },
+    find: (data) => find(data),
 
-    async attempt(data) {
+    async countWrongAnswer(data) {
       const counted = await postgres.execute(sql`
         UPDATE challenge SET attempts = attempts + 1
-        WHERE data = ${data} AND used_at IS NULL AND attempts < ${MAX_ATTEMPTS}`);
+        WHERE data = ${data} AND used_at IS NULL AND attempts < ${MAX_WRONG_ANSWERS}`);
       return counted === 1;
     },
 
-    succeed: (data, session, now, requestId, counter) =>
-      postgres.transaction(async (tx) => {
-        const used = await tx.execute(
-          sql`UPDATE challenge SET used_at = ${now} WHERE data = ${data} AND used_at IS NULL`,
-        );
-        if (used === 0) return false;
-        if (counter) await advance(tx, session.accountId, counter, now);
-        await insertSession(tx, session, requestId);
-        return true;
-      }),
+    async succeed(challenge, session, requestId, counter) {
+      const outcome = await begin({ session, requestId, challenge, counter });
+      if (outcome === "blocked") throw new AppError("PleaseRegisterKey");
+      if (outcome === "old-counter") {
+        throw new AppError("InvalidSignature", { detail: "The passkey's signature counter went back" });
+      }
+      return outcome === "begun";
+    },
   };
 }

@@ -1,82 +1,9 @@
-import { AppError } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
-import { type Postgres, type Queries, queriesIn, sql, sqlFile } from "@countersign/postgres";
-import {
-  ACCESS_TOKEN_MS,
-  type EndCause,
-  REFRESH_RETRY_MS,
-  type Session,
-  type SessionStore,
-} from "../domain/sessions/session.ts";
-import { publishSessionEnded, sessionCreatedRow, sessionReplacedRow } from "./events.ts";
+import { type Postgres, type Queries, queriesIn, sql } from "@countersign/postgres";
+import type { EndCause, Session, SessionStore } from "../domain/sessions/session.ts";
+import { beginSessionIn, ENDED_MS } from "./begin-sessions.ts";
+import { publishSessionEnded } from "./events.ts";
 import type { PrismaClient } from "./generated/client.ts";
 import { type SessionRow, toSession } from "./rows.ts";
-
-/** Clocks of other services may be behind ours. */
-const SKEW_MS = 60_000;
-
-/** A session that was last refreshed longer ago has no access token that is still good. */
-const LAST_TOKEN_MS = REFRESH_RETRY_MS + ACCESS_TOKEN_MS + SKEW_MS;
-
-/**
- * Returns until when services must know that a session has ended: its last access token has expired by then.
- */
-const endedUntil = (now: Date): Date => new Date(now.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
-
-/** Locks an account's sessions: beginning and ending them come one after the other. */
-export async function lockAccess(tx: Queries, accountId: string): Promise<void> {
-  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`access/${accountId}`}, 0))`);
-}
-
-/** Names a key in the table of blocked keys. */
-export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: PublicKey): string =>
-  `${accountId}/${algorithm}/${publicKey}`;
-
-const insertSessionStatement = sqlFile(new URL("../../sql/insert-session.sql", import.meta.url));
-
-/**
- * Writes a session and its event, and ends the live session that the same device has of the same app. One
- * statement after the lock: every sign-in passes here. Errors: PleaseRegisterKey where one of its keys was
- * blocked meanwhile.
- */
-export async function insertSession(tx: Queries, session: Session, requestId: string): Promise<void> {
-  const { id, accountId, app, deviceKey, accountKey, authTime, createdAt, lastUsedAt, expiresAt } = session;
-  const { refreshId, refreshExpiresAt, proofRequired, scope } = session;
-  await lockAccess(tx, accountId);
-  const ended = sessionReplacedRow(session, requestId);
-  const created = sessionCreatedRow(session, requestId);
-  const written = await tx.execute(
-    insertSessionStatement({
-      id,
-      accountId,
-      appId: app.appId,
-      appName: app.appName,
-      deviceKey: deviceKey.publicKey,
-      deviceKeyAlgorithm: deviceKey.algorithm,
-      accountKey: accountKey.publicKey,
-      accountKeyAlgorithm: accountKey.algorithm,
-      keys: [deviceKey, accountKey].map((key) => blockedKeySubject(accountId, key)),
-      authTime: authTime ?? null,
-      createdAt,
-      lastUsedAt,
-      expiresAt,
-      refreshId,
-      refreshExpiresAt,
-      proofRequired,
-      scope,
-      endedUntil: endedUntil(createdAt),
-      tokenSince: new Date(createdAt.getTime() - LAST_TOKEN_MS),
-      endedEventId: ended.id,
-      endedSubject: ended.subject,
-      endedBeforeId: ended.beforeId,
-      endedAfterId: ended.afterId,
-      createdEventId: created.id,
-      createdSubject: created.subject,
-      createdPayload: created.payload,
-    }),
-  );
-  if (written === 0) throw new AppError("PleaseRegisterKey");
-}
 
 /** Ends a session that is live: its row, what the services must know, and its event. */
 export async function endSession(
@@ -92,7 +19,7 @@ export async function endSession(
   if (count === 0) return false;
   await tx.execute(sql`
     INSERT INTO token_state_entry (kind, subject, active, until, txid)
-    VALUES ('session', ${session.id}, true, ${endedUntil(now)}, pg_current_xact_id()::text::bigint)
+    VALUES ('session', ${session.id}, true, ${new Date(now.getTime() + ENDED_MS)}, pg_current_xact_id()::text::bigint)
     ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid`);
   await publishSessionEnded(tx, session, cause, { now, requestId });
   return true;
@@ -111,7 +38,7 @@ async function updateSession(tx: Queries, session: Session): Promise<void> {
 /** Keeps sessions in Postgres. Prisma is not used where every sign-in or refresh passes. */
 export function postgresSessionStore(prisma: PrismaClient, postgres: Postgres): SessionStore {
   return {
-    begin: (session, requestId) => postgres.transaction((tx) => insertSession(tx, session, requestId)),
+    begin: (session, requestId) => postgres.transaction((tx) => beginSessionIn(tx, session, requestId)),
 
     update: (id, work, now, requestId) =>
       postgres.transaction(async (tx) => {

@@ -3,8 +3,9 @@ import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
 import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
+import { blockedKeySubject, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
-import { blockedKeySubject, endSession, lockAccess } from "./postgres-session-store.ts";
+import { endSession } from "./postgres-session-store.ts";
 import { toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
 
 /** Blocks a key of an account until that is lifted. */

@@ -10,9 +10,9 @@ import {
   RECOVERY_KEY,
   type UnfreezeRequest,
 } from "../domain/freeze/freeze-rules.ts";
+import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen, publishUnfreezeAsked, publishUnfreezeCancelled } from "./events.ts";
 import type { FreezeParty, Prisma, PrismaClient } from "./generated/client.ts";
-import { lockAccess } from "./postgres-session-store.ts";
 
 /**
  * Changes the account's entry in the token state; a lifted entry stays until every watcher has received it.

@@ -1,8 +1,8 @@
 import { queriesIn } from "@countersign/postgres";
 import type { HoldStore } from "../domain/freeze/hold-account.ts";
+import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen } from "./events.ts";
 import type { PrismaClient, AccountHold as Row } from "./generated/client.ts";
-import { lockAccess } from "./postgres-session-store.ts";
 import { isFrozen, isHeld, notifyServices } from "./prisma-freeze-store.ts";
 
 const toHold = ({ liftedAt: _at, liftedBy: _by, liftReason: _reason, ...hold }: Row) => hold;

@@ -8,7 +8,7 @@ import { freezing, phoneOf } from "../testing/freezing.ts";
 import { app, clock, database, eventsOf, now, postgres, prisma, times } from "../testing/store-fixture.ts";
 import { tokenStateSince } from "../testing/token-state.ts";
 import { twoFactorWorld } from "../testing/two-factor-world.ts";
-import { createPollLimit } from "./limits.ts";
+import { createCounter, createPollLimit } from "./limits.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
 import { prismaTwoFactorSignInStore } from "./prisma-two-factor-sign-in-store.ts";
@@ -196,7 +196,7 @@ it("a freeze keeps new devices out until it is lifted, and known ones not", asyn
 it("polling is let through once a second for each request", async () => {
   const postgres = openPostgres(database.url, { connections: 2 });
   try {
-    const poll = createPollLimit(postgres, "two-factor-poll");
+    const poll = createPollLimit(createCounter(postgres), "two-factor-poll");
     const id = uuidv7(clock);
     const polled = await Promise.allSettled(times(5, () => poll(id)));
     expect(polled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

@@ -1,9 +1,9 @@
 import { AppError } from "@countersign/core";
 import { queriesIn } from "@countersign/postgres";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
+import { beginSessionIn, blockedKeySubject, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./idempotency.ts";
-import { blockedKeySubject, insertSession, lockAccess } from "./postgres-session-store.ts";
 import { blockKey } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
@@ -103,9 +103,9 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
           data: { finishedAt: now },
         });
         if (count === 0) return false;
-        await insertSession(queriesIn(tx), session, requestId);
+        await beginSessionIn(queriesIn(tx), session, requestId);
         await endToken(tx, accountId, id);
-        // Under the lock that insertSession takes, as freezing does: one of the two comes first.
+        // Under the lock that beginSessionIn takes, as freezing does: one of the two comes first.
         if (await isFrozen(tx, accountId)) throw new AppError("AccountFrozen");
         return true;
       }),

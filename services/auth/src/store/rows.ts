@@ -56,6 +56,27 @@ export function toSession(row: SessionRow & Partial<WholeSessionRow>): Session {
   };
 }
 
+/** Returns a new session with the names of its columns, for a statement that takes rows as JSON. */
+export const toSessionColumns = (session: Session) => ({
+  id: session.id,
+  account_id: session.accountId,
+  app_id: session.app.appId,
+  app_name: session.app.appName,
+  device_key_algorithm: session.deviceKey.algorithm,
+  device_key: session.deviceKey.publicKey,
+  account_key_algorithm: session.accountKey.algorithm,
+  account_key: session.accountKey.publicKey,
+  auth_time: session.authTime,
+  created_at: session.createdAt,
+  last_used_at: session.lastUsedAt,
+  expires_at: session.expiresAt,
+  refresh_id: session.refreshId,
+  refresh_expires_at: session.refreshExpiresAt,
+  proof_required: session.proofRequired,
+  scope: session.scope,
+  ended_cause: "",
+});
+
 export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
   const { appId, appName, accountKeyAlgorithm, deviceKeyAlgorithm, deviceAttributes, ...columns } = row;
   const { transactionId: _id, transactionRefUrl: _url, ...rest } = columns;

@@ -70,7 +70,7 @@ beforeEach(() => {
     challenges: {
       insert: async (challenge) => void issued.push(challenge),
       find: async () => undefined,
-      attempt: async () => false,
+      countWrongAnswer: async () => false,
       succeed: async () => false,
     },
     async findSignInKey(of, chainName, key) {

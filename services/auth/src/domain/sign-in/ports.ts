@@ -21,14 +21,14 @@ export interface Challenge {
 export interface ChallengeStore {
   insert(challenge: Challenge): Promise<void>;
   find(data: string): Promise<Challenge | undefined>;
-  /** Counts an attempt; false where the challenge is used or has had its five attempts. */
-  attempt(data: string): Promise<boolean>;
+  /** Counts a wrong answer; false where the challenge is used or has had its five. */
+  countWrongAnswer(data: string): Promise<boolean>;
   /**
    * Consumes the challenge, stores a passkey's counter and begins the session in one commit; false where a
-   * concurrent answer was first. Errors: InvalidSignature where the counter has not grown; nothing is changed
-   * then.
+   * concurrent answer was first. Errors, which change nothing: PleaseRegisterKey where a key was blocked
+   * meanwhile, InvalidSignature where the counter has not grown.
    */
-  succeed(data: string, session: Session, now: Date, requestId: string, counter?: PasskeyCounter): Promise<boolean>;
+  succeed(data: string, session: Session, requestId: string, counter?: PasskeyCounter): Promise<boolean>;
 }
 
 /** An authenticator's signature counter; 0 where it has none. */

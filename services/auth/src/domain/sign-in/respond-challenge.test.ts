@@ -45,12 +45,12 @@ beforeEach(() => {
   const run = respondChallenge({
     challenges: {
       insert: async () => undefined,
-      find: async (id) => (id === data ? challenge : undefined),
-      attempt: async () => {
+      find: async (id) => (id === data && attempts < 5 ? challenge : undefined),
+      countWrongAnswer: async () => {
         attempts += 1;
         return attempts <= 5;
       },
-      async succeed(_data, session, _now, _requestId, count) {
+      async succeed(_data, session, _requestId, count) {
         counter = count;
         return sessions.push(session) === 1;
       },

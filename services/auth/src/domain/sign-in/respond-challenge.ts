@@ -1,4 +1,4 @@
-import { AppError, type Clock, uuidv4, uuidv7 } from "@countersign/core";
+import { AppError, type Clock, isAppError, uuidv4, uuidv7 } from "@countersign/core";
 import { type Assertion, hexToBytes, type PasskeySettings, type PublicKey } from "@countersign/keys";
 import { verifySignature } from "@countersign/keys/node";
 import { beginSession, type Credentials, type Session } from "../sessions/session.ts";
@@ -41,7 +41,7 @@ export interface SignedIn {
  * ends it.
  * Errors: UnknownChallenge, ChallengeExpired, ChallengeTypeMismatch, InvalidSignature, PleaseRegisterKey.
  *
- * Writes: the attempt; then the used challenge, the passkey's counter and the session in one commit.
+ * Writes: a wrong answer's count; or the used challenge, the passkey's counter and the session in one commit.
  * Crash: after that commit the credentials are lost: the client takes a new challenge.
  * Race: the first of two right answers uses the challenge up; the other is UnknownChallenge.
  */
@@ -67,26 +67,33 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     return { key, counter: { key: key.accountKey, signCount: facts.signCount } };
   }
 
+  /** Checks the answer and opens the session. */
+  async function open(challenge: Challenge, answer: Answer, requestId: string): Promise<Session> {
+    const { key, counter } = await check(challenge, answer);
+    const { data, accountId, app, authTime } = challenge;
+    const { accountKey, deviceKey, isRecovery } = key;
+    if (isKeyBlocked(accountId, accountKey) || isKeyBlocked(accountId, deviceKey))
+      throw new AppError("PleaseRegisterKey");
+    const session = beginSession(
+      { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
+      clock.now(),
+      isRecovery ? "recover" : "full",
+    );
+    if (!(await challenges.succeed(data, session, requestId, counter))) throw new AppError("UnknownChallenge");
+    return session;
+  }
+
   return async ({ data, answer, requestId }: RespondChallenge): Promise<SignedIn> => {
     const challenge = await challenges.find(data);
     if (!challenge) throw new AppError("UnknownChallenge");
     if (clock.now() >= challenge.expiresAt) throw new AppError("ChallengeExpired");
     if (answer.type !== challenge.type) throw new AppError("ChallengeTypeMismatch");
-    // Counted before it is checked, so that concurrent answers share the five attempts.
-    if (!(await challenges.attempt(data))) throw new AppError("UnknownChallenge");
-    const { key, counter } = await check(challenge, answer);
-
-    const { accountId, chainName, app, authTime } = challenge;
-    const { accountKey, deviceKey, isRecovery } = key;
-    if (isKeyBlocked(accountId, accountKey) || isKeyBlocked(accountId, deviceKey))
-      throw new AppError("PleaseRegisterKey");
-    const now = clock.now();
-    const session = beginSession(
-      { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
-      now,
-      isRecovery ? "recover" : "full",
-    );
-    if (!(await challenges.succeed(data, session, now, requestId, counter))) throw new AppError("UnknownChallenge");
-    return { accountId, chainName, accountKey, credentials: await options.issue(session) };
+    const session = await open(challenge, answer, requestId).catch(async (error: unknown) => {
+      // Of wrong answers that come at once, five are answered so.
+      const isOneTooMany = isAppError(error, "InvalidSignature") && !(await challenges.countWrongAnswer(data));
+      throw isOneTooMany ? new AppError("UnknownChallenge") : error;
+    });
+    const { accountId, accountKey } = session;
+    return { accountId, chainName: challenge.chainName, accountKey, credentials: await options.issue(session) };
   };
 };

@@ -1,0 +1,56 @@
+-- Begins sessions of several accounts, one of each, and returns what became of each. The transaction has
+-- locked the accounts' access. A session may answer a challenge, with the counter of a passkey or without.
+WITH member AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(:members::json) AS m(session session, keys text[], challenge text, sign_count bigint,
+    created outbox, ended outbox, ended_id_at int)),
+free AS (
+  SELECT m.* FROM member AS m WHERE NOT EXISTS (
+    SELECT FROM token_state_entry WHERE kind = 'key' AND subject = ANY(m.keys) AND active
+      AND (until IS NULL OR until > (m.session).created_at))),
+live AS (
+  SELECT c.data FROM free JOIN challenge AS c ON c.data = free.challenge
+  WHERE c.used_at IS NULL AND c.attempts < :maxAttempts::int),
+-- A counter that has not grown is of a copy, or of an answer that was overtaken.
+counted AS (
+  INSERT INTO passkey_counter AS c (account_id, public_key, sign_count, updated_at)
+  SELECT (session).account_id, (session).account_key, sign_count, (session).created_at FROM free
+  WHERE sign_count IS NOT NULL AND challenge IN (SELECT data FROM live)
+  ON CONFLICT (account_id, public_key) DO UPDATE SET sign_count = EXCLUDED.sign_count, updated_at = EXCLUDED.updated_at
+    WHERE c.sign_count < EXCLUDED.sign_count OR (c.sign_count = 0 AND EXCLUDED.sign_count = 0)
+  RETURNING account_id),
+used AS (
+  UPDATE challenge AS c SET used_at = (f.session).created_at FROM free AS f
+  WHERE c.data = f.challenge AND c.used_at IS NULL AND c.attempts < :maxAttempts::int
+    AND (f.sign_count IS NULL OR (f.session).account_id IN (SELECT account_id FROM counted))
+  RETURNING c.data),
+opening AS MATERIALIZED (
+  SELECT * FROM free WHERE challenge IS NULL OR challenge IN (SELECT data FROM used)),
+replaced AS (
+  UPDATE session AS s SET ended_at = (o.session).created_at, ended_cause = 'replaced' FROM opening AS o
+  WHERE s.account_id = (o.session).account_id AND s.app_id = (o.session).app_id
+    AND s.device_key = (o.session).device_key AND s.device_key_algorithm = (o.session).device_key_algorithm
+    AND s.ended_at IS NULL
+  RETURNING s.id, s.last_used_at, s.ended_at, o.ended, o.ended_id_at),
+-- A session whose last access token has expired needs no entry.
+taken AS (
+  INSERT INTO token_state_entry (kind, subject, active, until, txid)
+  SELECT 'session', id::text, true, ended_at + make_interval(secs => :endedForSeconds::int),
+    pg_current_xact_id()::text::bigint
+  FROM replaced WHERE last_used_at > ended_at - make_interval(secs => :lastTokenSeconds::int)
+  ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid),
+begun AS (
+  -- Counting makes it wait for the UPDATE in `replaced`: there is one live session of a device and app
+  -- (unique index).
+  INSERT INTO session SELECT (session).* FROM opening, (SELECT count(*) FROM replaced) AS first RETURNING id),
+events AS (
+  INSERT INTO outbox (id, subject, payload, created_at)
+  SELECT (created).id, (created).subject, (created).payload, (created).created_at FROM opening
+  UNION ALL
+  SELECT (ended).id, (ended).subject, overlay((ended).payload PLACING convert_to(id::text, 'UTF8') FROM ended_id_at),
+    (ended).created_at FROM replaced)
+SELECT (m.session).id, CASE
+  WHEN begun.id IS NOT NULL THEN 'begun'
+  WHEN NOT EXISTS (SELECT FROM free WHERE (free.session).id = (m.session).id) THEN 'blocked'
+  WHEN m.challenge IN (SELECT data FROM live) THEN 'old-counter'
+  ELSE 'used' END AS outcome
+FROM member AS m LEFT JOIN begun ON begun.id = (m.session).id

@@ -1,0 +1,167 @@
+import { uuidv4 } from "@countersign/core";
+import { openPostgres, type Postgres, sql } from "@countersign/postgres";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Session } from "../domain/sessions/session.ts";
+import type { Challenge } from "../domain/sign-in/ports.ts";
+import { database, eventsOf, now, postgres, prisma, someSession, times } from "../testing/store-fixture.ts";
+import { lockAccess } from "./begin-sessions.ts";
+import { postgresChallengeStore } from "./postgres-challenge-store.ts";
+import { prismaAccessStore } from "./prisma-access-store.ts";
+
+const refused = (reason: string) => expect.objectContaining({ reason });
+
+/** Two replicas of auth, each with its own connections. */
+let other: Postgres;
+let replicas: ReturnType<typeof postgresChallengeStore>[];
+beforeAll(() => {
+  other = openPostgres(database.url, { connections: 10 });
+});
+afterAll(() => other.close());
+beforeEach(() => {
+  replicas = [postgresChallengeStore(postgres), postgresChallengeStore(other)];
+});
+
+async function challengeFor({ accountId, accountKey, app, authTime }: Session): Promise<string> {
+  const data = uuidv4().replaceAll("-", "");
+  const expiresAt = new Date(now.getTime() + 1000);
+  const challenge: Challenge = {
+    ...{ data, type: "device-key", accountId, chainName: "c", app, signer: accountKey, authTime, expiresAt },
+  };
+  await replicas[0]!.insert(challenge);
+  return data;
+}
+const answer = async (replica: number, session: Session) =>
+  replicas[replica]!.succeed(await challengeFor(session), session, "");
+/** Returns a further session of the same device. */
+const again = ({ accountId, deviceKey, accountKey }: Session): Session =>
+  someSession({ accountId, deviceKey, accountKey });
+const live = (accountId: string) => prisma.session.findMany({ where: { accountId, endedAt: null } });
+
+describe("sign-ins at once", () => {
+  it("open one session for a challenge that is answered at two replicas", async () => {
+    for (const session of times(20, () => someSession())) {
+      const data = await challengeFor(session);
+      const answers = times(4, (i) => replicas[i % 2]!.succeed(data, { ...session, id: someSession().id }, ""));
+      expect((await Promise.all(answers)).filter(Boolean)).toHaveLength(1);
+      expect(await live(session.accountId)).toHaveLength(1);
+      expect(await eventsOf(session.accountId, "session-created")).toBe(1);
+    }
+  });
+
+  it("of one device at two replicas leave one session, with an event for each that ended", async () => {
+    const first = someSession();
+    await answer(0, first);
+    const answers = times(12, (i) => answer(i % 2, again(first)));
+    expect(await Promise.all(answers)).toEqual(times(12, () => true));
+    expect(await live(first.accountId)).toHaveLength(1);
+    expect(await eventsOf(first.accountId, "session-created")).toBe(13);
+    expect(await eventsOf(first.accountId, "session-ended")).toBe(12);
+  });
+
+  it("open none with a key that is blocked at the same time", async () => {
+    const access = prismaAccessStore(prisma);
+    const outcomes = new Set<string>();
+    for (let i = 0; i < 40; i += 1) {
+      const { accountId, deviceKey } = someSession();
+      const sessions = times(3, () => someSession({ accountId, deviceKey }));
+      await answer(0, sessions[0]!);
+      const challenges = await Promise.all(sessions.map(challengeFor));
+      const signIns = sessions.slice(1).map((session, j) => replicas[j]!.succeed(challenges[j + 1]!, session, ""));
+      const blocking = access.cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
+      for (const outcome of await Promise.allSettled(signIns)) {
+        outcomes.add(outcome.status === "fulfilled" ? "begun" : outcome.reason.reason);
+      }
+      await blocking;
+      expect(await live(accountId)).toEqual([]);
+    }
+    expect([...outcomes].filter((outcome) => outcome !== "begun" && outcome !== "PleaseRegisterKey")).toEqual([]);
+  });
+
+  it("share their transactions", async () => {
+    let transactions = 0;
+    const counting: Postgres = {
+      ...postgres,
+      transaction: (work, timeoutMs) => {
+        transactions += 1;
+        return postgres.transaction(work, timeoutMs);
+      },
+    };
+    const sessions = times(60, () => someSession());
+    await Promise.all(sessions.map((session) => answer(0, session)));
+    const later = await Promise.all(sessions.map(async (session) => ({ session, data: await challengeFor(session) })));
+    const store = postgresChallengeStore(counting);
+    await Promise.all(later.map(({ session, data }) => store.succeed(data, again(session), "")));
+    expect(transactions).toBe(2);
+  });
+});
+
+describe("a sign-in", () => {
+  it("that is refused fails no other one of its transaction", async () => {
+    const [filler, good, blocked, used, passkey] = times(5, () => someSession()) as Session[] & { length: 5 };
+    for (const session of [filler!, good!, blocked!, used!, passkey!]) await answer(0, session);
+    const { accountId, deviceKey } = blocked!;
+    await prismaAccessStore(prisma).cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
+    const counter = { key: passkey!.accountKey, signCount: 7 };
+    await replicas[0]!.succeed(await challengeFor(passkey!), again(passkey!), "", counter);
+    const data = await Promise.all([filler!, good!, blocked!, used!, passkey!].map(challengeFor));
+    await replicas[0]!.succeed(data[3]!, again(used!), "");
+    const results = await Promise.allSettled([
+      replicas[0]!.succeed(data[0]!, again(filler!), ""),
+      replicas[0]!.succeed(data[1]!, again(good!), ""),
+      replicas[0]!.succeed(data[2]!, again(blocked!), ""),
+      replicas[0]!.succeed(data[3]!, again(used!), ""),
+      replicas[0]!.succeed(data[4]!, again(passkey!), "", counter),
+    ]);
+    expect(results).toEqual([
+      { status: "fulfilled", value: true },
+      { status: "fulfilled", value: true },
+      { status: "rejected", reason: refused("PleaseRegisterKey") },
+      { status: "fulfilled", value: false },
+      { status: "rejected", reason: refused("InvalidSignature") },
+    ]);
+    // A refusal uses nothing up.
+    expect(await replicas[1]!.succeed(data[4]!, again(passkey!), "", { ...counter, signCount: 8 })).toBe(true);
+  });
+
+  it("does not wait for an account that another transaction has locked", async () => {
+    const [held, free] = [someSession(), someSession()];
+    for (const session of [held, free]) await answer(0, session);
+    const data = await Promise.all([held, free].map(challengeFor));
+    const isLocked = Promise.withResolvers<void>();
+    const unlock = Promise.withResolvers<void>();
+    const holder = other.transaction(async (tx) => {
+      await lockAccess(tx, held.accountId);
+      isLocked.resolve();
+      await unlock.promise;
+    });
+    await isLocked.promise;
+    let begun = false;
+    const waiting = replicas[0]!.succeed(data[0]!, again(held), "").finally(() => {
+      begun = true;
+    });
+    expect(await replicas[0]!.succeed(data[1]!, again(free), "")).toBe(true);
+    expect(begun).toBe(false);
+    unlock.resolve();
+    await holder;
+    expect(await waiting).toBe(true);
+  });
+
+  it("whose transaction is lost changes nothing, and its answer may be repeated", async () => {
+    const session = someSession();
+    await answer(0, session);
+    const data = await challengeFor(session);
+    const dying = postgresChallengeStore({
+      ...postgres,
+      transaction: (work) =>
+        postgres.transaction(async (tx) => {
+          const result = await work(tx);
+          await tx.query(sql`SELECT pg_terminate_backend(pg_backend_pid())`);
+          return result;
+        }),
+    });
+    await expect(dying.succeed(data, again(session), "")).rejects.toThrow();
+    expect((await live(session.accountId)).map(({ id }) => id)).toEqual([session.id]);
+    expect(await replicas[1]!.succeed(data, again(session), "")).toBe(true);
+    expect(await eventsOf(session.accountId, "session-created")).toBe(2);
+  });
+});

@@ -1,0 +1,121 @@
+import { AppError } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
+import { createBatcher, type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
+import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
+import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
+import { sessionCreatedRow, sessionReplacedRow } from "./events.ts";
+import { toSessionColumns } from "./rows.ts";
+
+/** Clocks of other services may be behind ours. */
+const SKEW_MS = 60_000;
+
+/** A session that was last refreshed longer ago has no access token that is still good. */
+const LAST_TOKEN_MS = REFRESH_RETRY_MS + ACCESS_TOKEN_MS + SKEW_MS;
+
+/** How long services must know that a session has ended: its last access token has expired by then. */
+export const ENDED_MS = ACCESS_TOKEN_MS + SKEW_MS;
+
+/** Wrong answers that end a challenge. */
+export const MAX_WRONG_ANSWERS = 5;
+
+/** Names a key in the table of blocked keys. */
+export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: PublicKey): string =>
+  `${accountId}/${algorithm}/${publicKey}`;
+
+/**
+ * Locks an account's access until the end of the transaction: sessions begin, keys are blocked and freezes
+ * change one after the other. The account's first lock inserts the row.
+ */
+export async function lockAccess(tx: Queries, accountId: string): Promise<void> {
+  // An update whose condition fails still locks the row.
+  await tx.execute(sql`
+    INSERT INTO account_access (account_id) VALUES (${accountId}::uuid)
+    ON CONFLICT (account_id) DO UPDATE SET account_id = EXCLUDED.account_id WHERE false`);
+}
+
+/** Locks the access of those accounts that no other transaction has locked, and returns their ids. */
+async function lockFreeAccess(tx: Queries, accountIds: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ account_id: string }>(sql`
+    SELECT account_id FROM account_access WHERE account_id = ANY(${accountIds}::uuid[]) FOR UPDATE SKIP LOCKED`);
+  return new Set(rows.map(({ account_id }) => account_id));
+}
+
+/** A session that is to begin. */
+export interface SessionStart {
+  readonly session: Session;
+  readonly requestId: string;
+  /** The challenge that the session answers. */
+  readonly challenge?: string;
+  /** The counter of the passkey that answered. */
+  readonly counter?: PasskeyCounter | undefined;
+}
+
+/** begun; or why not: a key is blocked, the challenge is used, or the passkey's counter has not grown. */
+export type SessionOutcome = "begun" | "blocked" | "used" | "old-counter";
+
+const beginStatement = sqlFile(new URL("../../sql/begin-sessions.sql", import.meta.url));
+
+const bytea = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`;
+
+function toMember({ session, requestId, challenge, counter }: SessionStart): object {
+  const created = sessionCreatedRow(session, requestId);
+  const ended = sessionReplacedRow(session, requestId);
+  const toColumns = ({ id, subject, payload, createdAt }: typeof created) => ({
+    ...{ id, subject, payload: bytea(payload), created_at: createdAt },
+  });
+  return {
+    session: toSessionColumns(session),
+    keys: [session.deviceKey, session.accountKey].map((key) => blockedKeySubject(session.accountId, key)),
+    challenge,
+    sign_count: counter?.signCount,
+    created: toColumns(created),
+    ended: toColumns(ended.row),
+    ended_id_at: ended.idAt,
+  };
+}
+
+/** Begins sessions of different accounts, whose access the transaction has locked. */
+async function begin(tx: Queries, starts: readonly SessionStart[]): Promise<Map<string, SessionOutcome>> {
+  const rows = await tx.query<{ id: string; outcome: SessionOutcome }>(
+    beginStatement({
+      members: JSON.stringify(starts.map(toMember)),
+      maxAttempts: MAX_WRONG_ANSWERS,
+      endedForSeconds: ENDED_MS / 1000,
+      lastTokenSeconds: LAST_TOKEN_MS / 1000,
+    }),
+  );
+  return new Map(rows.map(({ id, outcome }) => [id, outcome]));
+}
+
+/**
+ * Begins one session with its event, and ends the live session that the same device has of the same app.
+ * Waits for the account's lock.
+ */
+async function beginAlone(tx: Queries, start: SessionStart): Promise<SessionOutcome> {
+  await lockAccess(tx, start.session.accountId);
+  return (await begin(tx, [start])).get(start.session.id)!;
+}
+
+/** Begins a session that answers no challenge. Errors: PleaseRegisterKey where one of its keys is blocked. */
+export async function beginSessionIn(tx: Queries, session: Session, requestId: string): Promise<void> {
+  if ((await beginAlone(tx, { session, requestId })) === "blocked") throw new AppError("PleaseRegisterKey");
+}
+
+/**
+ * Returns a function that begins sessions: those that arrive while a transaction runs share the next one. A
+ * second session of an account, and one whose account is locked, begin in transactions of their own, so that
+ * nobody waits for another account's lock.
+ */
+export function sessionBeginner(postgres: Postgres): (start: SessionStart) => Promise<SessionOutcome> {
+  const alone = (start: SessionStart) => postgres.transaction((tx) => beginAlone(tx, start));
+  const together = createBatcher<SessionStart, SessionOutcome | Promise<SessionOutcome>>(async (starts) => {
+    const first = new Map(starts.toReversed().map((start) => [start.session.accountId, start]));
+    const outcomes = await postgres.transaction(async (tx) => {
+      const locked = await lockFreeAccess(tx, [...first.keys()]);
+      const free = [...first.values()].filter(({ session }) => locked.has(session.accountId));
+      return free.length === 0 ? new Map<string, SessionOutcome>() : begin(tx, free);
+    });
+    return starts.map((start) => outcomes.get(start.session.id) ?? alone(start));
+  });
+  return async (start) => together(start);
+}
