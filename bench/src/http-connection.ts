@@ -14,8 +14,8 @@ export interface HttpRequest {
 }
 
 /**
- * One kept-alive HTTP/1.1 connection with one request at a time. It reads only a status line and
- * Content-Length, which our servers send, so that the load generator costs less than what it measures.
+ * One kept-alive HTTP/1.1 connection with one request at a time. It reads only a status line, and a body with
+ * Content-Length or in chunks, so that the load generator costs less than what it measures.
  */
 export class HttpConnection {
   readonly #host: string;
@@ -68,12 +68,28 @@ export class HttpConnection {
     const headEnd = this.#received.indexOf("\r\n\r\n");
     if (headEnd < 0) return;
     const head = this.#received.slice(0, headEnd);
+    const rest = this.#received.slice(headEnd + 4);
+    const chunked = /\r\ntransfer-encoding: chunked/i.test(head);
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    const end = headEnd + 4 + length;
-    if (this.#received.length < end) return;
-    const body = this.#received.slice(headEnd + 4, end);
-    this.#received = this.#received.slice(end);
+    const body = chunked ? joinChunks(rest) : rest.length < length ? undefined : rest;
+    if (body === undefined) return;
+    this.#received = "";
     this.#resolve?.({ status: Number(head.slice(9, 12)), body });
+  }
+}
+
+/** Returns the body that is in these chunks; undefined while the last one is missing. */
+function joinChunks(text: string): string | undefined {
+  let body = "";
+  for (let at = 0; ; ) {
+    const sizeEnd = text.indexOf("\r\n", at);
+    if (sizeEnd < 0) return undefined;
+    const size = Number.parseInt(text.slice(at, sizeEnd), 16);
+    const end = sizeEnd + 2 + size;
+    if (text.length < end + 2) return undefined;
+    if (size === 0) return body;
+    body += text.slice(sizeEnd + 2, end);
+    at = end + 2;
   }
 }
 

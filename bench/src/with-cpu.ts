@@ -4,12 +4,12 @@ import { cpuSeconds } from "./memory.ts";
 
 /** Runs a measurement; returns also each process's processor time per operation, in microseconds. */
 export async function withCpu(
-  stack: Stack,
+  { processes }: Pick<Stack, "processes">,
   options: LoadOptions,
   measure: (options: LoadOptions) => Promise<Measured>,
 ): Promise<{ measured: Measured; cpu: Record<string, number> }> {
   const pids: Record<string, number> = {
-    ...Object.fromEntries(Object.entries(stack.processes).map(([name, { pid }]) => [name, pid])),
+    ...Object.fromEntries(Object.entries(processes).map(([name, { pid }]) => [name, pid])),
     load: process.pid,
   };
   const used = () => Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)] as const);

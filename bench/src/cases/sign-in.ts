@@ -2,13 +2,12 @@ import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { expectOk, HttpConnection } from "../http-connection.ts";
 import { closedLoop, type Operation } from "../load.ts";
 import { withCpu } from "../with-cpu.ts";
-import type { Case } from "./case.ts";
+import type { Bench, Case } from "./case.ts";
 
-/** Measures sign-ins: requesting a challenge and responding to it, two requests in one operation. */
-export const signIn: Case = async (bench) => {
-  const { stack, connections, residents } = bench;
+/** Creates users that sign in with their device's key: a challenge and its answer are one operation. */
+export function signInUsers({ stack, connections, residents }: Bench): Operation[] {
   const { chainName } = stack.chains[0]!;
-  const users = Array.from({ length: connections }, (_, i): Operation => {
+  return Array.from({ length: connections }, (_, i) => {
     const connection = new HttpConnection(stack.gateway);
     const { deviceKey, login } = residents[i % residents.length]!;
     const { publicKey, algorithm } = deviceKey;
@@ -21,7 +20,13 @@ export const signIn: Case = async (bench) => {
       expectOk(await connection.send({ method: "POST", path: "/auth/v1/signin/challenge/respond", body }));
     };
   });
-  const ours = await withCpu(stack, bench, (timed) => closedLoop(users, timed));
+}
+
+/** Measures sign-ins: requesting a challenge and responding to it, two requests in one operation. */
+export const signIn: Case = async (bench) => {
+  const { stack, residents } = bench;
+  const { chainName } = stack.chains[0]!;
+  const ours = await withCpu(stack, bench, (timed) => closedLoop(signInUsers(bench), timed));
   // The clients' sessions were replaced; the next case needs clients that are signed in.
   await Promise.all(residents.map(({ client, login }) => client.signIn({ login, chainName })));
   return [{ name: "challenge + respond", ...ours, goalPerSecond: 1000 }];
