@@ -6,8 +6,8 @@ import { freePorts } from "@countersign/local-stack/ports.ts";
 import { buildDirectory, type Peer, type PeerOptions, sendJson, untilAnswers } from "./peer.ts";
 
 /**
- * Returns OpenBao's binary: the one that CS_OPENBAO names, or built from the checkout that it names; undefined
- * where it is not set, since OpenBao is in no package registry.
+ * Returns OpenBao's binary: the one that CS_OPENBAO names, or built from the checkout that it names;
+ * undefined where it is not set, since OpenBao is in no package registry.
  */
 async function binary(say: (line: string) => void): Promise<string | undefined> {
   const named = process.env.CS_OPENBAO;

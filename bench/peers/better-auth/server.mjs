@@ -1,5 +1,5 @@
-// better-auth with its plugin for sign-in by signature, on Postgres, in one process.
-// Environment: DATABASE_URL, PORT, and PUBLIC_KEYS, a JSON file that maps an address to a P-256 key (SPKI, base64).
+// better-auth with its plugin for sign-in by signature, on Postgres, in one process. Environment:
+// DATABASE_URL, PORT, and PUBLIC_KEYS, a JSON file with a P-256 key (SPKI, base64) for each address.
 import { createPublicKey, randomBytes, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -26,8 +26,8 @@ const auth = betterAuth({
     siwe({
       domain: `127.0.0.1:${PORT}`,
       getNonce: async () => randomBytes(16).toString("hex"),
-      // The same kind of signature as ours, checked by OpenSSL: recovering an address from one of secp256k1 in
-      // JavaScript would cost more than everything else together.
+      // The same kind of signature as ours, checked by OpenSSL: recovering an address from one of secp256k1
+      // in JavaScript would cost more than everything else together.
       verifyMessage: async ({ message, signature, address }) =>
         verify("sha256", Buffer.from(message), keys.get(address.toLowerCase()), Buffer.from(signature, "base64")),
     }),
