@@ -84,7 +84,7 @@ async function start(service: ServiceProcess) {
   runtime.every(ABANDONED_SIGN_UPS_MS, "abandoned sign-ups", abandoned);
   runtime.every(HOUSEKEEPING_MS, "housekeeping", async () => {
     await keys.rotate();
-    await deleteExpired(clock.now());
+    return deleteExpired(clock.now());
   });
 
   const limits = openLimits(secrets.databaseUrl, config.limits, service);

@@ -1,6 +1,7 @@
 import { withFaultPoints } from "@countersign/core";
 import type { ServiceRuntime } from "@countersign/runtime";
 import type { Chain } from "../domain/creations/chain.ts";
+import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
 import { postgresAccountStore } from "./postgres-account-store.ts";
 import { ensureProposalKeys, prismaCreationStore } from "./prisma-creation-store.ts";
@@ -9,6 +10,8 @@ import { prismaKeyWatchStore } from "./prisma-key-watch-store.ts";
 import { prismaServerKeyRotationStore } from "./prisma-server-key-rotation-store.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 import { rememberAccounts } from "./remembered-accounts.ts";
+
+const HOUSEKEEPING_MS = 60_000;
 
 /** Opens the account database, with a row for each key of a creator; connections close with the process. */
 export async function openStores(
@@ -22,6 +25,8 @@ export async function openStores(
   const remembered = rememberAccounts(stored.find, () => changes.connected());
   const changes = runtime.listen("account_changed", remembered.forget);
   const firstKeyId = (chainName: string) => chains.get(chainName)?.creator.firstKeyId;
+  const deleteExpired = deleteExpiredRows(postgres);
+  runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(runtime.clock.now()));
   return {
     stored,
     remembered,

@@ -1,23 +1,43 @@
-import type { PrismaClient } from "./generated/client.ts";
+import { type DeleteBatch, deleteInBatches, deletionOf, type Postgres, sql, sqlFile } from "@countersign/postgres";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** An ended session and one that does not exist are the same to every caller; this long, support finds it. */
+const ENDED_SESSION_MS = 7 * DAY_MS;
 
-/** Deletes rows that cannot matter any more. Every replica may do it: it is idempotent. */
-export function deleteExpiredRows(prisma: PrismaClient) {
-  return async (now: Date): Promise<void> => {
-    const before = (ms: number) => new Date(now.getTime() - ms);
-    await prisma.challenge.deleteMany({ where: { expiresAt: { lt: before(HOUR_MS) } } });
-    await prisma.exchangedCode.deleteMany({ where: { expiresAt: { lt: before(0) } } });
-    await prisma.usedIdempotencyKey.deleteMany({ where: { createdAt: { lt: before(DAY_MS) } } });
-    // Sign-ins of enrolled devices stay: they name the transaction that added the key.
-    await prisma.twoFactorSignIn.deleteMany({ where: { enrolledAt: null, expiresAt: { lt: before(7 * DAY_MS) } } });
-    // A lift counts for a week (domain/freeze-rules.ts).
-    await prisma.recoveryLift.deleteMany({ where: { lastAt: { lt: before(8 * DAY_MS) } } });
-    await prisma.rateLimit.deleteMany({ where: { expire: { lt: now.getTime() } } });
-    // Longer than any cursor is valid: until then a watcher must be sent the end of an entry.
-    await prisma.tokenStateEntry.deleteMany({ where: { kind: { not: "account" }, until: { lt: before(HOUR_MS) } } });
-    // Longer than anything signed before the freeze is valid.
-    await prisma.tokenStateEntry.deleteMany({ where: { kind: "account", until: { lt: before(25 * HOUR_MS) } } });
+const deleteSessions = sqlFile(new URL("../../sql/delete-sessions.sql", import.meta.url));
+
+/**
+ * Deletes rows that cannot matter any more. Returns whether some are left. Every replica may do it: it is
+ * idempotent.
+ */
+export function deleteExpiredRows(postgres: Postgres) {
+  const sessions =
+    (before: Date): DeleteBatch =>
+    async (limit) => {
+      const [row] = await postgres.query<{ deleted: number }>(deleteSessions({ before, limit }));
+      return row!.deleted;
+    };
+  return (now: Date): Promise<boolean> => {
+    const ago = (ms: number) => new Date(now.getTime() - ms);
+    const deletion = deletionOf.bind(undefined, postgres);
+    return deleteInBatches([
+      deletion("challenge", sql`expires_at < ${ago(HOUR_MS)} ORDER BY expires_at`),
+      sessions(ago(ENDED_SESSION_MS)),
+      deletion("exchanged_code", sql`expires_at < ${now} ORDER BY expires_at`),
+      deletion("used_idempotency_key", sql`created_at < ${ago(DAY_MS)} ORDER BY created_at`),
+      // Those with a transaction stay: they name the transaction that added the key.
+      deletion(
+        "two_factor_sign_in",
+        sql`transaction_id IS NULL AND expires_at < ${ago(7 * DAY_MS)} ORDER BY expires_at`,
+      ),
+      // A lift counts for a week (domain/freeze-rules.ts).
+      deletion("recovery_lift", sql`last_at < ${ago(8 * DAY_MS)} ORDER BY last_at`),
+      deletion("rate_limit", sql`expire < ${now.getTime()} ORDER BY expire`),
+      // Longer than any cursor is valid: until then a watcher must be sent the end of an entry.
+      deletion("token_state_entry", sql`kind <> 'account' AND until < ${ago(HOUR_MS)} ORDER BY until`),
+      // Longer than anything signed before the freeze is valid.
+      deletion("token_state_entry", sql`kind = 'account' AND until < ${ago(25 * HOUR_MS)} ORDER BY until`),
+    ]);
   };
 }

@@ -24,7 +24,7 @@ export function openStores(runtime: ServiceRuntime) {
     challenges: withFaultPoints("challenges", postgresChallengeStore(postgres)),
     codes: withFaultPoints("codes", prismaExchangedCodeStore(codes, runtime.clock)),
     contacts: withFaultPoints("contacts", prismaContactStore(prisma)),
-    deleteExpired: deleteExpiredRows(prisma),
+    deleteExpired: deleteExpiredRows(postgres),
     freezes: withFaultPoints("freezes", prismaFreezeStore(prisma)),
     holds: withFaultPoints("holds", prismaHoldStore(prisma)),
     sessions: withFaultPoints("sessions", postgresSessionStore(prisma, postgres)),

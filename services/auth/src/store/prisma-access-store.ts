@@ -6,7 +6,7 @@ import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
 import { blockedKeySubject, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { endSession } from "./postgres-session-store.ts";
-import { toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
+import { key, toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
 
 /** Blocks a key of an account until that is lifted. */
 export async function blockKey(tx: Prisma.TransactionClient, accountId: string, key: PublicKey): Promise<void> {
@@ -67,6 +67,8 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         await lockAccess(queriesIn(tx), accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
         const rows = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
+        // After the sessions: deleting one writes this row in the same commit.
+        const former = await tx.formerSession.findMany({ where: ofDevice });
         // An approved device may have had no session yet. Other requests name any keys, as many as somebody
         // sends: blocked keys are kept for good, in every service, and the signer compares signatures with
         // each.
@@ -77,9 +79,10 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
         const keys = [
           deviceKey,
           ...sessions.map((each) => each.accountKey),
+          ...former.map((each) => key(each.accountKeyAlgorithm, each.accountKey)),
           ...[...sagas, ...added].map((each) => each.accountKey),
         ];
-        for (const key of keys) await blockKey(tx, accountId, key);
+        for (const each of keys) await blockKey(tx, accountId, each);
         for (const session of sessions) {
           const meant = session.live && session.createdAt <= removedAt;
           if (meant) await endSession(queriesIn(tx), session, "device-removed", removedAt, requestId);

@@ -56,6 +56,8 @@ async function memberSince(tx: Tx, accountId: string, { algorithm, publicKey }: 
     SELECT min(at) AS since FROM (
       SELECT created_at AS at FROM session
         WHERE account_id = ${accountId}::uuid AND scope = 'full' AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
+      UNION ALL SELECT first_full_at FROM former_session
+        WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
       UNION ALL SELECT enrolled_at FROM two_factor_sign_in
         WHERE account_id = ${accountId}::uuid AND device_key = ${publicKey} AND device_key_algorithm = ${algorithm}
       UNION ALL SELECT device_registered_at FROM sign_up

@@ -10,7 +10,8 @@ import type {
   Session as WholeSessionRow,
 } from "./generated/client.ts";
 
-const key = (algorithm: string, publicKey: string): PublicKey => ({
+/** Returns a key of its columns. */
+export const key = (algorithm: string, publicKey: string): PublicKey => ({
   algorithm: algorithm as PublicKey["algorithm"],
   publicKey,
 });

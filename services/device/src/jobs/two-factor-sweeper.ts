@@ -53,8 +53,8 @@ export function startTwoFactorSweeper(options: TwoFactorSweeperOptions) {
     await sweep();
     const now = clock.now().getTime();
     if (now < forgetAt) return;
-    await requests.forget(new Date(now - RETENTION_MS));
-    forgetAt = now + FORGET_EVERY_MS;
+    const isMore = await requests.forget(new Date(now - RETENTION_MS));
+    if (!isMore) forgetAt = now + FORGET_EVERY_MS;
   }
 
   return startPeriodicJob({ job: "two-factor sweep", intervalMs, logger, run: sweepAndForget });

@@ -32,7 +32,8 @@ export interface DeliveryStore {
   }): Promise<boolean>;
   /** Every device that the account ever had. */
   history(accountId: string): Promise<{ id: string; publicKey: string; createdAt: Date }[]>;
-  forgetDeliveries(before: Date): Promise<void>;
+  /** Returns whether some are left. */
+  forgetDeliveries(before: Date): Promise<boolean>;
 }
 
 /** A message to a person. */

@@ -1,3 +1,4 @@
+import { deleteInBatches, deletionOf, queriesIn, sql } from "@countersign/postgres";
 import type { DeliveryStore } from "../notices/ports.ts";
 import type { Deliveries, PushTokens } from "../push/push-devices.ts";
 import type { PrismaClient } from "./generated/client.ts";
@@ -24,9 +25,8 @@ export function prismaDeliveryStore(prisma: PrismaClient): Deliveries & Delivery
         await tx.delivery.create({ data: { ...id, accountId, kind, createdAt: at } });
         return true;
       }),
-    async forgetDeliveries(before) {
-      await prisma.delivery.deleteMany({ where: { createdAt: { lt: before } } });
-    },
+    forgetDeliveries: (before) =>
+      deleteInBatches([deletionOf(queriesIn(prisma), "delivery", sql`created_at < ${before} ORDER BY created_at`)]),
     async clearPushToken(id, pushToken) {
       await prisma.device.updateMany({ where: { id, pushToken }, data: { pushToken: "" } });
     },

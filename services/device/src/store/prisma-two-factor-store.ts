@@ -1,3 +1,4 @@
+import { deleteInBatches, deletionOf, queriesIn, sql } from "@countersign/postgres";
 import type { AccountRequests, TwoFactorStore } from "../domain/two-factor/ports.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { changesOf, toRow, toTwoFactor, twoFactorEventRow, whereOf } from "./two-factor-rows.ts";
@@ -131,10 +132,13 @@ export function prismaTwoFactorStore(prisma: PrismaClient): TwoFactorStore {
       return rows.map(toTwoFactor);
     },
 
-    async forget(endedBefore) {
-      await prisma.twoFactor.deleteMany({
-        where: { expiresAt: { lt: endedBefore }, status: { not: "pending" }, reconcileAt: null },
-      });
-    },
+    forget: (endedBefore) =>
+      deleteInBatches([
+        deletionOf(
+          queriesIn(prisma),
+          "two_factor",
+          sql`status <> 'pending' AND reconcile_at IS NULL AND expires_at < ${endedBefore} ORDER BY expires_at`,
+        ),
+      ]),
   };
 }

@@ -99,6 +99,7 @@ export function memoryTwoFactorStore(): MemoryTwoFactorStore {
       for (const row of rows.values()) {
         if (row.status !== "pending" && row.reconcileAt === null && row.expiresAt < endedBefore) rows.delete(row.id);
       }
+      return false;
     },
   };
 }

@@ -1,24 +1,21 @@
 import { withFaultPoints } from "@countersign/core";
 import { openPostgres } from "@countersign/postgres";
 import type { ServiceRuntime } from "@countersign/runtime";
+import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { PrismaClient } from "./generated/client.ts";
-import { postgresAuditStore, pruneSignatureCounts } from "./postgres-audit-store.ts";
+import { postgresAuditStore } from "./postgres-audit-store.ts";
 import { postgresBindingStore } from "./postgres-binding-store.ts";
 import { prismaAuditReader } from "./prisma-audit-reader.ts";
-import { commonBudgetUse, pruneBudgets } from "./prisma-budget-usage.ts";
+import { commonBudgetUse } from "./prisma-budget-usage.ts";
 import { prismaCheckpointStore } from "./prisma-checkpoint-store.ts";
 import { prismaEffectStore } from "./prisma-effect-store.ts";
-import { pruneEphemeralUses } from "./prisma-ephemeral-uses.ts";
 import { prismaAddedKeys, prismaRecoveryKeys, prismaRevokedKeys } from "./prisma-key-history.ts";
 import { prismaSettlementStore } from "./prisma-settlement-store.ts";
 import { prismaSignedCreations } from "./prisma-signed-creations.ts";
-import { prismaSignedTemplates, pruneSignedTemplates } from "./prisma-signed-templates.ts";
+import { prismaSignedTemplates } from "./prisma-signed-templates.ts";
 import { prismaTimeLockStore } from "./prisma-time-lock-store.ts";
 
-const PRUNE_INTERVAL_MS = 10 * 60_000;
-/** A transaction expires after minutes on a network, and only after days on a quiet emulator. */
-const KEEP_SIGNED_TEMPLATES_MS = 7 * 24 * 3_600_000;
-const KEEP_BUDGETS_MS = 24 * 3_600_000;
+const HOUSEKEEPING_MS = 60_000;
 
 /** Opens the signer's database; its connections close with the process. */
 export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
@@ -39,15 +36,8 @@ export function openStores(runtime: ServiceRuntime, databaseUrl: string) {
   });
   const bindingChanges = runtime.listen("binding_changed", bindings.forget);
 
-  runtime.every(PRUNE_INTERVAL_MS, "pruning", async () => {
-    const ago = (ms: number) => new Date(clock.now().getTime() - ms);
-    await Promise.all([
-      pruneSignatureCounts(prisma, ago(PRUNE_INTERVAL_MS)),
-      pruneEphemeralUses(prisma, ago(PRUNE_INTERVAL_MS)),
-      pruneBudgets(prisma, ago(KEEP_BUDGETS_MS)),
-      pruneSignedTemplates(prisma, ago(KEEP_SIGNED_TEMPLATES_MS)),
-    ]);
-  });
+  const deleteExpired = deleteExpiredRows(postgres);
+  runtime.every(HOUSEKEEPING_MS, "housekeeping", () => deleteExpired(clock.now()));
 
   return {
     bindings: withFaultPoints("bindings", bindings, { forget: false }),

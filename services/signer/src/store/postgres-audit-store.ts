@@ -9,7 +9,6 @@ import {
 } from "../audit/audit-store.ts";
 import type { AuditRecord } from "../audit/record.ts";
 import { chargeRows, lockBudgets, removeEmpty } from "./budget-charge.ts";
-import type { PrismaClient } from "./generated/client.ts";
 
 /** Raised by over_limit() of the migrations. */
 const OVER_LIMIT = "CS001";
@@ -100,8 +99,3 @@ async function writeBatch(
 /** Returns the latest time of the records. */
 const latest = (records: readonly AuditRecord[]): Date =>
   new Date(records.reduce((time, record) => Math.max(time, record.time.getTime()), 0));
-
-/** Deletes the counts of minutes that are over; they decide nothing any more. */
-export async function pruneSignatureCounts(prisma: PrismaClient, before: Date): Promise<void> {
-  await prisma.signatureCount.deleteMany({ where: { minute: { lt: before } } });
-}

@@ -1,7 +1,8 @@
 import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
-import { clock, replicas } from "../testing/store-fixture.ts";
-import { prismaEphemeralUses, pruneEphemeralUses } from "./prisma-ephemeral-uses.ts";
+import { clock, postgres, replicas } from "../testing/store-fixture.ts";
+import { deleteExpiredRows } from "./delete-expired-rows.ts";
+import { prismaEphemeralUses } from "./prisma-ephemeral-uses.ts";
 
 it("of racing uses through two replicas three get through, for each operation and request", async () => {
   const stores = replicas.map(prismaEphemeralUses);
@@ -17,6 +18,6 @@ it("of racing uses through two replicas three get through, for each operation an
   ]);
   expect(await race(one, "transaction")).toBe(0);
   // The swept rows are older than any token that could come again.
-  await pruneEphemeralUses(replicas[0], clock.now());
+  await deleteExpiredRows(postgres)(new Date(clock.now().getTime() + 10 * 60_000));
   expect(await race(one, "transaction")).toBe(0);
 });

@@ -1,5 +1,5 @@
 import type { Effect } from "../policy/effects.ts";
-import type { Prisma, PrismaClient } from "./generated/client.ts";
+import type { Prisma } from "./generated/client.ts";
 
 type EphemeralUse = Extract<Effect, { kind: "ephemeral-use" }>;
 
@@ -18,8 +18,3 @@ export const prismaEphemeralUses = (prisma: Pick<Prisma.TransactionClient, "$exe
     return counted === 1;
   },
 });
-
-/** Deletes uses of tokens that ended long ago. */
-export async function pruneEphemeralUses(prisma: PrismaClient, before: Date): Promise<void> {
-  await prisma.ephemeralUse.deleteMany({ where: { updatedAt: { lt: before } } });
-}

@@ -1,8 +1,9 @@
+import { isOpenFees } from "../budget/budget.ts";
 import { type OpenReservation, type Returned, release, settle } from "../budget/settlement.ts";
 import type { SettlementStore } from "../domain/settle-reservations.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 
-type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw">;
+type Sql = Pick<Prisma.TransactionClient, "$queryRaw" | "$executeRaw" | "budgetUsage">;
 
 interface OpenRow {
   proposal: string;
@@ -20,7 +21,10 @@ const toOpen = ({ proposal, computation, fees, budgets }: OpenRow): OpenReservat
 /** So many are released in one transaction: the rows of the service's budget are locked meanwhile. */
 const RELEASES_PER_TRANSACTION = 500;
 
-/** Gives windows back what was reserved and not taken; in the order in which signatures lock them. */
+/**
+ * Gives windows back what was reserved and not taken, in the order in which signatures lock them. An account
+ * without open fees has no row for them.
+ */
 async function lower(tx: Sql, chainName: string, returned: Returned): Promise<void> {
   const rows = [...returned].map(([budget, { computation, fees }]) => ({ budget, computation, fees }));
   const text = JSON.stringify(rows);
@@ -33,6 +37,8 @@ async function lower(tx: Sql, chainName: string, returned: Returned): Promise<vo
     SET computation = greatest(u.computation - t.computation, 0), fees = greatest(u.fees - t.fees, 0)
     FROM json_to_recordset(${text}::json) AS t(budget text, computation bigint, fees bigint)
     WHERE u.chain_name = ${chainName} AND u.budget = t.budget`;
+  const budget = { in: [...returned.keys()].filter(isOpenFees) };
+  await tx.budgetUsage.deleteMany({ where: { chainName, budget, fees: 0 } });
 }
 
 /** Settles open reservations in Postgres. */

@@ -1,9 +1,10 @@
 import { uuidv7 } from "@countersign/core";
 import { expect, it } from "vitest";
 import type { SequenceNumberUse } from "../policy/effects.ts";
-import { clock, prisma, replicas } from "../testing/store-fixture.ts";
+import { clock, postgres, prisma, replicas } from "../testing/store-fixture.ts";
+import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import type { PrismaClient } from "./generated/client.ts";
-import { prismaSignedTemplates, pruneSignedTemplates, recordSequenceNumber } from "./prisma-signed-templates.ts";
+import { prismaSignedTemplates, recordSequenceNumber } from "./prisma-signed-templates.ts";
 
 const newAccount = () => ({
   accountId: uuidv7(clock),
@@ -35,7 +36,7 @@ it("numbers are known by account, chain and key, until they are long past", asyn
   expect(await store.has(account, 5n)).toBe(false);
   expect(await store.has({ ...account, serverKeyIndex: 3 }, 3n)).toBe(false);
   expect(await store.has({ ...account, chainName: "other" }, 3n)).toBe(false);
-  await pruneSignedTemplates(prisma, now);
+  await deleteExpiredRows(postgres)(new Date(now.getTime() + 7 * 24 * 3_600_000));
   expect([await store.has(account, 3n), await store.has(account, 4n)]).toEqual([false, true]);
 });
 

@@ -63,8 +63,3 @@ export const prismaSignedTemplates = (prisma: PrismaClient): SignedTemplates => 
     return where !== undefined && (await prisma.signedTemplate.count({ where })) > 0;
   },
 });
-
-/** Deletes numbers whose transactions have expired long ago. */
-export async function pruneSignedTemplates(prisma: PrismaClient, before: Date): Promise<void> {
-  await prisma.signedTemplate.deleteMany({ where: { signedAt: { lt: before } } });
-}

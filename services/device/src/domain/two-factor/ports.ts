@@ -62,8 +62,11 @@ export interface TwoFactorStore {
    * Requests whose `reconcileAt` has come; it is moved to `until`, so that other replicas leave them alone.
    */
   leaseUnconfirmed(now: Date, until: Date, limit: number): Promise<TwoFactor[]>;
-  /** Deletes requests that ended before a time: they contain e-mail and IP addresses. */
-  forget(endedBefore: Date): Promise<void>;
+  /**
+   * Deletes requests that ended before a time: they contain e-mail and IP addresses. Returns whether some are
+   * left.
+   */
+  forget(endedBefore: Date): Promise<boolean>;
 }
 
 /** The state of an attempt, as the account service knows it. */

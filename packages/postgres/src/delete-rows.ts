@@ -1,0 +1,41 @@
+import type { Queries } from "./postgres.ts";
+import type { Statement } from "./statement.ts";
+
+/** Deletes at most so many rows; returns how many it deleted. */
+export type DeleteBatch = (limit: number) => Promise<number>;
+
+/** Few enough that a statement is far from its time limit and holds its locks for a moment only. */
+const ROWS_PER_BATCH = 1_000;
+const SLICE_MS = 5_000;
+
+/**
+ * Returns the deletion of those rows of a table that `condition` selects, which ends with an ORDER BY that an
+ * index serves. Rows that another transaction has locked are left for the next time. The table's name is part
+ * of the statement: never an input.
+ */
+export function deletionOf(queries: Queries, table: string, condition: Statement): DeleteBatch {
+  const { values } = condition;
+  // By ctid: joined by the key, the planner may read the whole table while its statistics are old.
+  const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM ${table} WHERE ${condition.text} LIMIT $${values.length + 1} FOR UPDATE SKIP LOCKED))`;
+  return (limit) => queries.execute({ name: `delete ${condition.name}`, text, values: [...values, limit] });
+}
+
+/**
+ * Repeats each deletion until it finds no more rows, or until the time slice is over: then each has had one
+ * batch at least. Returns whether rows may be left. Any number of replicas may delete at once.
+ */
+export async function deleteInBatches(deletions: readonly DeleteBatch[], sliceMs = SLICE_MS): Promise<boolean> {
+  const end = performance.now() + sliceMs;
+  let isMore = false;
+  for (const deleteBatch of deletions) {
+    let full = true;
+    while (full) {
+      full = (await deleteBatch(ROWS_PER_BATCH)) >= ROWS_PER_BATCH;
+      if (performance.now() < end) continue;
+      isMore ||= full;
+      break;
+    }
+  }
+  return isMore;
+}
