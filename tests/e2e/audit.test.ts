@@ -9,6 +9,7 @@ import { GetAuditProofResponse, InformationService } from "@countersign/proto/si
 import { SigningService } from "@countersign/proto/signer/v1/signing.ts";
 import { createRpcClient } from "@countersign/rpc";
 import { loadTls } from "@countersign/runtime";
+import { connect } from "nats";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { firstRecord } from "../../services/signer/src/testing/audit-fixture.ts";
@@ -95,17 +96,17 @@ describe("the audit log of a running signer", () => {
   });
 
   it("has its checkpoints on the stream of events", async () => {
-    const database = new pg.Client({ connectionString: stack.databases.signer });
-    await database.connect();
-    // NATS has acknowledged what counts as published.
+    const operator = loadTls({ ca, ...clients.operator! });
+    const tls = { ca: operator.ca.toString(), cert: operator.cert.toString(), key: operator.key.toString() };
+    const nats = await connect({ servers: stack.nats, tls });
+    const { streams } = await nats.jetstreamManager();
+    const subject = "cs.v1.signer.all.audit-checkpoint";
     const published = async () => {
-      const { rows } = await database.query<{ count: number }>(
-        "SELECT count(*)::int FROM outbox WHERE subject = 'cs.v1.signer.all.audit-checkpoint' AND published_at IS NOT NULL",
-      );
-      return rows[0]?.count ?? 0;
+      const { state } = await streams.info("CS_EVENTS", { subjects_filter: subject });
+      return state.subjects?.[subject] ?? 0;
     };
     await expect.poll(published, { timeout: 20_000 }).toBeGreaterThan(0);
-    await database.end();
+    await nats.close();
   });
 
   it("is complete when its export is compared with the signer's file of checkpoints", async () => {

@@ -24,9 +24,7 @@ interface Rest {
 export async function leftToDo(stack: Stack): Promise<Rest> {
   const count = async (service: string, from: string) =>
     Number((await query<{ n: string }>(stack, service, `SELECT count(*) AS n FROM ${from}`))[0]?.n);
-  const outboxes = ["auth", "account", "device", "key", "signer"].map((service) =>
-    count(service, "outbox WHERE published_at IS NULL"),
-  );
+  const outboxes = ["auth", "account", "device", "key", "signer"].map((service) => count(service, "outbox"));
   const [sagas, creations, keysBusy, approvals, ...unpublished] = await Promise.all([
     count("auth", "sign_up WHERE completed_at IS NULL"),
     count("account", "creation WHERE state IN ('assigned', 'signed')"),

@@ -93,7 +93,7 @@ export function afterwards({ expectedDevices = () => 1 }: { expectedDevices?: (v
       const open = async () => {
         const sagas = await query("auth", "SELECT account_id FROM sign_up WHERE completed_at IS NULL");
         const services = ["auth", "device", "key", "account", "signer"];
-        const unsent = "SELECT id FROM outbox WHERE published_at IS NULL AND created_at < now() - interval '2 seconds'";
+        const unsent = "SELECT id FROM outbox WHERE created_at < now() - interval '2 seconds'";
         const events = await Promise.all(services.map((service) => query(service, unsent)));
         return [...sagas, ...events.flat()];
       };

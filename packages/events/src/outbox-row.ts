@@ -25,15 +25,24 @@ export interface OutboxRow {
 // Dots, stars and blanks would change the subject.
 const TOKEN = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
+const listeners = new Set<() => void>();
+
+/** Calls `listener` for each row that this process makes, before it commits. Returns how to end that. */
+export function onOutboxRow(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
 /**
- * Returns the row to insert in the transaction that changes the state. Errors: Error for parts that a subject
- * cannot have.
+ * Returns the row to insert in the transaction that changes the state, and lets the process's publisher poll
+ * for it. Errors: Error for parts that a subject cannot have.
  */
 export function outboxRow(input: OutboxRowInput): OutboxRow {
   const { service, accountId, event, id, createdAt } = input;
   for (const part of [service, accountId, event]) {
     if (!TOKEN.test(part)) throw new Error(`"${part}" cannot be part of a subject`);
   }
+  for (const listener of listeners) listener();
   return { id, subject: `cs.v1.${service}.${accountId}.${event}`, payload: Uint8Array.from(input.message), createdAt };
 }
 

@@ -1,6 +1,10 @@
-import { readFileSync } from "node:fs";
 import { FixedClock, uuidv7 } from "@countersign/core";
-import { createTestDatabase, type TestDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import {
+  createEarlierDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from "@countersign/local-stack/testing/postgres.ts";
+import { openPostgres } from "@countersign/postgres";
 import { Event } from "@countersign/proto/events/v1/events.ts";
 import { createLogger } from "@countersign/runtime";
 import type { NatsConnection } from "nats";
@@ -18,13 +22,9 @@ import {
 import { beginNats, LASTING, type TestNats } from "./testing/nats-server.ts";
 
 const accountId = "019a0000-0000-7000-8000-000000000001";
-const clock = new FixedClock();
+/** Runs ahead of the real time by a millisecond for each row, so that ids are in the order of the rows. */
+const clock = new FixedClock(new Date());
 const logger = createLogger({ name: "test", level: process.env.CS_LOG_LEVEL ?? "silent" });
-
-const table = `DROP TABLE IF EXISTS outbox CASCADE; DROP FUNCTION IF EXISTS notify_outbox CASCADE;
-  CREATE TABLE outbox (id uuid PRIMARY KEY, subject text NOT NULL, payload bytea NOT NULL,
-    created_at timestamptz(3) NOT NULL DEFAULT CURRENT_TIMESTAMP, published_at timestamptz(3));`;
-const trigger = readFileSync(new URL("../outbox.sql", import.meta.url), "utf8");
 
 let nats: TestNats;
 let database: TestDatabase;
@@ -45,8 +45,21 @@ async function streamMessages(): Promise<number> {
   );
 }
 
-async function insert(count: number): Promise<string[]> {
+/** Returns the message ids of the newest events of the stream, in its order. */
+async function lastIds(count: number): Promise<string[]> {
+  const { streams } = await operator!.jetstreamManager();
+  const { last_seq: last } = (await streams.info(EVENTS_STREAM)).state;
   const ids: string[] = [];
+  for (let seq = last - count + 1; seq <= last; seq++) {
+    ids.push((await streams.getMessage(EVENTS_STREAM, { seq })).header.get("Nats-Msg-Id"));
+  }
+  return ids;
+}
+
+/** Inserts rows in one transaction, which commits after `commitMs`. Returns their ids. */
+async function insert(count: number, { commitMs = 0 } = {}): Promise<string[]> {
+  const ids: string[] = [];
+  if (clock.now() < new Date()) clock.set(new Date());
   await db.query("BEGIN");
   for (let index = 0; index < count; index += 1) {
     clock.advance(1);
@@ -70,24 +83,29 @@ async function insert(count: number): Promise<string[]> {
     ]);
     ids.push(id);
   }
+  if (commitMs > 0) await new Promise((resolve) => setTimeout(resolve, commitMs));
   await db.query("COMMIT");
   return ids;
 }
 
 async function waiting(): Promise<number> {
-  const { rows } = await db.query<{ n: number }>("SELECT count(*)::int AS n FROM outbox WHERE published_at IS NULL");
+  const { rows } = await db.query<{ n: number }>("SELECT count(*)::int AS n FROM outbox");
   return rows[0]!.n;
 }
 
 function publisher(changes: { pollMs?: number } = {}): void {
+  const postgres = openPostgres(database.url, { connections: 1, applicationName: "outbox" });
   const started = startOutboxPublisher({
-    databaseUrl: database.url,
+    postgres,
     natsUrl: nats.url,
     tls: nats.tlsOf("device"),
     logger,
     ...changes,
   });
-  closers.push(started.close);
+  closers.push(async () => {
+    await started.close();
+    await postgres.close();
+  });
 }
 
 function consumer(durable: Durable, handler: (delivered: DeliveredEvent) => Promise<void>): () => Promise<void> {
@@ -113,8 +131,6 @@ describe("the outbox", () => {
     database = await createTestDatabase("device");
     db = new pg.Client({ connectionString: database.url });
     await db.connect();
-    await db.query(table);
-    await db.query(trigger);
   });
 
   afterEach(async () => {
@@ -123,13 +139,39 @@ describe("the outbox", () => {
     await database.drop();
   });
 
-  test("publishes on notification, long before the next poll, and marks the row", async () => {
+  test("publishes a row of this process soon after its commit, long before the next poll, and deletes it", async () => {
     publisher({ pollMs: 60_000 });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const before = await streamMessages();
-    await insert(1);
+    await insert(1, { commitMs: 500 });
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 3_000 });
     expect(await streamMessages()).toBe(before + 1);
+  });
+
+  test.each([
+    ["ended before it published them", 0, 3_000],
+    ["committed a minute after it made their ids", 60_000, 8_000],
+  ])("a poll finds the rows of a process that %s", async (_, agoMs, timeout) => {
+    publisher({ pollMs: 300 });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const id = uuidv7({ now: () => new Date(Date.now() - agoMs) });
+    const subject = `cs.v1.device.${accountId}.device-removed`;
+    await db.query("INSERT INTO outbox (id, subject, payload) VALUES ($1, $2, '')", [id, subject]);
+    await expect.poll(waiting, { timeout }).toBe(0);
+  });
+
+  test("the migration from an outbox with published rows keeps those that wait", async () => {
+    const earlier = await createEarlierDatabase("device", "outbox_of_waiting_events");
+    const client = new pg.Client({ connectionString: earlier.url });
+    await client.connect();
+    await client.query(`INSERT INTO outbox (id, subject, payload, published_at)
+      VALUES (gen_random_uuid(), 'published', '', now()), (gen_random_uuid(), 'waits', '\\x01', NULL)`);
+    await earlier.migrate();
+    const { rows } = await client.query("SELECT subject, payload FROM outbox");
+    expect(rows).toEqual([{ subject: "waits", payload: Buffer.of(1) }]);
+    expect((await client.query("SELECT 1 FROM pg_trigger WHERE NOT tgisinternal")).rowCount).toBe(0);
+    await client.end();
+    await earlier.drop();
   });
 
   test("two replicas publish every row, each once", async () => {
@@ -145,14 +187,41 @@ describe("the outbox", () => {
     expect(new Set(seen).size).toBe(350);
   });
 
-  test("a row published before its mark was lost is dropped by its id", async () => {
-    const [id] = await insert(1);
-    publisher();
+  test("a row whose deletion was lost after NATS had it is dropped by its id", async () => {
+    await insert(1);
+    const { rows } = await db.query("SELECT id, subject, payload FROM outbox");
+    publisher({ pollMs: 100 });
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
     const before = await streamMessages();
-    await db.query("UPDATE outbox SET published_at = NULL WHERE id = $1", [id]);
+    const { id, subject, payload } = rows[0];
+    await db.query("INSERT INTO outbox (id, subject, payload) VALUES ($1, $2, $3)", [id, subject, payload]);
     await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 5_000 });
     expect(await streamMessages()).toBe(before);
+  });
+
+  test("nothing is lost, and nothing twice in the stream, while publishers lose their connections", async () => {
+    const before = await streamMessages();
+    const replicas = 3;
+    for (let i = 0; i < replicas; i++) publisher({ pollMs: 100 });
+    const ids: string[] = [];
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'outbox' AND datname = current_database() AND state = 'idle in transaction'`;
+    let cuts = 0;
+    for (let round = 0; round < 30 || (cuts < 5 && round < 1_000); round++) {
+      ids.push(...(await insert(20)));
+      cuts += (await db.query(cut)).rowCount ?? 0;
+    }
+    expect(cuts).toBeGreaterThan(4);
+    await expect.poll(waiting, { timeout: 20_000 }).toBe(0);
+    expect(await streamMessages()).toBe(before + ids.length);
+    expect((await lastIds(ids.length)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test("one publisher keeps the order of the rows", async () => {
+    const ids = await insert(1_200);
+    publisher();
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    expect(await lastIds(ids.length)).toEqual(ids);
   });
 
   test("rows wait while NATS is away and go out when it is back", async () => {
@@ -187,32 +256,19 @@ describe("the outbox", () => {
     expect(await streamMessages()).toBe(before + 2);
   });
 
-  test("unmarked rows are published again to a new stream, as on an upgrade", async () => {
+  test("rows that wait for a missing stream are published to the new one", async () => {
     publisher({ pollMs: 100 });
-    const ids = await insert(3);
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
     await streamMessages();
     await (await operator!.jetstreamManager()).streams.delete(EVENTS_STREAM);
+    const ids = await insert(3);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await waiting()).toBe(3);
     await setUpEvents(operator!);
-    expect(await streamMessages()).toBe(0);
-    const { rowCount } = await db.query(
-      "UPDATE outbox SET published_at = NULL WHERE published_at > now() - interval '7 days'",
-    );
-    expect(rowCount).toBe(3);
     const seen: string[] = [];
     consumer("auth-device-removed", async ({ event }) => void seen.push(event.id));
-    await expect.poll(() => seen.toSorted(), { timeout: 10_000 }).toEqual(ids);
+    await expect.poll(() => seen.toSorted(), { timeout: 15_000 }).toEqual(ids);
     expect(await streamMessages()).toBe(3);
-  });
-
-  test("old published rows are removed, waiting ones never", async () => {
-    await insert(2);
-    await db.query("UPDATE outbox SET created_at = now() - interval '30 days'");
-    await db.query(
-      "UPDATE outbox SET published_at = now() - interval '8 days' WHERE id = (SELECT id FROM outbox LIMIT 1)",
-    );
-    publisher();
-    await vi.waitFor(async () => expect((await db.query("SELECT 1 FROM outbox")).rowCount).toBe(1), { timeout: 5_000 });
+    expect(await waiting()).toBe(0);
   });
 
   test("an event whose handler fails comes again, and a consumer resumes where it was", async () => {

@@ -1,17 +1,19 @@
-import { backoffMs, type Logger, sleepUntil, withFaultPoints } from "@countersign/core";
-import { listenPostgres, openPostgres, sql } from "@countersign/postgres";
+import { backoffMs, type Logger, sleepUntil, uuidv7, withFaultPoints } from "@countersign/core";
+import { type Postgres, sql } from "@countersign/postgres";
 import type { JetStreamClient } from "nats";
 import type { Registry } from "prom-client";
 import { createOutboxMetrics } from "./metrics.ts";
 import { linkNats, type NatsOptions } from "./nats.ts";
+import { onOutboxRow } from "./outbox-row.ts";
 
 export interface OutboxPublisherOptions extends Omit<NatsOptions, "name"> {
-  databaseUrl: string;
+  /** One of its connections at most is in use while NATS answers. */
+  postgres: Postgres;
   logger: Logger;
   metrics?: { registry: Registry };
   /** The connection's name in NATS. Default "outbox". */
   name?: string;
-  /** Milliseconds between two polls of the table without a notification. Default 1000. */
+  /** Milliseconds between two polls of the table while this process writes no row. Default about 1000. */
   pollMs?: number;
 }
 
@@ -25,16 +27,18 @@ interface Row {
   payload: Buffer;
 }
 
-const BATCH_SIZE = 100;
-/** How long published rows are kept. */
-const KEEP_DAYS = 7;
+const BATCH_SIZE = 500;
 const ACK_MS = 5_000;
 /** A transaction waits for NATS. */
 const TRANSACTION_MS = 30_000;
-const MEASURE_EVERY_MS = 1_000;
-/** Rows that commit within this time share a transaction and a flush; a person does not notice it. */
-const COLLECT_MS = 10;
-const PRUNE_EVERY_MS = 10 * 60_000;
+const MEASURE_EVERY_MS = 5_000;
+/** A row commits this long after its id was made; a later one waits for the next look at the oldest row. */
+const MAX_COMMIT_MS = 10_000;
+/**
+ * The first poll after this process made a row, which commits later; each further poll comes after twice the
+ * time. Rows that commit within this time share a transaction.
+ */
+const FIRST_POLL_MS = 10;
 const MAX_BACKOFF_ATTEMPT = 8;
 
 /** Publishes rows; the results say which of them NATS acknowledged. */
@@ -44,46 +48,45 @@ const publishRows = (stream: JetStreamClient, rows: readonly Row[]) =>
   );
 
 /**
- * Publishes the rows of the service's outbox to JetStream, in all replicas. A row is published at least once;
- * its id lets NATS drop duplicates. While NATS is away, rows wait.
+ * Publishes the rows of the service's outbox to JetStream, in all replicas, and deletes those that NATS
+ * acknowledged. A row is published at least once; its id lets NATS drop duplicates. While NATS is away, rows
+ * wait. Rows that this process makes are found by polls soon after, those of a process that ended by the
+ * polls of the others.
  */
 export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPublisher {
+  // Replicas poll at different times.
+  const { postgres, pollMs = 750 + Math.random() * 500 } = options;
   const logger = options.logger.child({ component: "outbox" });
   const metrics = createOutboxMetrics(options.metrics);
   const stop = new AbortController();
-  const postgres = openPostgres(options.databaseUrl, {
-    connections: 1,
-    applicationName: "outbox",
-    onError: (err) => logger.warn({ err }, "Postgres connection lost"),
-  });
   const nats = linkNats({ ...options, logger, name: options.name ?? "outbox" });
   const outbox = withFaultPoints("outbox", { publish: publishRows });
-  let wake: (() => void) | undefined;
-  let woken = false;
-  const listener = listenPostgres({
-    databaseUrl: options.databaseUrl,
-    channel: "outbox",
-    logger,
-    onNotify: () => {
-      woken = true;
-      wake?.();
-    },
-  });
+
+  /** The smallest id to look for: the index has deleted rows until a vacuum, and nearly all are smaller. */
+  let from = "";
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  const measure = async (): Promise<void> => {
+    if (performance.now() - measuredAt < MEASURE_EVERY_MS) return;
+    measuredAt = performance.now();
+    const recent = uuidv7({ now: () => new Date(Date.now() - MAX_COMMIT_MS) });
+    const [oldest] = await postgres.query<{ id: string; age: number }>(sql`
+      SELECT id, extract(epoch FROM now() - created_at)::float8 AS age FROM outbox ORDER BY id LIMIT 1`);
+    metrics.oldest.set(oldest?.age ?? 0);
+    from = oldest !== undefined && oldest.id < recent ? oldest.id : recent;
+  };
 
   /**
-   * Publishes one batch. Returns the number of rows found; throws after marking those that NATS acknowledged.
+   * Publishes a batch. Returns the number of rows found; throws after deleting those that NATS acknowledged.
    */
   const publishBatch = async (stream: JetStreamClient): Promise<number> => {
     const { found, acknowledged, failure } = await postgres.transaction(async (tx) => {
       // Skips rows that another replica holds. Transactions commit out of order, so there is no cursor.
       const rows = await tx.query<Row>(sql`
-        SELECT id, subject, payload FROM outbox WHERE published_at IS NULL
-        ORDER BY created_at, id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`);
+        SELECT id, subject, payload FROM outbox WHERE id >= ${from}::uuid
+        ORDER BY id LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`);
       const results = rows.length === 0 ? [] : await outbox.publish(stream, rows);
       const ids = rows.filter((_, index) => results[index]?.status === "fulfilled").map(({ id }) => id);
-      if (ids.length > 0) {
-        await tx.execute(sql`UPDATE outbox SET published_at = now() WHERE id = ANY(${ids}::uuid[])`);
-      }
+      if (ids.length > 0) await tx.execute(sql`DELETE FROM outbox WHERE id = ANY(${ids}::uuid[])`);
       const rejected = results.find((result) => result.status === "rejected");
       return { found: rows.length, acknowledged: ids.length, failure: rejected };
     }, TRANSACTION_MS);
@@ -93,48 +96,34 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
     return found;
   };
 
-  let prunedAt = Number.NEGATIVE_INFINITY;
-  let measuredAt = Number.NEGATIVE_INFINITY;
-  const housekeeping = async (): Promise<void> => {
-    if (performance.now() - measuredAt < MEASURE_EVERY_MS) return;
-    measuredAt = performance.now();
-    const [oldest] = await postgres.query<{ age: number }>(sql`
-      SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS age
-      FROM outbox WHERE published_at IS NULL`);
-    metrics.oldest.set(oldest?.age ?? 0);
-    if (performance.now() - prunedAt < PRUNE_EVERY_MS) return;
-    prunedAt = performance.now();
-    const count = await postgres.execute(sql`
-      DELETE FROM outbox WHERE id IN (
-        SELECT id FROM outbox WHERE published_at < now() - make_interval(days => ${KEEP_DAYS})
-        LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
-    if (count > 0) logger.info({ count }, "pruned published rows");
-  };
-
-  const pause = async (): Promise<void> => {
-    if (woken) return;
-    const waiting = new AbortController();
-    wake = () => waiting.abort();
-    await sleepUntil(options.pollMs ?? 1_000, [stop.signal, waiting.signal]);
-    wake = undefined;
-  };
-
   const pass = async (): Promise<void> => {
-    await housekeeping();
+    await measure();
     const connection = nats.current();
     if (connection === undefined) return;
     const stream = connection.jetstream({ timeout: ACK_MS });
     while (!stop.signal.aborted && (await publishBatch(stream)) === BATCH_SIZE);
   };
 
+  let pauseMs = FIRST_POLL_MS;
+  let waiting = new AbortController();
+  const forget = onOutboxRow(() => {
+    pauseMs = FIRST_POLL_MS;
+    waiting.abort();
+  });
+  const pause = async (): Promise<void> => {
+    const ms = pauseMs;
+    pauseMs = Math.min(2 * ms, pollMs);
+    waiting = new AbortController();
+    const slept = await sleepUntil(ms, [stop.signal, waiting.signal]);
+    if (!slept) await sleepUntil(FIRST_POLL_MS, [stop.signal]);
+  };
+
   const run = async (): Promise<void> => {
     for (let failures = 0; !stop.signal.aborted; ) {
-      woken = false;
       try {
         await pass();
         failures = 0;
         await pause();
-        await sleepUntil(COLLECT_MS, [stop.signal]);
       } catch (err) {
         failures = Math.min(failures + 1, MAX_BACKOFF_ATTEMPT);
         if (!stop.signal.aborted) logger.warn({ err, attempt: failures }, "cannot publish events; will retry");
@@ -147,8 +136,9 @@ export function startOutboxPublisher(options: OutboxPublisherOptions): OutboxPub
   return {
     async close() {
       stop.abort();
+      forget();
       await finished;
-      await Promise.all([listener.close(), nats.close(), postgres.close()]);
+      await nats.close();
     },
   };
 }

@@ -101,8 +101,12 @@ export function createServiceRuntime<S extends ServiceSettings>(
       await prisma.$disconnect();
       await postgres.close();
     });
-    return { postgres: withCommitPoints(postgres), prisma: withCommitPoints(prisma) };
+    return { postgres, prisma };
   }
+  const withPoints = <C extends PrismaLike>({ postgres, prisma }: Database<C>): Database<C> => ({
+    postgres: withCommitPoints(postgres),
+    prisma: withCommitPoints(prisma),
+  });
 
   const runtime: ServiceRuntime = {
     ...service,
@@ -110,13 +114,13 @@ export function createServiceRuntime<S extends ServiceSettings>(
     peers,
     database(Client) {
       const database = openDatabase(Client, 5);
-      const { prisma } = database;
+      const { postgres, prisma } = database;
       readyCheck("database", async () => (await prisma.$queryRaw`SELECT 1`) !== undefined);
-      const outbox = startOutboxPublisher({ databaseUrl, natsUrl, tls, logger, metrics });
+      const outbox = startOutboxPublisher({ postgres, natsUrl, tls, logger, metrics });
       onClose("outbox", () => outbox.close());
-      return database;
+      return withPoints(database);
     },
-    connections: openDatabase,
+    connections: (Client, connections) => withPoints(openDatabase(Client, connections)),
     listen(channel, onNotify) {
       const listener = listenPostgres({ databaseUrl, channel, onNotify, logger });
       onClose(`listener ${channel}`, () => listener.close());

@@ -31,9 +31,8 @@ export async function publishedEvents({ stack }: ProxiedStack): Promise<{ subjec
   }
 }
 
-/** Ids and subjects of all outboxes. */
-export async function outboxRows({ query }: ProxiedStack): Promise<{ subject: string; id: string }[]> {
-  const sql = "SELECT id::text, subject FROM outbox";
+async function emittedEvents({ query }: ProxiedStack): Promise<{ subject: string; id: string }[]> {
+  const sql = "SELECT id::text, subject FROM emitted";
   return (await Promise.all(services.map((s) => query<{ subject: string; id: string }>(s, sql)))).flat();
 }
 
@@ -49,10 +48,12 @@ export async function unevenEvents(proxied: ProxiedStack): Promise<string[]> {
     counts.set(key, { ...known, [what]: known[what] + 1 });
   };
   for (const event of await publishedEvents(proxied)) count("published")(event);
-  for (const event of await outboxRows(proxied)) count("emitted")(event);
-  return [...counts].flatMap(([key, { emitted, published }]) =>
-    emitted === 1 && published === 1 ? [] : [`${key} is emitted ${emitted} times, published ${published} times`],
-  );
+  for (const event of await emittedEvents(proxied)) count("emitted")(event);
+  return [...counts].flatMap(([key, { emitted, published }]) => {
+    const isOlder = key.split(" ")[1]! < proxied.recordedFrom && emitted === 0;
+    const isRight = published === 1 && (emitted === 1 || isOlder);
+    return isRight ? [] : [`${key} is emitted ${emitted} times, published ${published} times`];
+  });
 }
 
 const sha256 = (message: Uint8Array): string => createHash("sha256").update(message).digest("hex");

@@ -62,7 +62,7 @@ async function onChain(query: Query, ledger: Ledger, { deviceKey }: Person, acco
 
 async function inEvents(query: Query, accountId: string): Promise<string[]> {
   type Row = { subject: string; waits: boolean };
-  const sql = "SELECT subject, published_at IS NULL AS waits FROM outbox WHERE subject LIKE $1";
+  const sql = "SELECT subject, id IN (SELECT id FROM outbox) AS waits FROM emitted WHERE subject LIKE $1";
   const rows = (await Promise.all(services.map((s) => query<Row>(s, sql, [`cs.v1.%.${accountId}.%`])))).flat();
   const emitted = (event: string) => rows.filter(({ subject }) => subject.endsWith(`.${event}`)).length;
   const complaints = Object.keys(ONCE).flatMap((event) =>

@@ -9,6 +9,7 @@ import pg from "pg";
 import { inject } from "vitest";
 import { QUICK_START } from "../fault-stack.ts";
 import { createNetwork, type Network } from "./network.ts";
+import { recordEmitted } from "./record-emitted.ts";
 
 /** A stack whose processes reach each other only through proxies; the tests reach all of them directly. */
 export interface ProxiedStack {
@@ -16,6 +17,8 @@ export interface ProxiedStack {
   network: Network;
   /** Queries a service's database without the proxies. */
   query<Row>(service: ServiceName, sql: string, values?: unknown[]): Promise<Row[]>;
+  /** The first characters of the ids of the first recorded events. */
+  recordedFrom: string;
   /** Processes that ended by themselves. */
   died(): string[];
   stop(): Promise<void>;
@@ -68,13 +71,15 @@ export async function startProxiedStack(
     pool.on("error", () => undefined);
     pools.set(service, pool);
   }
+  const query = async <Row>(service: ServiceName, sql: string, values: unknown[] = []) => {
+    const { rows } = await pools.get(service)!.query(sql, values);
+    return rows as Row[];
+  };
   return {
     stack,
     network,
-    query: async <Row>(service: ServiceName, sql: string, values: unknown[] = []) => {
-      const { rows } = await pools.get(service)!.query(sql, values);
-      return rows as Row[];
-    },
+    query,
+    recordedFrom: await recordEmitted(query),
     died: () => Object.keys(stack.processes).filter((name) => !running.supervisor.find(name)?.running()),
     stop: async () => {
       await running.stop();
