@@ -12,6 +12,7 @@ import {
 import { bytesToHex, hexToBytes } from "@countersign/keys";
 import { describe, expect, it } from "vitest";
 import { keyChangePayload } from "../faults/key-change.ts";
+import { query } from "../security/token-forge.ts";
 import {
   access,
   chainName,
@@ -125,5 +126,19 @@ describe("a device that was removed", () => {
     const unknown = newPhone().deviceKey;
     expect(await pay(keyId, { signature: bytesToHex(await unknown.sign(message)) })).toBe("UserSignatureInvalid");
     expect(await pay(ownIndex, { signature: bytesToHex(await owner.deviceKey.sign(message)) })).toBe("signed");
+  });
+
+  it("approves nobody, also long after the services have forgotten its removal: the signer asks auth", async () => {
+    const owner = await signUpPerson();
+    // The state two hours after a removal: the block is in auth's table and nowhere else.
+    await query("auth", "INSERT INTO blocked_key (account_id, algorithm, public_key) VALUES ($1, 'ES256', $2)", [
+      owner.signedUp.account.id,
+      owner.deviceKey.publicKey,
+    ]);
+    const [{ asked, unsigned }, keyId] = await Promise.all([intruder(owner), indexOf(owner, owner.deviceKey)]);
+    const signature = bytesToHex(await owner.deviceKey.sign(payloadMessage(unsigned)));
+    const payloadSignatures = [...unsigned.payloadSignatures, { address: owner.address, keyId, signature }];
+    const envelope = envelopeMessage({ ...unsigned, payloadSignatures });
+    expect((await ask("paymaster", asked.ephemeralAccessToken, envelope)).body).toMatchObject({ reason: "BlockedKey" });
   });
 });

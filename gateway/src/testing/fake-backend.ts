@@ -19,6 +19,7 @@ const peers = parsePeers({
   rpcs: {
     "rpc.v1.Calls/Stream": { callers: ["gateway"], token: "service" },
     "auth.v1.TokenState/Watch": { callers: ["gateway"], token: "service" },
+    "auth.v1.TokenState/ListBlockedKeys": { callers: ["gateway"], token: "service" },
     "account.v1.Accounts/GetMe": { callers: ["gateway"], token: "user" },
     "account.v1.Accounts/DeployAccount": { callers: ["auth"], token: "service" },
     "account.v1.Accounts/GetAccount": { callers: ["auth"], token: "service" },
@@ -74,6 +75,7 @@ export async function startFakeBackend(tlsOf: (name: string) => TlsPaths) {
   ownState.apply(state);
   const common = { peers, logger, metrics: createMetrics("backend", { defaults: false }) };
   const auth = createRpcServer({ ...common, name: "auth", tls: loadTls(tlsOf("auth")) }).add(TokenStateService, {
+    listBlockedKeys: notHere,
     async *watch(_request, call) {
       yield state;
       while (!call.signal.aborted) {

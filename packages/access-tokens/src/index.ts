@@ -1,3 +1,4 @@
+export { createBlockedKeys } from "./blocked-keys.ts";
 export {
   ACCESS_TOKEN_AUDIENCE,
   ACCESS_TOKEN_TYPE,

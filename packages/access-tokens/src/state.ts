@@ -18,9 +18,14 @@ export interface TokenState {
   keysVersion(): number;
   isSessionEnded(sessionId: string): boolean;
   isKeyBlocked(accountId: string, key: PublicKey): boolean;
-  /** Returns the blocked keys of an account; the cost does not depend on how many keys are blocked in all. */
+  /**
+   * Returns the keys of an account whose block auth still sends; the cost does not depend on how many keys
+   * are blocked in all.
+   */
   blockedKeys(accountId: string): readonly PublicKey[];
   isFrozen(accountId: string): boolean;
+  /** Increases whenever a whole state replaces the old one: changes in between may have been missed. */
+  resets(): number;
   /** When the account's last freeze was lifted; undefined if none was lifted within about a day. */
   unfrozenAt(accountId: string): Date | undefined;
 }
@@ -99,6 +104,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
   let arriving: Tables | undefined;
   let lastComplete = Number.NEGATIVE_INFINITY;
   let version = 0;
+  let resets = 0;
   let cursor = "";
 
   const holds = (table: Map<string, number>, key: string): boolean => {
@@ -145,6 +151,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
     current: () => monotonic() - lastComplete <= MAX_STATE_AGE_MS,
     tokenKey: (kid) => tables.tokenKeys.get(kid),
     keysVersion: () => version,
+    resets: () => resets,
     isSessionEnded: (sessionId) => holds(tables.sessions, sessionId),
     isKeyBlocked(accountId, key) {
       const blocked = tables.keys.get(accountId)?.get(keyId(key));
@@ -176,6 +183,7 @@ export function createTokenState(options: TokenStateOptions): WritableTokenState
         tables = arriving;
         arriving = undefined;
         version += 1;
+        resets += 1;
       }
       cursor = message.cursor;
       lastComplete = monotonic();

@@ -28,4 +28,4 @@ export { toAppError } from "./to-app-error.ts";
 export { insufficientScope, type TokenScope } from "./token-scope.ts";
 export type { TraceParent } from "./trace-parent.ts";
 export { unknownChain } from "./unknown-chain.ts";
-export { MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";
+export { BLOCK_SENT_MS, MAX_STATE_AGE_MS, type TokenVerifier, type VerifiedToken } from "./verified-token.ts";

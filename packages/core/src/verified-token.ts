@@ -32,3 +32,9 @@ export interface TokenVerifier {
 
 /** Milliseconds without an update of the token state after which a replica rejects every token. */
 export const MAX_STATE_AGE_MS = 10_000;
+
+/**
+ * Milliseconds for which auth sends a blocked key to all services: longer than any token lives that names the
+ * key, and twice as long as anybody may cache an answer about blocked keys.
+ */
+export const BLOCK_SENT_MS = 2 * 3_600_000;

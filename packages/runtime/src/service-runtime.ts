@@ -72,8 +72,8 @@ export interface ServiceRuntime<Callee extends string = string> extends ServiceP
   client<S extends ServiceDefinition>(service: S, callee: Callee, deadlineMs?: number): RpcClient<S>;
   consume(options: Omit<ConsumerOptions, "natsUrl" | "tls" | "logger">): void;
   every(intervalMs: number, job: string, run: PeriodicJobOptions["run"], retryMs?: number): void;
-  /** Follows auth's token state; readiness depends on it. */
-  watchTokenState(this: ServiceRuntime<Callee | "auth">): WatchedTokenState;
+  /** Follows auth's token state; readiness depends on it. `client`: one that the service has anyway. */
+  watchTokenState(this: ServiceRuntime<Callee | "auth">, client?: RpcClient<TokenStateService>): WatchedTokenState;
   /** Creates a verifier of tokens of the configured issuer. */
   tokenVerifier(tokenState: TokenState, tokens?: Partial<TokenVerifierOptions>): TokenVerifier;
   /** Creates the gRPC server, which verifies tokens by `tokenState`, or with a verifier of its own. */
@@ -149,8 +149,8 @@ export function createServiceRuntime<S extends ServiceSettings>(
       const periodic = startPeriodicJob({ job, intervalMs, retryMs, run, logger });
       onClose(job, () => periodic.close());
     },
-    watchTokenState() {
-      const tokenState = watchTokenState(this.client(TokenStateService, "auth"), { logger, clock });
+    watchTokenState(client = runtime.client(TokenStateService, "auth")) {
+      const tokenState = watchTokenState(client, { logger, clock });
       onClose("token-state", () => tokenState.close());
       readyCheck("token-state", () => tokenState.current());
       return tokenState;

@@ -1,12 +1,14 @@
 -- Begins sessions of several accounts, one of each, and returns what became of each. The transaction has
 -- locked the accounts' access. A session may answer a challenge, with the counter of a passkey or without.
 WITH member AS MATERIALIZED (
-  SELECT * FROM json_to_recordset(:members::json) AS m(session session, keys text[], challenge text, sign_count bigint,
+  SELECT * FROM json_to_recordset(:members::json) AS m(session session, challenge text, sign_count bigint,
     created outbox, ended outbox, ended_id_at int)),
 free AS (
   SELECT m.* FROM member AS m WHERE NOT EXISTS (
-    SELECT FROM token_state_entry WHERE kind = 'key' AND subject = ANY(m.keys) AND active
-      AND (until IS NULL OR until > (m.session).created_at))),
+    SELECT FROM blocked_key AS b
+    WHERE b.account_id = (m.session).account_id AND (b.until IS NULL OR b.until > (m.session).created_at)
+      AND (b.algorithm, b.public_key) IN (((m.session).device_key_algorithm, (m.session).device_key),
+        ((m.session).account_key_algorithm, (m.session).account_key)))),
 live AS (
   SELECT c.data FROM free JOIN challenge AS c ON c.data = free.challenge
   WHERE c.used_at IS NULL AND c.attempts < :maxAttempts::int),

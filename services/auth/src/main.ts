@@ -98,7 +98,7 @@ async function start(service: ServiceProcess) {
     findSignInKey: findSignInKey(registrations),
     listPasskeys: listPasskeys(registrations),
     requireLoginToken,
-    isKeyBlocked: tokenState.isKeyBlocked,
+    blockedKeys: access.blockedKeys,
     // An account that has left counts as frozen too, so that no other account costs a query.
     hasLeft: async (accountId: string) => tokenState.isFrozen(accountId) && (await access.hasLeft(accountId)),
     limitPolls: limits.polls,
@@ -112,7 +112,10 @@ async function start(service: ServiceProcess) {
     .add(SessionsService, sessionsHandlers({ ...common, read: readRefreshToken, refreshLimit: limits.refresh }))
     .add(AccessService, accessHandlers({ access, freezes, timeLocks: unfreezeTimeLocks, clock, ...removing }))
     .add(ContactsService, contactsHandlers(stores.contacts))
-    .add(TokenStateService, tokenStateHandlers(feed, signal));
+    .add(
+      TokenStateService,
+      tokenStateHandlers(feed, (accountId) => access.blockedKeys(accountId, clock.now()), signal),
+    );
 
   await runtime.serve(server, tokenState);
 }

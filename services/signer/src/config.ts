@@ -85,6 +85,7 @@ export function loadConfig(env: Env) {
     policyFile: settings.SIGNER_POLICY_FILE,
     parser: { workers: settings.SIGNER_PARSER_WORKERS, timeLimitMs: settings.SIGNER_PARSER_TIME_LIMIT_MS },
     addresses: { auth: settings.CS_AUTH_ADDRESS },
+    coalesceCalls: settings.CS_COALESCE_CALLS === "true",
     passkeys: loadPasskeys(settings.CS_PASSKEYS_FILE),
     chains,
     secrets: {

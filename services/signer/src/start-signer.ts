@@ -1,4 +1,6 @@
+import { createBlockedKeys } from "@countersign/access-tokens";
 import { uuidv7, withFaultPoints } from "@countersign/core";
+import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
 import { BudgetsService } from "@countersign/proto/signer/v1/budgets.ts";
 import { CreationService } from "@countersign/proto/signer/v1/creation.ts";
 import { FreezingService } from "@countersign/proto/signer/v1/freezing.ts";
@@ -28,6 +30,9 @@ import { timeLockRpcs } from "./rpc/time-locks.ts";
 import { openStores } from "./store/open-stores.ts";
 import { startVault } from "./vault/index.ts";
 
+/** Milliseconds, of the 2 s that a request has. */
+const ASK_AUTH_MS = 1_000;
+
 /**
  * Constructs the signer in this process. `wrapAuditStore` is for the benchmark, which measures what records
  * cost; no setting leads to it.
@@ -51,7 +56,8 @@ export async function startSigner(
   const { onBudgetExceeded, onUnderestimated } = budgetMetrics;
   const records = wrapAuditStore(auditRecords);
   const audit = await startAudit({ vault, records, checkpoints, settings: config, onBudgetExceeded }, runtime);
-  const tokenState = runtime.watchTokenState();
+  const auth = runtime.client(TokenStateService, "auth", ASK_AUTH_MS);
+  const tokenState = runtime.watchTokenState(auth);
   const tokenVerifier = runtime.tokenVerifier(tokenState, { refuseFrozen: true, staleReason: "SignerNotCurrent" });
 
   const commands = createCommands({
@@ -77,7 +83,7 @@ export async function startSigner(
     reservationForCreation: createReservationForCreation(clock),
     freezes: tokenState,
     unfrozenAt: (accountId) => tokenState.unfrozenAt(accountId),
-    blockedKeys: (accountId) => tokenState.blockedKeys(accountId),
+    blockedKeys: createBlockedKeys(auth, tokenState),
     onUnderestimated,
   });
   const server = runtime

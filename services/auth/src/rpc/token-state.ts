@@ -1,5 +1,7 @@
+import { invalidField, isUuid } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
 import type { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
-import type { Handlers } from "@countersign/rpc";
+import { type Handlers, publicKeyToProto } from "@countersign/rpc";
 
 type Watch = Handlers<TokenStateService>["watch"];
 
@@ -9,6 +11,15 @@ interface TokenStateFeed {
 }
 
 /** Handles auth.v1.TokenState. A stream ends with its call, and when the process stops (`signal`). */
-export const tokenStateHandlers = (feed: TokenStateFeed, signal: AbortSignal): Handlers<TokenStateService> => ({
+export const tokenStateHandlers = (
+  feed: TokenStateFeed,
+  blockedKeys: (accountId: string) => Promise<PublicKey[]>,
+  signal: AbortSignal,
+): Handlers<TokenStateService> => ({
+  async listBlockedKeys({ accountId }) {
+    if (!isUuid(accountId)) throw invalidField("/accountId", "is not a UUID");
+    return { publicKeys: (await blockedKeys(accountId)).map(publicKeyToProto) };
+  },
+
   watch: ({ cursor }, call) => feed.watch(cursor, AbortSignal.any([call.signal, signal])),
 });

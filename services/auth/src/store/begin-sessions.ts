@@ -1,5 +1,4 @@
 import { AppError } from "@countersign/core";
-import type { PublicKey } from "@countersign/keys";
 import { createBatcher, type Postgres, type Queries, sql, sqlFile } from "@countersign/postgres";
 import { ACCESS_TOKEN_MS, REFRESH_RETRY_MS, type Session } from "../domain/sessions/session.ts";
 import type { PasskeyCounter } from "../domain/sign-in/ports.ts";
@@ -17,10 +16,6 @@ export const ENDED_MS = ACCESS_TOKEN_MS + SKEW_MS;
 
 /** Wrong answers that end a challenge. */
 export const MAX_WRONG_ANSWERS = 5;
-
-/** Names a key in the table of blocked keys. */
-export const blockedKeySubject = (accountId: string, { algorithm, publicKey }: PublicKey): string =>
-  `${accountId}/${algorithm}/${publicKey}`;
 
 /**
  * Locks an account's access until the end of the transaction: sessions begin, keys are blocked and freezes
@@ -65,7 +60,6 @@ function toMember({ session, requestId, challenge, counter }: SessionStart): obj
   });
   return {
     session: toSessionColumns(session),
-    keys: [session.deviceKey, session.accountKey].map((key) => blockedKeySubject(session.accountId, key)),
     challenge,
     sign_count: counter?.signCount,
     created: toColumns(created),

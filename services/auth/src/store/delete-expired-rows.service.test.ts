@@ -2,7 +2,6 @@ import { generateKeyPair } from "@countersign/keys/node";
 import { openPostgres, sql } from "@countersign/postgres";
 import { afterEach, describe, expect, it } from "vitest";
 import { clock, database, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
-import { blockedKeySubject } from "./begin-sessions.ts";
 import { deleteExpiredRows } from "./delete-expired-rows.ts";
 import { postgresSessionStore } from "./postgres-session-store.ts";
 import { prismaAccessStore } from "./prisma-access-store.ts";
@@ -39,8 +38,7 @@ describe("sessions", () => {
     await deleteAll(after(8 * DAY_MS));
     expect(await prisma.session.count({ where: { accountId } })).toBe(0);
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey, removedAt: now, requestId: "" });
-    const subject = { in: [first, second].map((key) => blockedKeySubject(accountId, key)) };
-    expect(await prisma.tokenStateEntry.count({ where: { kind: "key", subject, active: true } })).toBe(2);
+    expect(await prisma.blockedKey.count({ where: { accountId, OR: [first, second], until: null } })).toBe(2);
   });
 
   it("a device is as old on the account as its first session, also when that is deleted", async () => {

@@ -34,6 +34,7 @@ export function deleteExpiredRows(postgres: Postgres) {
       // A lift counts for a week (domain/freeze-rules.ts).
       deletion("recovery_lift", sql`last_at < ${ago(8 * DAY_MS)} ORDER BY last_at`),
       deletion("rate_limit", sql`expire < ${now.getTime()} ORDER BY expire`),
+      deletion("blocked_key", sql`until < ${ago(HOUR_MS)} ORDER BY until`),
       // Longer than any cursor is valid: until then a watcher must be sent the end of an entry.
       deletion("token_state_entry", sql`kind <> 'account' AND until < ${ago(HOUR_MS)} ORDER BY until`),
       // Longer than anything signed before the freeze is valid.

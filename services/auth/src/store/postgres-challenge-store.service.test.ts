@@ -40,7 +40,6 @@ describe("challenges", () => {
       listPasskeys: async () => [],
       passkeys: { relyingPartiesOf: () => [] },
       clock,
-      isKeyBlocked: () => false,
       issue: async () => ({ accessToken: "", refreshToken: "" }),
     });
     const newChallenge = async () => {

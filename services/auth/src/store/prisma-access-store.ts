@@ -1,46 +1,73 @@
-import type { PublicKey } from "@countersign/keys";
+import { BLOCK_SENT_MS } from "@countersign/core";
+import { type PublicKey, samePublicKey } from "@countersign/keys";
 import { queriesIn } from "@countersign/postgres";
 import type { AccessStore } from "../domain/access/remove-device.ts";
-import type { LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
+import type { BlockedKeyStore, LeaveStore, RevokedKeyStore } from "../domain/access/revoked-access.ts";
 import { ACCESS_TOKEN_MS } from "../domain/sessions/session.ts";
-import { blockedKeySubject, lockAccess } from "./begin-sessions.ts";
+import { lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { endSession } from "./postgres-session-store.ts";
-import { key, toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
+import { toKey, toSaga, toSession, toTwoFactorSignIn } from "./rows.ts";
 
-/** Blocks a key of an account until that is lifted. */
-export async function blockKey(tx: Prisma.TransactionClient, accountId: string, key: PublicKey): Promise<void> {
-  const subject = blockedKeySubject(accountId, key);
+type Tx = Prisma.TransactionClient;
+
+/**
+ * Blocks a key of an account until a time, or for good; a longer block stays. All services are sent a block
+ * for good for BLOCK_SENT_MS, from the real time: `until` may be of an event that came late.
+ */
+async function blockKey(tx: Tx, accountId: string, { algorithm, publicKey }: PublicKey, until: Date | undefined) {
   await tx.$executeRaw`
-    INSERT INTO token_state_entry (kind, subject, active, until, txid)
-    VALUES ('key', ${subject}, true, NULL, pg_current_xact_id()::text::bigint)
-    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = NULL, txid = EXCLUDED.txid`;
+    INSERT INTO blocked_key AS b (account_id, algorithm, public_key, until)
+    VALUES (${accountId}::uuid, ${algorithm}, ${publicKey}, ${until ?? null})
+    ON CONFLICT (account_id, algorithm, public_key) DO UPDATE SET until = EXCLUDED.until
+    WHERE EXCLUDED.until IS NULL OR b.until < EXCLUDED.until`;
+  await tx.$executeRaw`
+    INSERT INTO token_state_entry AS t (kind, subject, active, until, txid)
+    VALUES ('key', ${`${accountId}/${algorithm}/${publicKey}`}, true,
+      COALESCE(${until ?? null}::timestamptz, now() + ${BLOCK_SENT_MS} * interval '1 millisecond'),
+      pg_current_xact_id()::text::bigint)
+    ON CONFLICT (kind, subject) DO UPDATE
+    SET active = true, until = GREATEST(t.until, EXCLUDED.until), txid = EXCLUDED.txid`;
+}
+
+/**
+ * Blocks keys of a removed device for good and ends the live sessions that use one. Under the account's lock,
+ * so that none begins meanwhile: services forget the block, and a session would outlive it.
+ */
+export async function blockKeys(
+  tx: Tx,
+  accountId: string,
+  keys: readonly PublicKey[],
+  { at, requestId }: { at: Date; requestId: string },
+): Promise<void> {
+  for (const key of keys) await blockKey(tx, accountId, key, undefined);
+  for (const row of await tx.session.findMany({ where: { accountId, endedAt: null }, orderBy: { id: "asc" } })) {
+    const session = toSession(row);
+    const { deviceKey, accountKey } = session;
+    const isBlocked = keys.some((key) => samePublicKey(key, deviceKey) || samePublicKey(key, accountKey));
+    if (isBlocked) await endSession(queriesIn(tx), session, "device-removed", at, requestId);
+  }
 }
 
 /** Clocks of other services may be behind ours. */
 const SKEW_MS = 60_000;
 
-/**
- * Blocks a key for as long as a sign-in that is under way, or its token, may last; a block for good stays
- * one.
- */
-async function blockKeyForAWhile(tx: Prisma.TransactionClient, accountId: string, key: PublicKey, from: Date) {
-  const until = new Date(from.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
-  await tx.$executeRaw`
-    INSERT INTO token_state_entry AS t (kind, subject, active, until, txid)
-    VALUES ('key', ${blockedKeySubject(accountId, key)}, true, ${until}, pg_current_xact_id()::text::bigint)
-    ON CONFLICT (kind, subject) DO UPDATE SET active = true, until = EXCLUDED.until, txid = EXCLUDED.txid
-    WHERE NOT t.active OR t.until < EXCLUDED.until`;
-}
-
 /** Takes access away, in Postgres: ended sessions, revoked keys, accounts that leave. */
-export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKeyStore & LeaveStore {
+export function prismaAccessStore(prisma: PrismaClient): AccessStore & BlockedKeyStore & RevokedKeyStore & LeaveStore {
   return {
+    async blockedKeys(accountId, now) {
+      const inEffect = { OR: [{ until: null }, { until: { gt: now } }] };
+      const rows = await prisma.blockedKey.findMany({ where: { accountId, ...inEffect } });
+      return rows.map(({ algorithm, publicKey }) => toKey(algorithm, publicKey));
+    },
+
     endRevoked: ({ accountId, accountKey, revokedAt, requestId }) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
         const ofKey = { accountId, accountKey: accountKey.publicKey, accountKeyAlgorithm: accountKey.algorithm };
-        await blockKeyForAWhile(tx, accountId, accountKey, revokedAt);
+        // For as long as a sign-in that is under way, or its token, may last.
+        const until = new Date(revokedAt.getTime() + ACCESS_TOKEN_MS + SKEW_MS);
+        await blockKey(tx, accountId, accountKey, until);
         const where = { ...ofKey, endedAt: null, createdAt: { lte: revokedAt } };
         for (const row of await tx.session.findMany({ where, orderBy: { id: "asc" } })) {
           await endSession(queriesIn(tx), toSession(row), "key-revoked", revokedAt, requestId);
@@ -66,27 +93,20 @@ export function prismaAccessStore(prisma: PrismaClient): AccessStore & RevokedKe
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
         const ofDevice = { accountId, deviceKey: deviceKey.publicKey, deviceKeyAlgorithm: deviceKey.algorithm };
-        const rows = await tx.session.findMany({ where: ofDevice, orderBy: { id: "asc" } });
+        const sessions = (await tx.session.findMany({ where: ofDevice })).map(toSession);
         // After the sessions: deleting one writes this row in the same commit.
         const former = await tx.formerSession.findMany({ where: ofDevice });
         // An approved device may have had no session yet. Other requests name any keys, as many as somebody
-        // sends: blocked keys are kept for good, in every service, and the signer compares signatures with
-        // each.
+        // sends: blocked keys are kept for good, and the signer compares signatures with each.
         const onChain = { ...ofDevice, transactionId: { not: null } };
         const added = (await tx.twoFactorSignIn.findMany({ where: onChain })).map(toTwoFactorSignIn);
         const sagas = (await tx.signUp.findMany({ where: ofDevice })).map(toSaga);
-        const sessions = rows.map((row) => ({ ...toSession(row), live: row.endedAt === null }));
         const keys = [
           deviceKey,
-          ...sessions.map((each) => each.accountKey),
-          ...former.map((each) => key(each.accountKeyAlgorithm, each.accountKey)),
-          ...[...sagas, ...added].map((each) => each.accountKey),
+          ...[...sessions, ...sagas, ...added].map((each) => each.accountKey),
+          ...former.map((each) => toKey(each.accountKeyAlgorithm, each.accountKey)),
         ];
-        for (const each of keys) await blockKey(tx, accountId, each);
-        for (const session of sessions) {
-          const meant = session.live && session.createdAt <= removedAt;
-          if (meant) await endSession(queriesIn(tx), session, "device-removed", removedAt, requestId);
-        }
+        await blockKeys(tx, accountId, keys, { at: removedAt, requestId });
       }),
   };
 }

@@ -13,6 +13,7 @@ import {
 import { lockAccess } from "./begin-sessions.ts";
 import { publishAccountFrozen, publishUnfreezeAsked, publishUnfreezeCancelled } from "./events.ts";
 import type { FreezeParty, Prisma, PrismaClient } from "./generated/client.ts";
+import { toKey } from "./rows.ts";
 
 /**
  * Changes the account's entry in the token state; a lifted entry stays until every watcher has received it.
@@ -38,16 +39,10 @@ type Tx = Prisma.TransactionClient;
 
 /** Returns those of the parties that were removed from the account: their keys are blocked. */
 async function removedOf(tx: Tx, accountId: string, parties: readonly Party[], now: Date): Promise<Party[]> {
-  const subjects = new Map(parties.map((party) => [`${accountId}/${party}`, party]));
-  const blocked = await tx.tokenStateEntry.findMany({
-    where: {
-      kind: "key",
-      subject: { in: [...subjects.keys()] },
-      active: true,
-      OR: [{ until: null }, { until: { gt: now } }],
-    },
-  });
-  return blocked.map(({ subject }) => subjects.get(subject) as Party);
+  const inEffect = { OR: [{ until: null }, { until: { gt: now } }] };
+  const rows = await tx.blockedKey.findMany({ where: { accountId, ...inEffect } });
+  const blocked = new Set(rows.map(({ algorithm, publicKey }) => deviceParty(toKey(algorithm, publicKey))));
+  return parties.filter((party) => blocked.has(party));
 }
 
 /** Returns when auth first saw a device on the account; undefined for a device that was never there. */

@@ -47,6 +47,7 @@ const signInOf = (change: Partial<TwoFactorSignIn> = {}): TwoFactorSignIn => {
 };
 const sessionOf = ({ accountKey, deviceKey }: TwoFactorSignIn): Session =>
   beginSession({ id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime: now }, now);
+const removal = { at: now, requestId: "" };
 const transaction = { id: "ab".repeat(32), chainName: "flow-emulator", refUrl: "https://look.example/ab" };
 
 describe("sign-ins of new devices", () => {
@@ -123,7 +124,7 @@ describe("sign-ins of new devices", () => {
     const identity = generateKeyPair("EdDSA").publicKey;
     const signIn = signInOf({ deviceKey: identity });
     await store().begin(signIn, undefined);
-    await store().recordAddition(signIn, transaction);
+    await store().recordAddition(signIn, transaction, removal);
     expect(await store().mayEnroll(accountId, [signIn.accountKey])).toBe("yes");
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
     expect(await store().mayEnroll(accountId, [signIn.accountKey])).toBe("blocked");
@@ -140,12 +141,12 @@ describe("sign-ins of new devices", () => {
     const requests = [1, 2, 3].map(() => signInOf({ deviceKey: identity }));
     for (const request of requests) await store().begin(request, undefined);
     const [approved, late, ...never] = requests as [TwoFactorSignIn, TwoFactorSignIn, TwoFactorSignIn];
-    await store().recordAddition(approved, transaction);
+    await store().recordAddition(approved, transaction, removal);
     await prismaAccessStore(prisma).cutOff({ accountId, deviceKey: identity, removedAt: now, requestId: "" });
     const verdicts = () => Promise.all(requests.map(({ accountKey }) => store().mayEnroll(accountId, [accountKey])));
     expect(await verdicts()).toEqual(["blocked", "yes", "yes"]);
     // A key that comes to the chain after the removal is blocked then.
-    await store().recordAddition(late, transaction);
+    await store().recordAddition(late, transaction, removal);
     expect(await verdicts()).toEqual(["blocked", "blocked", "yes"]);
     expect(await store().mayEnroll(accountId, [never[0]!.deviceKey])).toBe("blocked");
   });

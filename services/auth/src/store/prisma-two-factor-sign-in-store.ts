@@ -1,10 +1,10 @@
 import { AppError } from "@countersign/core";
 import { queriesIn } from "@countersign/postgres";
 import type { TwoFactorSignIn, TwoFactorSignInStore } from "../domain/two-factor/two-factor-sign-in.ts";
-import { beginSessionIn, blockedKeySubject, lockAccess } from "./begin-sessions.ts";
+import { beginSessionIn, lockAccess } from "./begin-sessions.ts";
 import type { Prisma, PrismaClient } from "./generated/client.ts";
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotency } from "./idempotency.ts";
-import { blockKey } from "./prisma-access-store.ts";
+import { blockKeys } from "./prisma-access-store.ts";
 import { isFrozen } from "./prisma-freeze-store.ts";
 import { toTwoFactorSignIn, toTwoFactorSignInRow } from "./rows.ts";
 
@@ -63,8 +63,7 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
 
     async mayEnroll(accountId, keys) {
       if (await isFrozen(prisma, accountId)) return "frozen";
-      const subject = { in: keys.map((key) => blockedKeySubject(accountId, key)) };
-      const blocked = await prisma.tokenStateEntry.findFirst({ where: { kind: "key", subject, active: true } });
+      const blocked = await prisma.blockedKey.findFirst({ where: { accountId, OR: [...keys] } });
       return blocked ? "blocked" : "yes";
     },
 
@@ -73,17 +72,13 @@ export function prismaTwoFactorSignInStore(prisma: PrismaClient): TwoFactorSignI
       return (await prisma.session.findFirst({ where: { accountId, scope: "recover", ...live } })) !== null;
     },
 
-    recordAddition: ({ id, accountId, accountKey, deviceKey }, { id: transactionId, refUrl }) =>
+    recordAddition: ({ id, accountId, accountKey, deviceKey }, { id: transactionId, refUrl }, context) =>
       prisma.$transaction(async (tx) => {
         await lockAccess(queriesIn(tx), accountId);
         const data = { transactionId, transactionRefUrl: refUrl };
         await tx.twoFactorSignIn.updateMany({ where: { id, transactionId: null }, data });
-        const subject = blockedKeySubject(accountId, deviceKey);
-        const isRemoved = await tx.tokenStateEntry.findFirst({
-          where: { kind: "key", subject, active: true, until: null },
-        });
-        if (!isRemoved) return;
-        await blockKey(tx, accountId, accountKey);
+        const isRemoved = await tx.blockedKey.findFirst({ where: { accountId, ...deviceKey, until: null } });
+        if (isRemoved) await blockKeys(tx, accountId, [accountKey], context);
       }),
 
     async markEnrolled(id, transaction, enrolledAt) {

@@ -11,7 +11,7 @@ import type {
 } from "./generated/client.ts";
 
 /** Returns a key of its columns. */
-export const key = (algorithm: string, publicKey: string): PublicKey => ({
+export const toKey = (algorithm: string, publicKey: string): PublicKey => ({
   algorithm: algorithm as PublicKey["algorithm"],
   publicKey,
 });
@@ -30,8 +30,8 @@ export function toSaga(row: SignUpRow): SignUpSaga {
     chainName: row.chainName,
     app: { appId: row.appId, appName: row.appName },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
-    accountKey: key(row.accountKeyAlgorithm, row.accountKey),
-    deviceKey: key(row.deviceKeyAlgorithm, row.deviceKey),
+    accountKey: toKey(row.accountKeyAlgorithm, row.accountKey),
+    deviceKey: toKey(row.deviceKeyAlgorithm, row.deviceKey),
     device: row.deviceAttributes as unknown as DeviceAttributes,
     deviceId: row.deviceId,
     profileImageUrl: row.profileImageUrl,
@@ -48,8 +48,8 @@ export function toSession(row: SessionRow & Partial<WholeSessionRow>): Session {
   return {
     ...rest,
     app: { appId, appName },
-    deviceKey: key(deviceKeyAlgorithm, row.deviceKey),
-    accountKey: key(accountKeyAlgorithm, row.accountKey),
+    deviceKey: toKey(deviceKeyAlgorithm, row.deviceKey),
+    accountKey: toKey(accountKeyAlgorithm, row.accountKey),
     authTime: row.authTime ?? undefined,
     previousRefreshId: row.previousRefreshId ?? undefined,
     rotatedAt: row.rotatedAt ?? undefined,
@@ -85,8 +85,8 @@ export function toTwoFactorSignIn(row: TwoFactorSignInRow): TwoFactorSignIn {
     ...rest,
     app: { appId, appName },
     userKeyType: row.userKeyType === "passkey" ? "passkey" : "device",
-    accountKey: key(accountKeyAlgorithm, row.accountKey),
-    deviceKey: key(deviceKeyAlgorithm, row.deviceKey),
+    accountKey: toKey(accountKeyAlgorithm, row.accountKey),
+    deviceKey: toKey(deviceKeyAlgorithm, row.deviceKey),
     device: deviceAttributes as unknown as DeviceAttributes,
     authTime: row.authTime ?? undefined,
     enrolledAt: row.enrolledAt ?? undefined,

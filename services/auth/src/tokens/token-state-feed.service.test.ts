@@ -5,7 +5,7 @@ import { watchTokenState } from "@countersign/access-tokens";
 import { uuidv4 } from "@countersign/core";
 import { ensureCertificates, tlsFiles } from "@countersign/local-stack/certificates.ts";
 import { TokenStateService } from "@countersign/proto/auth/v1/token_state.ts";
-import { createRpcClient, createRpcServer } from "@countersign/rpc";
+import { createRpcClient, createRpcServer, publicKeyFromProto } from "@countersign/rpc";
 import { createLogger, createMetrics, loadPeers, loadTls } from "@countersign/runtime";
 import { expect, it } from "vitest";
 import { tokenStateHandlers } from "../rpc/token-state.ts";
@@ -45,7 +45,10 @@ it("50,000 entries reach services over gRPC in messages of at most 1 MiB, and la
     peers: loadPeers(join(import.meta.dirname, "../../../../deploy/peers.json")),
     logger,
     metrics: createMetrics("auth", { defaults: false }),
-  }).add(TokenStateService, tokenStateHandlers(feed, stop.signal));
+  }).add(
+    TokenStateService,
+    tokenStateHandlers(feed, async () => [BLOCKED], stop.signal),
+  );
   const { port } = await server.listen("127.0.0.1:0");
   const services = ["signer", "account"].map((name) => {
     const client = createRpcClient(TokenStateService, {
@@ -63,6 +66,11 @@ it("50,000 entries reach services over gRPC in messages of at most 1 MiB, and la
       for (const i of [BLOCKED_KEYS + 1, ENTRIES]) expect(state.isSessionEnded(idOf(i))).toBe(true);
       expect(state.isSessionEnded(idOf(ENTRIES + 1))).toBe(false);
     }
+    const [signer, account] = services.map(({ client }) => client);
+    const { publicKeys } = await signer!.listBlockedKeys({ accountId: idOf(1) });
+    expect(publicKeys.map((key) => publicKeyFromProto(key))).toEqual([BLOCKED]);
+    const refused = account!.listBlockedKeys({ accountId: idOf(1) });
+    await expect(refused).rejects.toMatchObject({ reason: "CallerNotAllowed" });
     const sessionId = uuidv4();
     await prisma.$executeRaw`
       INSERT INTO token_state_entry (kind, subject, active, until, txid)

@@ -36,16 +36,17 @@ export interface FactSources {
   readonly clock: Clock;
   /** When the account's last freeze was lifted, by auth's token state. */
   unfrozenAt(accountId: string): Date | undefined;
-  /** Keys of the account that must not be co-signed for, by auth's token state. */
-  blockedKeys(accountId: string): readonly PublicKey[];
+  /** Keys of the account that must not be co-signed for, by auth. Errors: Unavailable, DeadlineExceeded. */
+  blockedKeys(accountId: string): Promise<readonly PublicKey[]>;
   /** Errors: UnknownChain. */
   chain(name: string): ChainPolicy;
 }
 
 /**
- * Loads the account, the template and the keys that the rules need. Costs at most one query: the account's
- * bindings, which are cached. Errors: UnknownChain, AccountNotReady, InvalidRequest, SigningRefused
- * (NotYourAccount, MoreThanOneAuthorizer).
+ * Loads the account, the template and the keys that the rules need. Costs at most one query, for the
+ * account's bindings, and one call, for its blocked keys; both are cached. Errors: UnknownChain,
+ * AccountNotReady, InvalidRequest, SigningRefused (NotYourAccount, MoreThanOneAuthorizer), those of
+ * `blockedKeys`.
  */
 export async function loadFacts(
   sources: FactSources,
@@ -58,7 +59,7 @@ export async function loadFacts(
   const chain = sources.chain(account.chainName);
   const { template: read, templateProblem } = readTemplate(message, chain.hybridCustody);
   const template = read && { ...read, serviceKeys: await loadServiceKeys(sources.vault, account, chain) };
-  const blockedKeys = sources.blockedKeys(account.accountId);
+  const blockedKeys = await sources.blockedKeys(account.accountId);
   return { message, token, caller, account, chain, policy, blockedKeys, template, templateProblem };
 }
 

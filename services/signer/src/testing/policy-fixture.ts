@@ -172,7 +172,7 @@ export const signing = {
   recoveryKeys,
   revokedKeys,
   unfrozenAt: () => state.unfrozenAt,
-  blockedKeys: (accountId: string) => (accountId === account.accountId ? state.blockedKeys : []),
+  blockedKeys: async (accountId: string) => (accountId === account.accountId ? state.blockedKeys : []),
   signedTemplates,
   effects: memoryEffects(stores),
   timeLocks,

@@ -8,14 +8,14 @@ export interface DeviceCutOff {
   readonly accountId: string;
   /** The identity key of the device. */
   readonly deviceKey: PublicKey;
-  /** Sessions that began later stay. */
   readonly removedAt: Date;
   readonly requestId: string;
 }
 
 export interface AccessStore {
   /**
-   * Ends the device's sessions and blocks its keys, for sign-in and co-signing, in one commit. Idempotent.
+   * Blocks the device's keys for good, for sign-in and co-signing, and ends the sessions that use them, in
+   * one commit. Idempotent.
    */
   cutOff(device: DeviceCutOff): Promise<void>;
 }

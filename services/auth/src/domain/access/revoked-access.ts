@@ -9,6 +9,14 @@ export interface RevokedKey {
   readonly requestId: string;
 }
 
+export interface BlockedKeyStore {
+  /**
+   * Returns the keys of an account that are blocked: those of removed devices for good, revoked ones for as
+   * long as their tokens live. They open no session, and the signer co-signs nothing that they signed.
+   */
+  blockedKeys(accountId: string, now: Date): Promise<PublicKey[]>;
+}
+
 export interface RevokedKeyStore {
   /** Ends the key's sessions, and stops concurrent sign-ins from beginning one, in one commit. Idempotent. */
   endRevoked(key: RevokedKey): Promise<void>;

@@ -1,4 +1,5 @@
 import { AppError, FixedClock } from "@countersign/core";
+import type { PublicKey } from "@countersign/keys";
 import { generateKeyPair } from "@countersign/keys/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Login } from "../login.ts";
@@ -31,7 +32,7 @@ let accountId: string | undefined;
 let registered: SignInKey[];
 let left: boolean;
 let requireLoginToken: boolean;
-let blocked: unknown[];
+let blocked: PublicKey[];
 /** The keys that each login was verified for. */
 let boundTo: unknown[];
 /** The accounts that the key service was asked about. */
@@ -83,7 +84,7 @@ beforeEach(() => {
       of === ACCOUNT && chainName === CHAIN ? registered.filter(({ type }) => type === "passkey") : [],
     chains: new Set([CHAIN, "flow-other"]),
     clock,
-    isKeyBlocked: (of, key) => of === ACCOUNT && blocked.includes(key),
+    blockedKeys: async (of) => (of === ACCOUNT ? blocked : []),
     hasLeft: async (of) => left && of === ACCOUNT,
   };
   issue = (answerer = byKey(), change = {}) =>

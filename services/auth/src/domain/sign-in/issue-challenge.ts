@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { AppError, type Clock } from "@countersign/core";
-import { LOGIN_CHALLENGE_BYTES, type PublicKey } from "@countersign/keys";
+import { LOGIN_CHALLENGE_BYTES, type PublicKey, samePublicKey } from "@countersign/keys";
 import type { IdentityStore, Login, VerifyLogin } from "../login.ts";
 import { requireChainAndKey } from "../user-key.ts";
 import { challengeTypeOf } from "./passkeys.ts";
@@ -31,7 +31,7 @@ export interface IssueChallengeOptions {
   readonly clock: Clock;
   /** False only in development: key or e-mail alone then names the account. */
   readonly requireLoginToken: boolean;
-  isKeyBlocked(accountId: string, key: PublicKey): boolean;
+  blockedKeys(accountId: string, now: Date): Promise<readonly PublicKey[]>;
   /** Whether the account's server key was revoked on every chain. */
   hasLeft(accountId: string): Promise<boolean>;
 }
@@ -62,8 +62,6 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
 
   /** Requires a key that may answer the challenge. Errors: PleaseRegisterKey, AccountLeft. */
   async function requireAnswerer(accountId: string, chainName: string, answerer: Answerer): Promise<void> {
-    const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
-      options.isKeyBlocked(accountId, accountKey) || options.isKeyBlocked(accountId, deviceKey);
     const found =
       "username" in answerer
         ? await options.listPasskeys(accountId, chainName)
@@ -73,6 +71,9 @@ export const issueChallenge = (options: IssueChallengeOptions) => {
     );
     if (fitting.length === 0) throw new AppError("PleaseRegisterKey");
     if (await options.hasLeft(accountId)) throw new AppError("AccountLeft");
+    const blocked = await options.blockedKeys(accountId, clock.now());
+    const isBlocked = ({ accountKey, deviceKey }: SignInKey) =>
+      blocked.some((key) => samePublicKey(key, accountKey) || samePublicKey(key, deviceKey));
     if (fitting.every(isBlocked)) throw new AppError("PleaseRegisterKey");
   }
 

@@ -1,4 +1,4 @@
-import { FixedClock } from "@countersign/core";
+import { AppError, FixedClock } from "@countersign/core";
 import { hexToBytes } from "@countersign/keys";
 import { generateKeyPair, signMessage } from "@countersign/keys/node";
 import { simulatedPasskey, TEST_RELYING_PARTY } from "@countersign/keys/testing";
@@ -51,6 +51,8 @@ beforeEach(() => {
         return attempts <= 5;
       },
       async succeed(_data, session, _requestId, count) {
+        if (blocked.includes(session.deviceKey) || blocked.includes(session.accountKey))
+          throw new AppError("PleaseRegisterKey");
         counter = count;
         return sessions.push(session) === 1;
       },
@@ -59,7 +61,6 @@ beforeEach(() => {
     listPasskeys: async () => passkeys,
     passkeys: { relyingPartiesOf: (appId) => (appId === "demo" ? [TEST_RELYING_PARTY] : []) },
     clock,
-    isKeyBlocked: (_account, candidate) => blocked.includes(candidate),
     issue: async () => ({ accessToken: "", refreshToken: "" }),
   });
   respond = (answer = answerOf(), asked = data) => run({ data: asked, answer, requestId: "request" });

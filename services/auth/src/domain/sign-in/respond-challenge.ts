@@ -23,7 +23,6 @@ export interface RespondChallengeOptions {
   readonly listPasskeys: ListPasskeys;
   readonly passkeys: PasskeySettings;
   readonly clock: Clock;
-  isKeyBlocked(accountId: string, key: PublicKey): boolean;
   issue(session: Session): Promise<Credentials>;
 }
 
@@ -46,7 +45,7 @@ export interface SignedIn {
  * Race: the first of two right answers uses the challenge up; the other is UnknownChallenge.
  */
 export const respondChallenge = (options: RespondChallengeOptions) => {
-  const { challenges, findSignInKey, clock, isKeyBlocked } = options;
+  const { challenges, findSignInKey, clock } = options;
 
   /**
    * Returns the key that made the answer, read again: it may have been revoked since the challenge was
@@ -72,8 +71,6 @@ export const respondChallenge = (options: RespondChallengeOptions) => {
     const { key, counter } = await check(challenge, answer);
     const { data, accountId, app, authTime } = challenge;
     const { accountKey, deviceKey, isRecovery } = key;
-    if (isKeyBlocked(accountId, accountKey) || isKeyBlocked(accountId, deviceKey))
-      throw new AppError("PleaseRegisterKey");
     const session = beginSession(
       { id: uuidv7(clock), refreshId: uuidv4(), accountId, app, deviceKey, accountKey, authTime },
       clock.now(),

@@ -38,7 +38,8 @@ export const enrollDevice =
     if (!isSame(signIn, enrollment))
       throw new Error(`the device service's 2FA request ${enrollment.id} is not the one that was opened`);
     if (!sealed) throw new AppError("TwoFactorAuthPending", { retryAfterSeconds: 1 });
-    if (!signIn.enrolledAt) await signIns.recordAddition(signIn, sealed.transaction);
+    const { requestId } = context;
+    if (!signIn.enrolledAt) await signIns.recordAddition(signIn, sealed.transaction, { at: clock.now(), requestId });
     const verdict = await signIns.mayEnroll(signIn.accountId, [signIn.accountKey, signIn.deviceKey]);
     if (verdict === "frozen") throw new AppError("AccountFrozen");
     if (verdict === "blocked") throw new AppError("PleaseRegisterKey");

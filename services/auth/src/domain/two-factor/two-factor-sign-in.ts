@@ -53,7 +53,11 @@ export interface TwoFactorSignInStore {
    * Records the transaction that put the request's key on chain, the first one only. Where its device was
    * removed from the account before, the key is blocked with it.
    */
-  recordAddition(signIn: TwoFactorSignIn, transaction: ChainTransaction): Promise<void>;
+  recordAddition(
+    signIn: TwoFactorSignIn,
+    transaction: ChainTransaction,
+    context: { at: Date; requestId: string },
+  ): Promise<void>;
   markEnrolled(id: string, transaction: ChainTransaction, now: Date): Promise<void>;
   /** Ends the ephemeral token of a request of the account that is over. Idempotent. */
   endToken(accountId: string, id: string): Promise<void>;

@@ -1,0 +1,123 @@
+import { BLOCK_SENT_MS, uuidv4 } from "@countersign/core";
+import { createEarlierDatabase } from "@countersign/local-stack/testing/postgres.ts";
+import { createPrismaAdapter } from "@countersign/postgres";
+import { describe, expect, it } from "vitest";
+import type { Session } from "../domain/sessions/session.ts";
+import { clock, eventsOf, now, postgres, prisma, someSession } from "../testing/store-fixture.ts";
+import { tokenStateSince } from "../testing/token-state.ts";
+import { deleteExpiredRows } from "./delete-expired-rows.ts";
+import { PrismaClient } from "./generated/client.ts";
+import { postgresSessionStore } from "./postgres-session-store.ts";
+import { prismaAccessStore } from "./prisma-access-store.ts";
+
+const access = () => prismaAccessStore(prisma);
+const sessions = () => postgresSessionStore(prisma, postgres);
+const begin = (session: Session) => sessions().begin(session, "");
+const live = async (accountId: string) => (await sessions().list(accountId, now)).map(({ id }) => id);
+const sent = async (accountId: string) =>
+  (await tokenStateSince()).filter(({ blockedKey }) => blockedKey?.accountId === accountId);
+const remove = ({ accountId, deviceKey }: Session, removedAt = now) =>
+  access().cutOff({ accountId, deviceKey, removedAt, requestId: "" });
+const revoke = ({ accountId, accountKey }: Session, revokedAt = now) =>
+  access().endRevoked({ accountId, accountKey, revokedAt, requestId: "" });
+const inHours = (hours: number, from = Date.now()) => new Date(from + hours * 3_600_000);
+
+describe("the keys of a removed device", () => {
+  it("are sent to all services for two hours, and blocked for good", async () => {
+    const session = someSession();
+    const { accountId, deviceKey } = session;
+    await begin(session);
+    const before = Date.now();
+    // The event came late: services are sent the block for as long as any other.
+    await remove(session, inHours(-5));
+    const [entry] = await sent(accountId);
+    expect(Math.abs(entry!.until!.getTime() - before - BLOCK_SENT_MS)).toBeLessThan(10_000);
+    await deleteExpiredRows(postgres)(inHours(4));
+    expect(await sent(accountId)).toEqual([]);
+    expect(await access().blockedKeys(accountId, inHours(100_000))).toEqual([deviceKey]);
+    const late = someSession({ accountId, deviceKey, createdAt: inHours(100_000) });
+    await expect(begin(late)).rejects.toMatchObject({ reason: "PleaseRegisterKey" });
+  });
+
+  it("leave no live session behind that uses one: services forget the block", async () => {
+    const session = someSession();
+    const { accountId, deviceKey, accountKey } = session;
+    await begin(session);
+    const other = someSession({ accountId, accountKey });
+    const later = someSession({
+      accountId,
+      deviceKey,
+      createdAt: inHours(1, now.getTime()),
+      app: { appId: "later", appName: "" },
+    });
+    const kept = someSession({ accountId });
+    for (const each of [other, later, kept]) await begin(each);
+    await remove(session);
+    expect(await live(accountId)).toEqual([kept.id]);
+    expect(await eventsOf(accountId, "session-ended")).toBe(3);
+  });
+
+  it("are those of one account only", async () => {
+    const session = someSession();
+    const same = someSession({ deviceKey: session.deviceKey, accountKey: session.accountKey });
+    for (const each of [session, same]) await begin(each);
+    await remove(session);
+    expect(await access().blockedKeys(same.accountId, now)).toEqual([]);
+    expect(await live(same.accountId)).toEqual([same.id]);
+  });
+});
+
+it("a key that was revoked on chain is blocked for 16 minutes, unless it is blocked for good", async () => {
+  const revoked = someSession();
+  const both = someSession();
+  const reverse = someSession();
+  for (const each of [revoked, both, reverse]) await begin(each);
+  await remove(both);
+  for (const each of [revoked, both, reverse]) await revoke(each);
+  await remove(reverse);
+  const blocked = async ({ accountId }: Session, minutes: number) =>
+    (await access().blockedKeys(accountId, inHours(minutes / 60, now.getTime()))).length;
+  for (const each of [revoked, both, reverse]) expect(await blocked(each, 15.9)).toBe(1);
+  expect(await Promise.all([revoked, both, reverse].map((each) => blocked(each, 16)))).toEqual([0, 1, 1]);
+  await deleteExpiredRows(postgres)(inHours(1.5, now.getTime()));
+  const left = [revoked, both, reverse].map(({ accountId }) => prisma.blockedKey.count({ where: { accountId } }));
+  expect(await Promise.all(left)).toEqual([0, 1, 1]);
+});
+
+it("keys that were blocked in the token state for ever are in their table after the migration", async () => {
+  const database = await createEarlierDatabase("auth", "blocked_key");
+  const earlier = new PrismaClient({ adapter: createPrismaAdapter(database.url, 2) });
+  try {
+    const { accountId, deviceKey } = someSession();
+    const [forGood, forAWhile] = [deviceKey, someSession().deviceKey];
+    const until = new Date(clock.now().getTime() + 60_000);
+    for (const [{ algorithm, publicKey }, end] of [
+      [forGood, null],
+      [forAWhile, until],
+    ] as const)
+      await earlier.$executeRaw`
+        INSERT INTO token_state_entry (kind, subject, active, until, txid)
+        VALUES ('key', ${`${accountId}/${algorithm}/${publicKey}`}, true, ${end}, 1)`;
+    await earlier.$executeRaw`
+      INSERT INTO token_state_entry (kind, subject, active, until, txid) VALUES ('account', ${accountId}, true, NULL, 1)`;
+    const ids = [uuidv4(), uuidv4()];
+    for (const [i, { algorithm, publicKey }] of [forGood, forAWhile].entries())
+      await earlier.$executeRaw`
+        INSERT INTO session (id, account_id, app_id, app_name, device_key_algorithm, device_key, account_key_algorithm,
+          account_key, created_at, last_used_at, expires_at, refresh_id, refresh_expires_at)
+        VALUES (${ids[i]}::uuid, ${accountId}::uuid, 'demo', '', 'ES256', ${`${i}`.repeat(128)}, ${algorithm},
+          ${publicKey}, ${now}, ${now}, ${now}, ${uuidv4()}::uuid, ${now})`;
+    await database.migrate();
+    expect(await earlier.blockedKey.findMany({ orderBy: { until: "asc" } })).toEqual([
+      { accountId, ...forAWhile, until },
+      { accountId, ...forGood, until: null },
+    ]);
+    const entries = await earlier.tokenStateEntry.findMany({ orderBy: { kind: "asc" } });
+    expect(entries.filter(({ until }) => until === null).map(({ kind }) => kind)).toEqual(["account"]);
+    const ended = await earlier.session.findMany({ where: { endedAt: { not: null } } });
+    expect(ended.map(({ id, endedCause }) => [id, endedCause])).toEqual([[ids[0], "device-removed"]]);
+  } finally {
+    await earlier.$disconnect();
+    await database.drop();
+  }
+});
